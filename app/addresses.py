@@ -1,9 +1,8 @@
-"""Which page an address asks for, before Streamlit sees it: every address ends in a page of ours.
+"""Middleware in front of Streamlit: serves each page at its address, and redirects all other addresses.
 
-Streamlit serves itself at any address, and finds out in the browser that it has no page of that name; at an
-address of more than one step it draws nothing.  It also asks below the address of each page whether it
-runs there, in vain.  Here a page comes with the place where the app runs, and what is no page leads to the
-one that says so.
+Streamlit itself answers at any address and finds in the browser that it has no such page; at an address of
+more than one segment it draws nothing.  It also probes below each page's address for its own server.  This
+middleware tells the browser the app's base address, and redirects unknown addresses to the page ``unknown``.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ STATIC = Path(streamlit.__file__).with_name("static")
 FILES = {file.name for file in STATIC.iterdir() if file.is_file()} - {"index.html"}
 CORE = "_stcore"
 FOLDERS = {CORE, "component", "media", "static"}
-"""What below the root is Streamlit's own."""
+"""Folders below the root that Streamlit serves."""
 KNOWN = {name for name, _ in (*PAGES, *MORE)} | {UNKNOWN}
 _WHERE_THE_APP_RUNS = (
     "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('./', location.href).href };</script>"
 )
-"""As the browser sees it, whatever stands before the app's own addresses on the way there."""
+"""Script that sets the app's base address as the browser sees it, also behind a proxy with a path prefix."""
 
 
 class Addresses:
-    """Answers what asks for a page; hands everything else on."""
+    """ASGI middleware: answers requests for pages and passes all others to the app."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -50,26 +49,32 @@ class Addresses:
         await (answer or self.app)(scope, receive, send)
 
     def answer(self, path: str, as_sent: bytes | None, query: str) -> Response | None:
-        """Return the page itself, or the way to the right one; None of what is no page's address."""
+        """Return the page or a redirect to the right address; None if Streamlit should answer.
+
+        Parameters
+        ----------
+        path, as_sent : of the request, decoded, and as it was sent if known
+        query : of the request, without the question mark
+        """
         start = f"/{self.base}" if self.base else ""
         if not path.startswith(f"{start}/"):
             return None
         steps = [step for step in path.removeprefix(start).split("/") if step]
         if self._is_streamlits(steps):
             return None
-        # an encoded slash is a step of the path, but none for the browser that follows a relative address
+        # an encoded slash separates segments here, but not in the browser that resolves a relative address
         depth = (as_sent or path.encode()).count(b"/") - 1 - start.count("/")
-        asked = f"?{query}" if query else ""
+        query_text = f"?{query}" if query else ""
         if not steps or (len(steps) == 1 and steps[0] in KNOWN):
             if not depth:
                 return HTMLResponse(self.shown, headers={"Cache-Control": "no-cache"})
-            return RedirectResponse(f"{'../' * depth}{''.join(steps)}{asked}")
-        wanted = urlencode({"address": f"/{'/'.join(steps)}{asked}"})
+            return RedirectResponse(f"{'../' * depth}{''.join(steps)}{query_text}")
+        wanted = urlencode({"address": f"/{'/'.join(steps)}{query_text}"})
         return RedirectResponse(f"{'../' * depth or './'}{UNKNOWN}?{wanted}")
 
     @staticmethod
     def _is_streamlits(steps: list[str]) -> bool:
-        """Whether it is Streamlit's own, or where it looks for itself if nobody says where it runs."""
+        """Whether an address is Streamlit's own: a static file, or a probe for its server."""
         if len(steps) < 2:
             return steps[:1] != [] and steps[0] in FILES
         return steps[0] in FOLDERS or CORE in steps

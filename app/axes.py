@@ -1,4 +1,4 @@
-"""Ticks that say their unit, ``0.1 s`` and ``100 GB/s`` in place of ``100m`` and ``100G``."""
+"""Ticks of chart axes with their unit: ``0.1 s`` and ``100 GB/s`` in place of ``100m`` and ``100G``."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from app.figure import Figure
 from perfmodel.core.units import duration, many, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
-"""Units whose prefixes people write."""
+"""Units that are written with prefixes."""
 HOUR, DAY = 3600, 86400
 LONG_TIMES = (60, 600, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY, 1000 * DAY)
-"""Ticks of a logarithmic axis of times of a minute and more [s]."""
+"""Possible ticks of a logarithmic axis for times from a minute on [s]."""
 CLOSE_TIMES = tuple(
     sorted({*LONG_TIMES, 180, 1800, 2 * HOUR, 12 * HOUR, 2 * DAY, 4 * DAY, 14 * DAY, 60 * DAY, 180 * DAY})
 )
-"""Those where the axis is short."""
+"""Possible ticks where the axis spans a short range [s]."""
 FEW_TICKS = 4
 MOST_TICKS = 7
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
 def say_units(figure: Figure) -> None:
-    """Write the unit of an axis, which its title ends with in brackets, at its ticks."""
+    """Move the unit of every axis from its title, where it is in brackets, to its ticks."""
     for name, axis in figure.axes():
         title = axis.get("title", {}).get("text", "")
         unit = (_UNIT.search(title) or ("", ""))[1]
-        if unit == "1":  # of numbers of things, which need none
+        if unit == "1":  # a count needs no unit
             axis["title"]["text"] = _UNIT.sub("", title)
         if not unit or "tickvals" in axis or axis.get("tickformat") == ".0%":
             continue
@@ -52,7 +52,7 @@ def say_units(figure: Figure) -> None:
 
 
 def _values(figure: Figure, axis: str) -> Iterator[float]:
-    """What is drawn along an axis."""
+    """Yield the numbers drawn along an axis."""
     letter = axis[0]
     for trace in figure.data:
         if trace.get(f"{letter}axis", letter) == axis:
@@ -60,12 +60,12 @@ def _values(figure: Figure, axis: str) -> Iterator[float]:
 
 
 def round_ticks(low: float, high: float, unit: str, logarithmic: bool) -> list[float]:
-    """Return round numbers from one end to the other of an axis of either kind."""
+    """Return round tick values between the ends of a linear or logarithmic axis."""
     return (logarithmic_ticks if logarithmic else linear_ticks)(low, high, unit)
 
 
 def linear_ticks(low: float, high: float, unit: str) -> list[float]:
-    """Return round numbers between two ends, as far apart; of long times whole minutes, hours or days.
+    """Return round, equally spaced tick values between two ends; long times in whole minutes, hours or days.
 
     >>> linear_ticks(2.2e15, 5e15, "FLOP/s"), linear_ticks(0, 0.9, "1")
     ([3000000000000000.0, 4000000000000000.0, 5000000000000000.0], [0.0, 0.2, 0.4, 0.6, 0.8])
@@ -82,7 +82,7 @@ def linear_ticks(low: float, high: float, unit: str) -> list[float]:
 
 
 def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
-    """Return round numbers between two ends: of few decades 1, 2 and 5 times a power of ten.
+    """Return tick values of a logarithmic axis: powers of ten, over few decades also 2 and 5 times them.
 
     >>> logarithmic_ticks(0.02, 0.4, "s"), logarithmic_ticks(3.0, 5e4, "s")
     ([0.02, 0.05, 0.1, 0.2, 0.5], [10, 60, 600, 3600, 21600])
@@ -105,7 +105,7 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
 
 
 def tick_text(value: float, unit: str) -> str:
-    """Return what stands at a tick.
+    """Return the text of a tick, with its unit.
 
     >>> tick_text(0.1, "s"), tick_text(60, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s")
     ('0.1 s', '1 min', '1 h', '100 TFLOP/s')

@@ -1,4 +1,4 @@
-"""Work that may take long, bounded: little at once, each piece in a process that ends with its page."""
+"""Runs long computations in processes: few at a time, with limits of time and memory, ended with the page."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ import streamlit as st
 from perfmodel.core.errors import InputError
 
 AT_ONCE = 2
-"""Pieces of all sessions together; a search of every machine takes a third of a GB while it runs."""
+"""Computations at the same time over all sessions; a search of all machines takes a third of a GB."""
 KEPT = 64
-"""Answers kept for all sessions."""
+"""Answers in the cache of all sessions."""
 MOST_KEPT = 2_000_000
-"""Bytes of an answer that is kept; a search's has some 60,000."""
+"""Largest answer that is cached [B]; that of a search has some 60,000."""
 LONGEST = 180.0
-"""Of a piece [s]."""
+"""Time limit of a computation [s]."""
 MEMORY = 2 << 30
-"""Of a piece [B]."""
+"""Memory limit of a computation [B]."""
 LOOKS = 0.2
-"""Between two looks at a process [s]; at each look a page that nobody waits for ends."""
+"""Time between two checks of a process [s]; each also ends the run if its page was closed."""
 WORKER = (
     "import sys; sys.path.insert(0, sys.argv[1]); from app.bounded_worker import main; main(*sys.argv[2:])"
 )
@@ -41,32 +41,37 @@ _NOTHING = object()
 
 
 class Work(NamedTuple):
-    """A piece of work, and what a page says of it."""
+    """A computation, with the words that a page shows about it."""
 
     call: Callable[..., Any]
-    """Of a module that loads without Streamlit; its arguments and answers can be pickled."""
+    """A module's function that loads without Streamlit; arguments and result can be pickled."""
     arguments: tuple[Any, ...]
     noun: str
-    """What it is, such as ``search``."""
+    """Name of the computation in messages, such as ``search``."""
     doing: str
-    """What it does, while it runs."""
+    """Progress text."""
     less: str
-    """What to change where it takes too long."""
+    """Advice for a computation that exceeds a limit."""
     is_quick: bool = False
-    """Whether it is over before a process has started."""
+    """Whether it takes less time than starting a process, so that it runs in this one."""
 
     @property
     def cancel(self) -> str:
-        """What the button says."""
+        """Label of the button that cancels it."""
         return f"Cancel the {self.noun}"
 
 
 def answer(question: tuple[str, ...], work: Work) -> Any:
-    """Return what the work gives, drawing its progress and a button that ends it; kept by ``question``.
+    """Return the result of a computation, from a cache or a process; draw its progress and a cancel button.
+
+    Parameters
+    ----------
+    question : key of the cache, next to the function's name
+    work : the computation
 
     Raises
     ------
-    InputError : something is wrong with the question; it takes too long, or too much memory
+    InputError : the request is wrong, or the computation exceeds a limit of time or memory
     """
     question = (work.call.__qualname__, *question)
     kept = _kept(question)
@@ -82,7 +87,7 @@ def answer(question: tuple[str, ...], work: Work) -> Any:
             st.stop()
         try:
             with slot(lambda: progress.info("Waiting for the work of others to end ...")):
-                result = _kept(question)  # somebody else may have asked the same
+                result = _kept(question)  # another session may have cached it meanwhile
                 if result is _NOTHING:
                     result = _keep(question, *by_a_process(work, progress.info))
         except InputError:
@@ -110,7 +115,7 @@ def _keep(question: tuple[str, ...], result: Any, size: int) -> Any:
 
 @contextmanager
 def slot(waiting: Callable[[], Any] = lambda: None) -> Iterator[None]:
-    """Hold one of the places for work; ``waiting`` is called while there is none."""
+    """Hold one of the ``AT_ONCE`` slots inside the ``with`` block; call ``waiting`` while none is free."""
     while not _slots.acquire(timeout=LOOKS):
         waiting()
     try:
@@ -120,7 +125,12 @@ def slot(waiting: Callable[[], Any] = lambda: None) -> Iterator[None]:
 
 
 def by_a_process(work: Work, say: Callable[[str], Any]) -> tuple[Any, int]:
-    """Return what the work gives, and its size [B], from a process that ends when this does, however.
+    """Run a computation in a process that ends when this call ends; return its result and its size [B].
+
+    Parameters
+    ----------
+    work : the computation
+    say : called with a progress text every ``LOOKS`` seconds
 
     Raises
     ------
@@ -136,7 +146,7 @@ def by_a_process(work: Work, say: Callable[[str], Any]) -> tuple[Any, int]:
                 waited = time.monotonic() - start
                 if waited > LONGEST:
                     raise InputError(f"the {work.noun} took more than {LONGEST:g} s: {work.less}")
-                # a change of a field, Cancel and a closed tab raise here
+                # Streamlit raises here when a field changes, Cancel is clicked or the tab is closed
                 say(f"{work.doing}: {waited:.0f} s so far")
                 try:
                     process.wait(LOOKS)

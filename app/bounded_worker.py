@@ -1,4 +1,4 @@
-"""One piece of work, in a process of its own: a question's file in, an answer's file out."""
+"""Process that runs one computation: it reads a file with the call and writes one with the result."""
 
 from __future__ import annotations
 
@@ -13,19 +13,25 @@ from typing import Any
 from perfmodel.core.errors import InputError
 
 NICE = 5
-"""Pages, which the app draws itself, come first."""
+"""Niceness of the process, so that drawing pages has priority."""
 GRACE = 5
-"""Seconds beyond the longest time after which a process ends itself: the app, which would have, is gone."""
+"""Time after the limit at which a process ends itself [s], in case the app that should end it is gone."""
 
 
 def main(question: str, result: str, longest: str, memory: str) -> None:
-    """Answer a question's file within a time [s] and a memory [B]."""
+    """Run the call in a file under limits of time and memory.
+
+    Parameters
+    ----------
+    question, result : paths of the file with the call, and of that to write
+    longest, memory : limits [s], [B]
+    """
     _limit(float(longest), int(memory))
     work(question, result)
 
 
 def work(question: str, result: str) -> None:
-    """Answer a question's file: whether it is an answer, and that or what is wrong with the question."""
+    """Run the call in a file; write (True, result) or (False, InputError)."""
     call, arguments = pickle.loads(Path(question).read_bytes())  # written by the app
     answer: tuple[bool, Any]
     try:
@@ -33,14 +39,14 @@ def work(question: str, result: str) -> None:
     except InputError as error:
         answer = False, error
     except MemoryError:
-        answer = False, InputError("it takes more memory than one question may: ask for less at once")
+        answer = False, InputError("it needs more memory than one request may use: request less at once")
     written = Path(f"{result}.partial")
     written.write_bytes(pickle.dumps(answer))
     written.replace(result)
 
 
 def _limit(longest: float, memory: int) -> None:
-    """Bound this process, as far as the system can."""
+    """Limit the time [s] and memory [B] of this process, as far as the system supports it."""
     if hasattr(signal, "alarm"):
         signal.alarm(math.ceil(longest) + GRACE)
     with contextlib.suppress(OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""The cases of a comparison: what each changes of the first, what it is called, and the address of all."""
+"""The cases of the page Compare: their differences from the first case, their names and their address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.options import MONEY, SCENARIO, YES_OR_NO, Option, options, some_of, te
 from perfmodel.model.options.scenario import field_of, laid_over
 
 LETTERS = ("b", "c", "d", "e", "f")
-"""Of the cases beside the first, which is ``a``."""
+"""Letters of the cases after the first, which is ``a``."""
 USUAL = (
     "inter-link",
     "gpus",
@@ -25,48 +25,48 @@ USUAL = (
     "algorithm",
     "overlap",
 )
-"""Options in which a case may differ that are always offered; others are where they do, or are asked for."""
+"""Options that the form of a case always shows; others appear if the case differs or the user adds them."""
 NAME, ALSO, DEFAULT = "name", "also", "default"
-"""Of a case, after its letter: what it is called, which more options are offered, which are left to the
-model though the first case sets them."""
+"""Parameters of a case, after its letter: its name, options added to its form, and options that it leaves to
+the model though the first case sets them."""
 LONGEST_NAME = 60
-"""Characters."""
+"""Most characters of a name."""
 MOST_PARTS = 3
-"""Of what a case changes, in what it is called."""
+"""Most changed options that a generated name lists."""
 NETWORK = "25 or 100 Gbit/s?"
 QUESTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     NETWORK: tuple({"inter-link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma")),
     "100 or 400 Gbit/s?": tuple({"inter-link": f"ethernet-{rate}-rdma"} for rate in ("100g", "400g")),
 }
-"""A question -> what each case that answers it has over the present scenario; TCP may not fill 100 Gbit/s,
-which is no reason against them."""
+"""Question -> changes of the scenario in each case that answers it; 100 Gbit/s comes with TCP and with RDMA,
+as TCP may not fill it."""
 _SPEAK = ("strategy", "precision")
-"""Options whose values say of what they are, beside names of hardware."""
+"""Options, in addition to names of hardware, whose values are clear without the option's name."""
 _COUNTED = {"gpus": "{} GPUs", "servers": "{} servers", "local-batch-size": "batch {}"}
 _BATCHES = ("local-batch-size", "global-batch-size")
 
 
 class Variant(NamedTuple):
-    """One case, as a page's options say it."""
+    """One case of a comparison."""
 
     letter: str
     title: str
-    """What somebody calls it; empty where nobody does."""
+    """Name that the user gave it; empty by default."""
     changed: dict[str, Any]
-    """Of the first case's options; None leaves one to the model."""
+    """Options that differ from the first case; None leaves one to the model."""
 
     @property
-    def said(self) -> str:
-        """What ``perfmodel compare --set`` is given.
+    def set_argument(self) -> str:
+        """The argument of ``perfmodel compare --set``.
 
-        >>> Variant("b", "", {"strategy": "all-reduce", "servers": None}).said
+        >>> Variant("b", "", {"strategy": "all-reduce", "servers": None}).set_argument
         'strategy=all-reduce,servers=default'
         """
         return ",".join(f"{name}={DEFAULT if v is None else written(v)}" for name, v in self.changed.items())
 
 
 class _Name(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A short text."""
+    """Type of a case's name: a text of at most ``LONGEST_NAME`` characters."""
 
     name = "name"
 
@@ -78,19 +78,19 @@ class _Name(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def name_option(letter: str) -> Option:
-    """Return the option of what a case is called."""
+    """Return the option for the name of a case."""
     return text_of(
         f"{letter}-{NAME}",
         _Name(),
         "",
-        "What the case is called on the page; by default by what it changes.",
+        "Name of the case on the page; by default its changed options.",
         label=f"Name of {letter.upper()}",
-    )._replace(usual="by what it changes")
+    )._replace(usual="its changed options")
 
 
 @cache
 def variant_options(letter: str) -> dict[str, Option]:
-    """Return every option of a case beside the first, by its name without the letter."""
+    """Return all options of a case after the first, by their names without the letter."""
     same = {
         name: options()[name]._replace(name=f"{letter}-{name}", session=f"{letter}-{name}", usual="same as A")
         for name in SCENARIO
@@ -103,21 +103,22 @@ def variant_options(letter: str) -> dict[str, Option]:
     }
 
 
-def offered_options(letter: str, said: Iterable[str], also: Iterable[str]) -> list[Option]:
-    """Return the options that a page draws of a case: the usual ones and whatever else differs.
+def offered_options(letter: str, stated: Iterable[str], also: Iterable[str]) -> list[Option]:
+    """Return the options that a page draws for a case: the usual ones, and others that differ or were added.
 
     Parameters
     ----------
-    said : names that are chosen, with the letter
-    also : names that are asked for, without it
+    letter : of the case
+    stated : names of options in the address or the session, with letters
+    also : names of options that the user added, without the letter
     """
-    every, chosen = variant_options(letter), {*said, *(f"{letter}-{name}" for name in also)}
+    every, chosen = variant_options(letter), {*stated, *(f"{letter}-{name}" for name in also)}
     more = [name for name in SCENARIO if name not in USUAL and f"{letter}-{name}" in chosen]
     return [every[name] for name in (*USUAL, *more, ALSO, DEFAULT)]
 
 
 def variants(picked: Mapping[str, Any]) -> list[Variant]:
-    """Return the cases that a page's options say, the first first."""
+    """Return the cases that the chosen options of the page define, the first one included."""
     result = [Variant("a", picked.get(f"a-{NAME}", ""), {})]
     for letter in LETTERS:
         changed = {name: picked[key] for name in SCENARIO if (key := f"{letter}-{name}") in picked}
@@ -131,7 +132,7 @@ def variants(picked: Mapping[str, Any]) -> list[Variant]:
 
 
 def full(base: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a case's options: those of the first with what it changes; either batch replaces the other.
+    """Return all options of a case: the first case's with its changes; either batch size replaces the other.
 
     >>> full({"gpus": 8, "servers": 2, "global-batch-size": 512}, {"servers": None, "local-batch-size": 32})
     {'gpus': 8, 'local-batch-size': 32}
@@ -140,7 +141,7 @@ def full(base: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def difference(base: Mapping[str, Any], picked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``full`` lays over a scenario's options to come to others.
+    """Return the changes that turn one scenario's options into another's by ``full``.
 
     >>> difference({"gpus": 8, "servers": 2}, {"gpus": 16}), difference({"gpus": 8}, {"gpus": 8})
     ({'gpus': 16, 'servers': None}, {})
@@ -153,9 +154,9 @@ def difference(base: Mapping[str, Any], picked: Mapping[str, Any]) -> dict[str, 
 
 
 def address(cases: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Return the query of Compare with these cases, each with its title and all its options.
+    """Return the query of the page Compare for cases, each a title and all its options.
 
-    Prices and the length of the run are the first case's.
+    Prices and the length of the run are taken from the first case.
 
     >>> address([("", {"gpus": 8, "jitter": "x"}), ("twice", {"gpus": 16})])
     {'gpus': '8', 'jitter': 'x', 'b-gpus': '16', 'b-default': 'jitter', 'b-name': 'twice'}
@@ -176,11 +177,12 @@ def address(cases: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
 
 
 def names(cases: Sequence[Variant], scenarios: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what cases are called: by their letters, and in brackets by their titles or what they change.
+    """Return the names of cases: letters, with titles or changed options in brackets.
 
     Parameters
     ----------
-    scenarios : as the model understood each, which says what an option comes to that is left to it
+    cases : of the comparison
+    scenarios : resolved scenario of each, with the values of options left to the model
     """
     differing = [name for name in SCENARIO if any(name in case.changed for case in cases)]
     result = []
@@ -202,7 +204,7 @@ def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> 
 
 
 def words(name: str, value: Any) -> str:
-    """Return what an option of a value is called, in short.
+    """Return short text for an option with a value.
 
     >>> words("gpus", 16), words("inter-link", "ib-edr-100g"), words("overlap", "none")
     ('16 GPUs', 'ib-edr-100g', 'overlap none')
@@ -212,8 +214,8 @@ def words(name: str, value: Any) -> str:
     if isinstance(value, bool):
         value = YES_OR_NO[0] if value else YES_OR_NO[1]
     if name in _COUNTED:
-        said = _COUNTED[name].format(written(value))
-        return said.removesuffix("s") if written(value) == "1" else said
+        text = _COUNTED[name].format(written(value))
+        return text.removesuffix("s") if written(value) == "1" else text
     if options()[name].offers or name in _SPEAK:
         return written(value)
     return f"{name.replace('-', ' ')} {written(value)}"

@@ -1,4 +1,4 @@
-"""Plotly figures of the app, in colours that colour-blind readers distinguish, with units on every axis."""
+"""Plotly figures of the app, with units on every axis and colours that colour-blind readers distinguish."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from app import axes, colours, numbers_first
 from app.figure import Figure
 from app.fills import filled
-from perfmodel.core.units import dollars, show
+from perfmodel.core.units import show
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.step.terms import TERMS, sent
 
-# plotly looks at pandas where it is loaded, which another session may be half way through doing
+# plotly uses pandas if it is in sys.modules, where another session may have it half imported
 import_module("pandas")
-
-if TYPE_CHECKING:
-    from perfmodel.evidence.accuracy import Row
 
 COLOURS = colours.COLOURS
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
@@ -30,13 +27,22 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "
 
 HIDDEN = "hidden communication"
 LEAST = 1e-9
-"""Less than this is what rounding left of nothing [s]."""
+"""Times below this are rounding errors [s]."""
 WIDEST = 2.5
-"""Of an interval that is drawn whole, its end over the iteration."""
+"""Largest upper end of an interval, over the iteration time, that is drawn whole."""
 
 
 def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
-    """Put a figure on the page; ``alt`` says in words what it shows."""
+    """Draw a figure on the page and return Streamlit's event.
+
+    Parameters
+    ----------
+    figure : to draw
+    name : key of the chart and name of its file
+    alt : description for readers who cannot see it
+    height : [px]
+    more : further arguments of ``st.plotly_chart``
+    """
     numbers_first.let_paint()
     axes.say_units(figure)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
@@ -53,16 +59,16 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
 
 
 def waterfall(prediction: Prediction) -> Figure:
-    """The terms of one iteration, one after another, with the interval on their sum."""
+    """Return a waterfall chart of the terms of one iteration, with the interval of their sum."""
     rows = [
         (TERMS[name].label, colours.look_of(name) or (GREY, ""), time)
         for name, time in prediction.terms.items()
-        if prediction.layout is None or time > 0  # of many terms a layout has few
+        if prediction.layout is None or time > 0  # many terms of a layout are 0
     ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
     figure = Figure()
     for (name, look, time), start in zip(rows, starts, strict=False):
-        figure.add_bar(  # of an array of colours Plotly chooses the lines of patterns itself
+        figure.add_bar(  # with an array of colours Plotly would choose the colours of pattern lines itself
             y=[name],
             x=[time],
             base=[start],
@@ -118,7 +124,7 @@ def waterfall(prediction: Prediction) -> Figure:
 
 
 def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> None:
-    """The part of communication the backward pass covers, under the part of the pass it shares."""
+    """Add the bar of communication hidden behind the backward pass, below the end of that pass."""
     hidden = prediction.communication_time - sent(prediction.terms)
     if hidden <= 0:
         return
@@ -137,7 +143,7 @@ def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> Non
 
 
 def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
-    """The terms of several iterations, each a bar."""
+    """Return a bar for each prediction, stacked by term, with its 80 % interval."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
     labels = {name: TERMS[name].label for terms in rows.values() for name in terms}
     figure = parts(rows, labels, "time of one iteration [s]")
@@ -155,7 +161,7 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
                 hovertext=[_seconds(interval.low_80), _seconds(interval.high_80)],
                 hoverinfo="text",
             )
-    # names above bars, not beside them: on a phone those take half of the picture
+    # names above bars, not left of them, where they would take half of a phone's width
     figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.85], fixedrange=True)
     for trace in figure.data:
         if trace["type"] == "bar":
@@ -164,13 +170,13 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
         figure.add_annotation(
             x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
-    # letters so small that a phone has room for two entries beside each other
+    # letters small enough for two entries in a row on a phone
     figure.update_layout(legend={"maxheight": 1.0, "font": {"size": 11}})
     return figure
 
 
 def height_beside(figure: Figure, names: Sequence[str]) -> int:
-    """Return the height of a picture of things side by side, for its legend on a phone and lines of names."""
+    """Return the height of ``side_by_side`` [px], with room for the legend and names of several lines."""
     entries = sum(bool(trace.get("name")) and trace.get("showlegend") is not False for trace in figure.data)
     lines = max(name.count("<br>") for name in names)
     return 80 + 19 * math.ceil(entries / 2) + (62 + 18 * lines) * len(names)
@@ -186,7 +192,15 @@ def parts(
     x: str,
     words: Callable[[float], str] = _seconds,
 ) -> Figure:
-    """Parts of several things, each a bar; ``words`` writes a value."""
+    """Return a chart of stacked bars.
+
+    Parameters
+    ----------
+    rows : name of a bar -> part -> value
+    names : part -> label, in the order of the stack
+    x : title of the axis
+    words : writes a value as text
+    """
     figure = Figure()
     for index, (part, name) in enumerate(names.items()):
         if not any(row.get(part) for row in rows.values()):
@@ -222,7 +236,19 @@ def lines(
     percent: bool = False,
     ticks: Sequence[float] | None = None,
 ) -> Figure:
-    """Lines with their bands, and measured points among them."""
+    """Return a line chart.
+
+    Parameters
+    ----------
+    series : name of a line -> x and y values
+    x, y : titles of the axes
+    log_x, log_y : whether an axis is logarithmic
+    bands : name of a line -> lower and upper ends of its band
+    points : name of a group of measured points -> x values, y values, labels
+    ideal : x and y values of the ideal line
+    percent : whether y values are shares
+    ticks : x values of the ticks
+    """
     figure = Figure()
     for index, (name, (xs, ys)) in enumerate(series.items()):
         colour = COLOURS[index % len(COLOURS)]
@@ -278,113 +304,5 @@ def lines(
 
 
 def scale(log: bool) -> dict[str, Any]:
-    """A linear axis, or a logarithmic one."""
+    """Return Plotly's type of a logarithmic or a linear axis."""
     return {"type": "log" if log else "linear"}
-
-
-def pareto(
-    front: Sequence[Mapping[str, Any]],
-    rejected: Sequence[Mapping[str, Any]],
-    chosen: Mapping[str, Any] | None,
-    deadline: float | None,
-    budget: float | None,
-    mark: str = "chosen",
-) -> Figure:
-    """Time against cost of plans: the front, rejected machines, the plan chosen, and the limits."""
-    figure = Figure()
-    for name, rows, first, style in (
-        ("best of a rejected machine", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
-        ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
-    ):
-        figure.add_scatter(
-            x=[row["run_time"] for row in rows],
-            y=[row["cost"] for row in rows],
-            name=name,
-            mode="lines+markers" if rows is front else "markers",
-            line={"color": BLUE, "shape": "hv", "width": 1},
-            marker=style,
-            text=[
-                f"{row['nodes']} x {row['name']}: {row['world_size']} x {row['accelerator']}<br>"
-                f"{show(row['run_time'], 's')}, {dollars(row['cost'])}<br>{row.get('why', '')}"
-                for row in rows
-            ],
-            customdata=list(range(first, first + len(rows))),
-            hovertemplate="%{text}<extra></extra>",
-        )
-    if chosen is not None:
-        figure.add_scatter(
-            x=[chosen["run_time"]],
-            y=[chosen["cost"]],
-            name=mark,
-            mode="markers",
-            marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
-            customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
-            hovertemplate=f"{mark}<extra></extra>",
-        )
-    costs = [row["cost"] for row in (*front, *rejected)] + ([budget] if budget else [])
-    times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])
-    ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
-    if deadline is not None:
-        figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
-    if budget is not None:
-        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
-    figure.update_xaxes(title="time of the run [s]", type="log")
-    figure.update_yaxes(title="cost of the run [USD]", type="log")
-    return figure
-
-
-def _limit(colour: str, dash: str) -> dict[str, Any]:
-    return {"mode": "lines", "line": {"color": colour, "dash": dash}, "hoverinfo": "skip"}
-
-
-def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
-    """Both times on logarithmic axes, with the lines of 10 and 20 percent; rows by group."""
-    figure = Figure()
-    every = [row.measured or 0.0 for rows in groups.values() for row in rows]
-    ends = [min(every), max(every)]
-    for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
-        figure.add_scatter(
-            x=ends,
-            y=[end * factor for end in ends],
-            mode="lines",
-            line={"color": GREY, "dash": dash, "width": 1},
-            name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
-            showlegend=factor >= 1,
-            hoverinfo="skip",
-        )
-    for index, (name, rows) in enumerate(groups.items()):
-        figure.add_scatter(
-            x=[row.measured for row in rows],
-            y=[row.predicted for row in rows],
-            name=name,
-            mode="markers",
-            text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],
-            marker={
-                "color": COLOURS[index % len(COLOURS)],
-                "size": 6,
-                "symbol": SYMBOLS[index % len(SYMBOLS)],
-            },
-            hovertemplate="%{text}<extra></extra>",
-        )
-    figure.update_xaxes(title="measured iteration time [s]", type="log")
-    figure.update_yaxes(title="predicted iteration time [s]", type="log")
-    return figure
-
-
-def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> Figure:
-    """Things of the catalogue by two of their numbers; what each is called on hover."""
-    figure = Figure()
-    for index, (name, points) in enumerate(groups.items()):
-        if points:
-            figure.add_scatter(
-                x=[point[0] for point in points],
-                y=[point[1] for point in points],
-                name=name,
-                mode="markers",
-                text=[point[2].id for point in points],
-                marker={"color": COLOURS[index], "size": 9 + 3 * index, "symbol": SYMBOLS[index]},
-                hovertemplate="%{text}<extra></extra>",
-            )
-    figure.update_xaxes(title=x, type="log")
-    figure.update_yaxes(title=y, **scale(True))
-    return figure

@@ -1,11 +1,11 @@
-"""Colours of pictures, and the look of each term, which is the same on every page."""
+"""Colours of charts, and the colour and pattern of each term, the same on every page."""
 
 from __future__ import annotations
 
 from perfmodel.model.step.terms import TERMS
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
-"""Okabe and Ito's, those that show on white and on black."""
+"""Those of Okabe and Ito's colours that are visible on white and on black."""
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 
 OF_TERM = {
@@ -43,14 +43,14 @@ OF_TERM = {
     "input_time": (GREY, "\\"),
     "idle_time": (GREY, ""),
 }
-"""A term of an iteration, or a part of a recorded step -> its colour and pattern, on every page; a term that
-is not here has the colour of its kind."""
+"""Term of an iteration, or part of a recorded step -> its colour and pattern; other terms have the colour of
+their kind."""
 OF_KIND = {"busy": BLUE, "host": PINK, "network": ORANGE, "wait": GREEN}
 PATTERNS = ("|", "/", "-", "+", ".", "x")
 
 
 def look_of(name: str) -> tuple[str, str] | None:
-    """Return the colour and pattern of a term, or of a part of a recorded step; None of anything else."""
+    """Return the colour and pattern of a term or a part of a recorded step; None of any other name."""
     if name in OF_TERM or name not in TERMS:
         return OF_TERM.get(name)
     colour, taken = OF_KIND[TERMS[name].kind], set(OF_TERM.values())

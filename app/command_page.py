@@ -1,4 +1,4 @@
-"""The page of a command that has none of its own: its options, and its answer as the shell prints it."""
+"""Generic page of a command without a view: a form of its options, and the answer as the shell prints it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 from app import session_hardware
-from app.answering import answering
-from app.layout import ask, downloads, mistakes_shown, ways_out
+from app.backend import backend
+from app.layout import copy_buttons, download_buttons, errors_shown, options_form
 from app.options import Option, options, read, values
 from app.plain import plain
 from perfmodel.interfaces.command import Command
@@ -23,7 +23,7 @@ _PRINTING = Lock()
 
 
 def draw(name: str) -> None:
-    """Draw the page of a command."""
+    """Draw the generic page of the command ``name``."""
     one = command(name)
     known = {
         option.name: option if option.heading else option._replace(session=f"{name}-{option.name}")
@@ -34,21 +34,21 @@ def draw(name: str) -> None:
     for option in known.values():
         if option.heading:
             groups.setdefault(option.heading, []).append(option)
-    asked = ask(name, groups, start=_start(one, known))
+    request = options_form(name, groups, start=_start(one, known))
     st.subheader(plain(one.function.replace("_", " ").capitalize()), anchor=False)
     st.markdown(f"**{plain(one.summary)}**")
-    given = values(asked.picked, known, name)
-    with mistakes_shown():
-        answer = answering().answer(one, given)
+    given = values(request.picked, known, name)
+    with errors_shown():
+        answer = backend().answer(one, given)
     st.code(_printed(one, answer, given), language=None)
     rows = answer.records()
     with st.container(horizontal=True):
-        ways_out(name, asked.picked, _python(one, given))
-        downloads(name, rows, answer.to_json)
+        copy_buttons(name, request.picked, _python(one, given))
+        download_buttons(name, rows, answer.to_json)
 
 
 def _start(one: Command, known: Mapping[str, Option]) -> dict[str, Any]:
-    """Return what the page opens with: the first example of the command."""
+    """Return the options that the page opens with: those of the command's first example."""
     fields = {each.field: each.name for each in one.fields.values()}
     first = next(iter(one.bodies.values()))
     named = {fields[field]: value for field, value in first.items()}
@@ -60,9 +60,9 @@ def _text(value: Any) -> str:
 
 
 def _printed(one: Command, answer: Any, given: Mapping[str, Any]) -> str:
-    """Return what the shell prints for people."""
+    """Return the text that the shell prints for an answer."""
     out = io.StringIO()
-    with _PRINTING, redirect_stdout(out):  # which is the process's, of all sessions
+    with _PRINTING, redirect_stdout(out):  # stdout is shared by all sessions
         one.text(answer, request_of(one, (), given))
     return out.getvalue().rstrip()
 

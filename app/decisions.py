@@ -1,4 +1,4 @@
-"""What to do, how sure that is and what limits it: the sentence on top of a page."""
+"""The sentences at the top of pages: what to do, with which confidence, and what limits it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from perfmodel.model.step.terms import bound_words, by_bound
 from perfmodel.model.transformers.layout_words import in_full
 
 SURE = 0.9
-"""Probability that one job is faster from which a page says to take it."""
+"""Least probability that a case is faster at which a page recommends it."""
 SAME = 0.01
-"""Relative difference in speed that is none."""
+"""Relative difference in speed below which two cases count as equally fast."""
 EQUAL = 5e-4
-"""Relative difference that three digits do not show."""
+"""Relative difference that is not visible in three digits."""
 
 
 TOO_WIDE = 10.0
-"""Upper over lower end of an 80 % interval from which a figure is nothing to plan with."""
+"""Upper over lower end of an 80 % interval above which a prediction is too uncertain for planning."""
 
 
 def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
-    """Return the samples a second at the ends of the 80 % interval of the iteration, the fewer first."""
+    """Return the throughput at the ends of the 80 % interval [samples/s], the lower first, or None."""
     interval = prediction.interval
     if interval is None:
         return None
@@ -43,17 +43,18 @@ def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
 
 
 def is_too_wide(prediction: Prediction) -> bool:
-    """Whether a figure is nothing to plan with: its interval is wider than ``TOO_WIDE``."""
+    """Whether the interval of a prediction is wider than ``TOO_WIDE``."""
     rates = throughput_range(prediction)
     return rates is not None and rates[1] > TOO_WIDE * rates[0]
 
 
 def per_second(prediction: Prediction, samples: float) -> str:
-    """Return a throughput of a job with its unit, and where it trains on tokens, those beside it.
+    """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
 
     Parameters
     ----------
-    samples : of all GPUs [1/s]
+    prediction : of the job
+    samples : throughput of all GPUs [samples/s]
     """
     words = three_digits(samples)
     words += f" {plural(prediction.sample, 1 if words == '1' else 2)}/s"
@@ -64,11 +65,12 @@ def per_second(prediction: Prediction, samples: float) -> str:
 
 
 def of_prediction(prediction: Prediction, remedy: str = "") -> str:
-    """Say what to plan with, how sure that is and what limits it.
+    """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
 
     Parameters
     ----------
-    remedy : what makes it fit, in words, where it does not; found in the prediction where it is empty
+    prediction : of the job
+    remedy : text that says how to make a job fit that does not; by default a smaller batch
     """
     rates = throughput_range(prediction)
     if not prediction.memory.fits:
@@ -95,7 +97,7 @@ def of_prediction(prediction: Prediction, remedy: str = "") -> str:
 
 
 def _smaller(prediction: Prediction) -> str:
-    """Say which batch would fit on each GPU, or that none would."""
+    """Return the advice for a job that does not fit: the largest batch that would, if any."""
     most = prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
     if most:
@@ -105,7 +107,7 @@ def _smaller(prediction: Prediction) -> str:
 
 
 def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[str]:
-    """Say which network was chosen though the job is on one machine, which needs one for servers alone."""
+    """Return a warning if a network was chosen for a job on one machine without parameter servers."""
     job = prediction.scenario
     if "inter-link" not in picked or job["nodes"] > 1 or job["servers"]:
         return []
@@ -113,11 +115,11 @@ def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[st
 
 
 WORTH_SAYING = 0.01
-"""Share of an iteration from which what comes second is named."""
+"""Share of an iteration from which the second largest limit is named."""
 
 
 def limit_of(prediction: Prediction) -> str:
-    """Return what takes most of an iteration and what comes second, with their shares."""
+    """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
     times = by_bound(prediction.terms)
     shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
@@ -128,7 +130,7 @@ def limit_of(prediction: Prediction) -> str:
 
 
 def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:
-    """Return the name of the case that ``of_comparison`` speaks for; None where it advises none."""
+    """Return the name of the case that ``of_comparison`` recommends; None if it recommends none."""
     fitting = [name for name in result.names if name not in unfit]
     if unfit and len(fitting) == 1:
         return fitting[0]
@@ -140,11 +142,12 @@ def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:
 
 
 def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
-    """Say which to take: the first where no other is faster, the fastest where that is sure enough.
+    """Return the advice about a comparison: take the first, or the fastest if that is probable enough.
 
     Parameters
     ----------
-    unfit : names of cases that do not fit the memory, of which none is advised
+    result : the comparison
+    unfit : names of cases that do not fit the memory, which are never recommended
     """
     first = result.names[0]
     fitting = [case for case in result.cases if case.name not in unfit]
@@ -177,7 +180,7 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
 
 
 def _costs(result: Comparison) -> dict[str, float]:
-    """What the samples of each case cost, where it is known [$]."""
+    """Return the cost of a million samples of each case [USD], where it is known."""
     for row in result.rows:
         if row.quantity == "cost_per_million_samples":
             known = zip(result.names, row.values, strict=True)
@@ -196,7 +199,7 @@ def _times(ratio: Ratio) -> str:
 
 
 def ratio_words(ratio: Ratio) -> str:
-    """Return how many times as fast a case is, between which ends, and how sure the order is.
+    """Return a speed ratio as text, with its 80 % interval and the probability of its order.
 
     >>> ratio_words(Ratio(to="A", value=1.42, low_80=1.31, high_80=1.53, sure=0.99))
     '1.42 times as fast (1.31 to 1.53), 99 % sure'
@@ -209,7 +212,7 @@ def ratio_words(ratio: Ratio) -> str:
 
 
 def of_quote(claims: Sequence[Checked]) -> str:
-    """Say what to make of a quote by its worst claim: what to do, what to expect, and what physics allows."""
+    """Return the advice about a quote by its worst claim: what to do, to expect, and what physics allows."""
     index = worst_first(claims)[0]
     worst, count = claims[index], len(claims)
 
@@ -251,11 +254,11 @@ ADVICE = {
     "possible": "Have it in the contract",
     "pessimistic": "Expect more",
 }
-"""A verdict -> what to do."""
+"""Verdict of a claim -> advice."""
 
 
 def of_layouts(prediction: Prediction) -> str:
-    """Say by which layout to train, and what a step of it takes."""
+    """Return the advice to train by a prediction's layout, with its time, MFU and memory."""
     bar, interval = memory_chart.of_prediction(prediction), prediction.interval
     assert prediction.layout is not None
     ends = ""
@@ -269,13 +272,13 @@ def of_layouts(prediction: Prediction) -> str:
 
 
 def of_runners_up(time: float, others: Sequence[tuple[str, float]], ratio: Ratio | None) -> str:
-    """Say how sure it is that a layout is the fastest.
+    """Return text on the next fastest layouts and the probability that the fastest is faster.
 
     Parameters
     ----------
-    time : of a step of the fastest [s]
-    others : names and times of the next, the faster first
-    ratio : of the fastest to the first of them
+    time : time of a step of the fastest [s]
+    others : names and times [s] of the next, the faster first
+    ratio : of the fastest to the next
 
     >>> of_runners_up(10.0, [("tp4 dp2", 10.1), ("tp2 dp4", 10.24)], None)
     'The next two are within 2.4 %: tp4 dp2; tp2 dp4.'
@@ -296,7 +299,14 @@ def of_runners_up(time: float, others: Sequence[tuple[str, float]], ratio: Ratio
 
 
 def of_run(tokens: str, costs: Mapping[str, Any], prediction: Prediction) -> str:
-    """Say how long so many tokens take, and what they cost."""
+    """Return text on the time and cost of training on a number of tokens.
+
+    Parameters
+    ----------
+    tokens : as the user typed it
+    costs : as of ``economics``
+    prediction : of one step
+    """
     interval = prediction.interval
     ends = (interval.low_80, interval.high_80) if interval else None
     return labelled(run_words(f"{tokens} tokens", costs, prediction.iteration_time, ends))

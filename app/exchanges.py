@@ -1,4 +1,4 @@
-"""Collectives side by side: what each algorithm takes, and where one overtakes another."""
+"""Times of collective algorithms by message size and number of ranks, and their crossovers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from app.answering import answering
+from app.backend import backend
 from app.options import values
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
@@ -25,50 +25,59 @@ NCCL = "NCCL's choice"
 MACHINE = ("accelerator", "node", "intra-link", "inter-link", "nodes", "nics", "connections", "network-cap")
 RACKS = ("rack-nodes", "oversubscription", "placement")
 WHERE = (*MACHINE, *RACKS)
-"""Options of the command that say where the ranks lie."""
+"""Options of ``perfmodel collective`` that place the ranks."""
 MOST_RANKS = 512
-"""Drawn by number of ranks."""
+"""Most ranks in a chart by number of ranks."""
 
 
-class Moved(NamedTuple):
-    """One algorithm moving one message."""
+class Transfer(NamedTuple):
+    """Time and bus bandwidth of one message by one algorithm."""
 
     time: float
-    """[s]."""
+    """[s]"""
     bus_bandwidth: float
-    """[B/s], as nccl-tests define it."""
+    """As nccl-tests define it [B/s]."""
 
 
 class Ranks(NamedTuple):
-    """Where the ranks of a collective lie."""
+    """Placement of the ranks of a collective, in two forms."""
 
     fabric: Point
+    """As the model has it."""
     options: dict[str, Any]
-    """That say so, by the parameters of ``perfmodel.collective``."""
+    """As parameters of ``perfmodel.collective``."""
 
 
-def times(
+def collective_times(
     name: str, ranks: Ranks, sizes: Sequence[float], servers: int | None, wanted: Sequence[str]
 ) -> dict[str, list[float]]:
-    """Return how long a collective takes at each message size [s], by every wanted way that these ranks can.
+    """Return the times of a collective at each size [s], by every wanted algorithm that the ranks can use.
+
+    Parameters
+    ----------
+    name : of the collective
+    ranks : their placement
+    sizes : of the message [B]
+    servers : parameter servers; None: one for each node
+    wanted : names of algorithms
 
     Raises
     ------
     InputError : links that cannot join these ranks
     """
-    answers = answering()
+    answers = backend()
     result: dict[str, list[float]] = {}
     if NCCL in wanted:
         result[NCCL] = [each.time for each in answers.collective(name, *ranks, sizes)]
     result |= answers.collective_times(name, *ranks, sizes, wanted)
     if name == "all-reduce" and SERVER in wanted:
-        served = _served(ranks.fabric, servers)
-        result[SERVER] = [served(size) for size in sizes]
+        server_time = _server_time(ranks.fabric, servers)
+        result[SERVER] = [server_time(size) for size in sizes]
     return result
 
 
-def _served(fabric: Point, servers: int | None) -> Callable[[float], float]:
-    """Every rank pushes to dedicated servers and pulls, over its share of its machine's adapters."""
+def _server_time(fabric: Point, servers: int | None) -> Callable[[float], float]:
+    """Return a function from message size [B] to the time of a push to dedicated servers and a pull [s]."""
     link = fabric.inter_link or fabric.link
     port = bulk_bandwidth(link, before_fit()) * (fabric.nics if fabric.inter_link else 1)
     share = port / (fabric.per_node if fabric.nodes > 1 else 1)
@@ -78,58 +87,65 @@ def _served(fabric: Point, servers: int | None) -> Callable[[float], float]:
     )
 
 
-def point(name: str, group_size: int, size: float, time: float) -> Moved:
-    """Return the time with the bus bandwidth it comes to."""
+def transfer(name: str, group_size: int, size: float, time: float) -> Transfer:
+    """Return the ``Transfer`` of a message of ``size`` bytes that takes ``time`` seconds."""
     reached = float(algorithm_bandwidth(size, time)) if time else 0.0
-    return Moved(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
+    return Transfer(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
 
 
 def by_size(
     name: str, ranks: Ranks, sizes: Sequence[float], servers: int | None, wanted: Sequence[str]
-) -> dict[str, list[Moved]]:
-    """Return every wanted algorithm at every message size [B].
+) -> dict[str, list[Transfer]]:
+    """Return the transfers of every wanted algorithm at each message size [B]; parameters as above.
 
     Raises
     ------
     InputError : links that cannot join these ranks
     """
     return {
-        known: [point(name, ranks.fabric.group_size, *each) for each in zip(sizes, line, strict=True)]
-        for known, line in times(name, ranks, sizes, servers, wanted).items()
+        known: [transfer(name, ranks.fabric.group_size, *each) for each in zip(sizes, line, strict=True)]
+        for known, line in collective_times(name, ranks, sizes, servers, wanted).items()
     }
 
 
 def by_ranks(
     name: str, places: Sequence[Ranks], size: float, servers: int | None, wanted: Sequence[str]
-) -> dict[str, list[Moved | None]]:
-    """Return every wanted algorithm at every number of ranks; None where it cannot run there."""
-    result: dict[str, list[Moved | None]] = {}
+) -> dict[str, list[Transfer | None]]:
+    """Return the transfers of every wanted algorithm at each placement; None where it cannot run."""
+    result: dict[str, list[Transfer | None]] = {}
     for index, ranks in enumerate(places):
         try:
-            for known, (time,) in times(name, ranks, [size], servers, wanted).items():
+            for known, (time,) in collective_times(name, ranks, [size], servers, wanted).items():
                 line = result.setdefault(known, [None] * len(places))
-                line[index] = point(name, ranks.fabric.group_size, size, time)
+                line[index] = transfer(name, ranks.fabric.group_size, size, time)
         except InputError:  # a mesh that joins fewer ranks
             continue
     return result
 
 
 class Crossover(NamedTuple):
-    """Where the fastest algorithm changes."""
+    """A message size at which the fastest algorithm changes."""
 
     message_bytes: float
+    """[B]"""
     smaller: str
-    """Fastest below."""
+    """The fastest algorithm below it."""
     larger: str
-    """Fastest above."""
+    """The fastest algorithm above it."""
 
 
 def crossovers(
-    sizes: Sequence[float], lines: Mapping[str, Sequence[Moved | None]], among: Sequence[str]
+    sizes: Sequence[float], lines: Mapping[str, Sequence[Transfer | None]], among: Sequence[str]
 ) -> list[Crossover]:
     """Return the message sizes at which the fastest of some algorithms changes.
 
-    Between two sizes every time is a line, a + b S, so where two lines meet is exact.
+    Between two neighbouring sizes every time is linear in the size, so the crossover is exact.
+
+    Parameters
+    ----------
+    sizes : message sizes [B]
+    lines : algorithm -> its transfer at each size
+    among : names of the algorithms
     """
     rows: list[dict[str, float]] = [
         {name: p.time for name in among if (p := lines[name][index]) is not None}
@@ -148,13 +164,13 @@ def crossovers(
 
 
 def _straight(low: float, at_low: float, high: float, at_high: float) -> tuple[float, float]:
-    """Fixed time and time per byte of the line through two points."""
+    """Return intercept [s] and slope [s/B] of the line through two points (size, time)."""
     slope = (at_high - at_low) / (high - low)
     return at_low - slope * low, slope
 
 
 def crossing_words(crossings: Sequence[Crossover]) -> str:
-    """Say which is the fastest by size of message.
+    """Return text on the fastest algorithm by message size.
 
     >>> crossing_words([Crossover(64e3, "tree", "ring"), Crossover(2e8, "ring", "torus")])
     'tree up to 64 kB, ring up to 200 MB, torus beyond'
@@ -163,25 +179,32 @@ def crossing_words(crossings: Sequence[Crossover]) -> str:
     return ", ".join([*ends, f"{crossings[-1].larger} beyond"])
 
 
-def where(picked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen options that say where the ranks lie; where none names what they are, the default."""
+def rank_options(picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chosen options that place the ranks, with the default accelerator if none names hardware."""
     chosen = {name: picked[name] for name in WHERE if name in picked}
-    return chosen if {"accelerator", "node", "intra-link"} & set(chosen) else STARTED | chosen
+    return chosen if {"accelerator", "node", "intra-link"} & set(chosen) else DEFAULT_OPTIONS | chosen
 
 
-STARTED = {"accelerator": DEFAULT_ACCELERATOR}
+DEFAULT_OPTIONS = {"accelerator": DEFAULT_ACCELERATOR}
 
 
 def ranks_of(
     picked: Mapping[str, Any], ranks: int, catalogue: Catalogue, per_machine: int | None = None
 ) -> Ranks:
-    """Return the ranks of the command line's options; with ``per_machine`` on as many as that fills.
+    """Return the placement of ranks by the chosen options.
+
+    Parameters
+    ----------
+    picked : chosen options, by name
+    ranks : number of ranks
+    catalogue : hardware
+    per_machine : ranks on each machine, which sets the number of machines; None: as the options say
 
     Raises
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    chosen = where(picked)
+    chosen = rank_options(picked)
     given = values(chosen, WHERE, "collective")
     if per_machine is not None:
         several = {"accelerator", "node", "inter_link"} & set(given)
@@ -194,10 +217,10 @@ def ranks_of(
     return Ranks(result._replace(notes=notes), options)
 
 
-def counts(per_machine: int) -> list[int]:
-    """Return numbers of ranks to draw: parts of a machine, then machines, each twice the one before.
+def rank_counts(per_machine: int) -> list[int]:
+    """Return numbers of ranks for a chart: powers of two within a machine, then doubling numbers of machines.
 
-    >>> counts(8), counts(6)[:5]
+    >>> rank_counts(8), rank_counts(6)[:5]
     ([2, 4, 8, 16, 32, 64, 128, 256, 512], [2, 4, 6, 12, 24])
     """
     parts = [2**power for power in range(1, 10) if 2**power < per_machine]

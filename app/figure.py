@@ -1,4 +1,4 @@
-"""A figure of plain dicts: Plotly's own class checks every change, which takes half of a page's time."""
+"""A figure of plain dicts; Plotly's own class checks every change, which takes half of a page's time."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ import plotly.graph_objects as go
 
 @dataclass
 class Figure:
-    """Traces and layout as Plotly names them."""
+    """Traces and layout with Plotly's names, without checks."""
 
     data: list[dict[str, Any]] = field(default_factory=list)
     layout: dict[str, Any] = field(default_factory=dict)
 
     def add_bar(self, **trace: Any) -> None:
-        """Add bars."""
+        """Add a trace of bars."""
         self.data.append({"type": "bar", **trace})
 
     def add_scatter(self, **trace: Any) -> None:
-        """Add lines or markers."""
+        """Add a trace of lines or markers."""
         self.data.append({"type": "scatter", **trace})
 
     def add_heatmap(self, **trace: Any) -> None:
-        """Add a picture of coloured cells."""
+        """Add a trace of coloured cells."""
         self.data.append({"type": "heatmap", **trace})
 
     def add_annotation(self, **note: Any) -> None:
-        """Add words."""
+        """Add text at a position."""
         self.layout.setdefault("annotations", []).append(note)
 
     def add_shape(self, **shape: Any) -> None:
-        """Add what no trace draws."""
+        """Add a line or rectangle that is not a trace."""
         self.layout.setdefault("shapes", []).append(shape)
 
     def add_vline(self, x: float, line: dict[str, Any]) -> None:
-        """Add a line from the lower end of the picture to the upper."""
+        """Add a vertical line over the whole height at ``x``."""
         self.add_shape(type="line", x0=x, x1=x, xref="x", y0=0, y1=1, yref="y domain", line=line)
 
     def update_layout(self, **more: Any) -> None:
-        """Change parts of the layout; None takes one away."""
+        """Change parts of the layout; None removes one."""
         _merge(self.layout, more)
 
     def update_xaxes(self, **more: Any) -> None:
-        """Change the axis of x."""
+        """Change the x axis."""
         self.update_layout(xaxis=more)
 
     def update_yaxes(self, **more: Any) -> None:
-        """Change the axis of y."""
+        """Change the y axis."""
         self.update_layout(yaxis=more)
 
     def axes(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the axes as traces name them, ``x`` or ``y2``, with what the layout says of each."""
+        """Yield the name of each axis, such as ``x`` or ``y2``, with its part of the layout."""
         for name, axis in self.layout.items():
             if name[1:5] == "axis":
                 yield name[0] + name[5:], axis
 
     def plotly(self) -> go.Figure:
-        """Return it as Plotly's own, which has not checked it."""
+        """Return the figure as Plotly's class, unchecked."""
         return go.Figure([{**trace} for trace in self.data], self.layout, _validate=False)
 
 

@@ -1,7 +1,7 @@
-"""Which files of one's own an answer uses, as the address of a page marks them: by kind, name and digest.
+"""Marks of a user's files in the address of a page: kind, name and digest.
 
-An address holds no file.  Who opens it without the files must not get the answer to another question, so it
-names them: ``own-calibration=mine.json~1f2e3d4c``.
+An address does not contain the files.  Whoever opens it without them must not get the answer to another
+question, so it names them: ``own-calibration=mine.json~1f2e3d4c``.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ USED: dict[str, tuple[Kind, ...]] = {
     "stragglers": ("times",),
     "trace": ("specs", "calibration", "profile", "trace"),
 }
-"""Pages -> what their answers use."""
+"""Page -> kinds of files that its answers use."""
 DIGITS = 8
-"""Of a digest: files that differ by chance have the same once in four thousand million."""
+"""Hexadecimal digits of a digest; two different files share one with a probability of 1 in 4e9."""
 _PREFIX, _BETWEEN = "own-", "~"
 _MARK = re.compile(rf"(.+?){_BETWEEN}([0-9a-f]{{{DIGITS}}})(?:,|$)")
 _IN_USE, _EMPTIED = "own-in-use", "own-emptied"
 
 
 class Mark(NamedTuple):
-    """What an address says of one file."""
+    """Name and digest of one file."""
 
     name: str
     digest: str
-    """Of what is in it; empty where an address says none."""
+    """Of the content; empty if an address has only a name."""
 
 
 def mark_of(name: str, content: bytes, is_text: bool = True) -> Mark:
-    """Return the mark of a file; of a text without what editors and systems change at the ends of lines.
+    """Return the mark of a file; the digest of a text ignores line ends and trailing blanks.
 
     >>> mark_of("a.json", b"{}"), mark_of("b.json", b"{} \\r\\n").digest == mark_of("a.json", b"{}").digest
     (Mark(name='a.json', digest='44136fa3'), True)
@@ -52,78 +52,79 @@ def mark_of(name: str, content: bytes, is_text: bool = True) -> Mark:
     return Mark(name, hashlib.sha256(content).hexdigest()[:DIGITS])
 
 
-def written(marks: Iterable[Mark]) -> str:
-    """Return what an address says of files.
+def marks_text(marks: Iterable[Mark]) -> str:
+    """Return marks as text for an address.
 
-    >>> written([Mark("my gpu.toml", "0123abcd"), Mark("b.toml", "44136fa3")])
+    >>> marks_text([Mark("my gpu.toml", "0123abcd"), Mark("b.toml", "44136fa3")])
     'my gpu.toml~0123abcd,b.toml~44136fa3'
     """
     return ",".join(f"{mark.name}{_BETWEEN}{mark.digest}" for mark in marks)
 
 
-def read(text: str) -> tuple[Mark, ...]:
-    """Return the files that an address names; of a text that is no mark, a file of that name.
+def read_marks(text: str) -> tuple[Mark, ...]:
+    """Return the marks in the text of an address; any other text is a file name without a digest.
 
-    >>> read("my gpu.toml~0123abcd,b.toml~44136fa3")
+    >>> read_marks("my gpu.toml~0123abcd,b.toml~44136fa3")
     (Mark(name='my gpu.toml', digest='0123abcd'), Mark(name='b.toml', digest='44136fa3'))
-    >>> read("mine.json"), read("")
+    >>> read_marks("mine.json"), read_marks("")
     ((Mark(name='mine.json', digest=''),), ())
     """
     marks = [Mark(*match.groups()) for match in _MARK.finditer(text)]
-    whole = written(marks) == text
+    whole = marks_text(marks) == text
     return tuple(marks) if whole else (Mark(text, ""),)
 
 
 def parameter(kind: Kind) -> str:
-    """Return the query parameter of a kind of file."""
+    """Return the name of the query parameter for a kind of file."""
     return f"{_PREFIX}{kind}"
 
 
 def in_use(kind: Kind) -> tuple[Mark, ...]:
-    """Return the files of a kind that answers use, or would if the session had them."""
+    """Return the marks of the files of a kind in use, whether the session has them or not."""
     result: tuple[Mark, ...] = st.session_state.get(_IN_USE, {}).get(kind, ())
     return result
 
 
 def use(kind: Kind, marks: Sequence[Mark], empties: bool = True) -> None:
-    """Use these files of a kind from now on, and no others.
+    """Use exactly these files of a kind from now on.
 
     Parameters
     ----------
-    empties : whether the field that files are handed over in is emptied, as it holds others
+    kind, marks : of the files
+    empties : whether to empty the upload field, which holds other files
     """
     session = st.session_state
     session[_IN_USE] = {**session.get(_IN_USE, {}), kind: tuple(marks)}
     if empties:
-        session[_EMPTIED] = {**session.get(_EMPTIED, {}), kind: emptied(kind) + 1}
+        session[_EMPTIED] = {**session.get(_EMPTIED, {}), kind: times_emptied(kind) + 1}
 
 
-def emptied(kind: Kind) -> int:
-    """Return how often the field of a kind was emptied; a field that was is another field."""
+def times_emptied(kind: Kind) -> int:
+    """Return how often the upload field of a kind was emptied; the number is part of the widget's key."""
     return int(st.session_state.get(_EMPTIED, {}).get(kind, 0))
 
 
 def parameters(page: str) -> set[str]:
-    """Return the query parameters by which the address of a page names files."""
+    """Return the query parameters for files in the address of a page."""
     return {parameter(kind) for kind in USED.get(page, ())}
 
 
 def take_address(page: str) -> None:
-    """Use the files that the address of a page names, and no others of the kinds that it could name."""
+    """Use exactly the files that the current address of a page names."""
     for kind in USED.get(page, ()):
-        marks = read(",".join(st.query_params.get_all(parameter(kind))))
+        marks = read_marks(",".join(st.query_params.get_all(parameter(kind))))
         if marks != in_use(kind):
             use(kind, marks)
 
 
-def said(page: str) -> dict[str, str]:
-    """Return what the address of a page says of files."""
-    return {parameter(kind): written(in_use(kind)) for kind in USED.get(page, ()) if in_use(kind)}
+def query_of(page: str) -> dict[str, str]:
+    """Return the query parameters of a page for the files in use, with their texts."""
+    return {parameter(kind): marks_text(in_use(kind)) for kind in USED.get(page, ()) if in_use(kind)}
 
 
-def go(page: str, query: Mapping[str, str]) -> None:
-    """Go to a page that answers with the files in use; a network of the query takes a file's place."""
-    marks = said(page)
+def go_to(page: str, query: Mapping[str, str]) -> None:
+    """Switch to a page with a query and the files in use; a network in the query replaces an uploaded one."""
+    marks = query_of(page)
     if "workload" in query:
         marks.pop(parameter("network"), None)
     st.switch_page(f"views/{page}.py", query_params={**query, **marks})

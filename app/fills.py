@@ -1,4 +1,4 @@
-"""How bars are filled, in light and in dark alike, so that what is written on them can be read."""
+"""Fills of bars on which text is readable, in light and dark themes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 BLACK, WHITE = "#000000", "#ffffff"
 LINES = {"fillmode": "overlay", "fgopacity": 1.0, "solidity": 0.3}
-"""Of a pattern: they lie on a bar's own colour, not on that of the page."""
+"""Plotly's settings of pattern lines: drawn over the bar's own colour, not that of the page."""
 SHADE = {BLACK: (WHITE, 0.65), WHITE: (BLACK, 0.45)}
-"""Letters on a fill -> where its lines lie: how far from the fill towards the other end."""
+"""Colour of letters -> colour of pattern lines, as the share of a mix of the fill with another colour."""
 
 
 def luminance(colour: str) -> float:
@@ -51,7 +51,7 @@ def letters_on(colour: str) -> str:
 
 
 def line_on(colour: str) -> str:
-    """Return the colour of a pattern's lines: away from the letters, which are as readable on them.
+    """Return the colour of a pattern's lines on a fill, on which letters are as readable as on the fill.
 
     >>> line_on("#E69F00"), line_on("#0072B2")
     ('#f6dda6', '#003f62')
@@ -62,6 +62,6 @@ def line_on(colour: str) -> str:
 
 
 def filled(look: tuple[str, str]) -> dict[str, Any]:
-    """Return what Plotly calls the marker of bars of one look, a colour and a pattern."""
+    """Return Plotly's ``marker`` of bars with a colour and a pattern."""
     colour, shape = look
     return {"color": colour, "pattern": {"shape": shape, "fgcolor": line_on(colour), **LINES}}

@@ -1,4 +1,4 @@
-"""What was asked of a search, as the keywords of ``perfmodel.plan``."""
+"""Converts the goal of a search to keyword arguments of ``perfmodel.plan``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from typing import Any
 
 from perfmodel.decide.planning import Goal
 
-PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
-"""Of a goal, where ``perfmodel.plan`` has another name for it."""
-
 
 def keywords_of(goal: Goal) -> dict[str, Any]:
-    """Return the keywords that differ from what ``perfmodel.plan`` takes by itself, without the conditions.
+    """Return the keyword arguments of a goal that differ from the defaults, without its conditions.
 
     >>> keywords_of(Goal(deadline=3600.0, options={"input": "real"}))
     {'deadline': 3600.0, 'input': 'real'}
     """
     blank = Goal(prices={}, purchase_prices={}, options={})
     given = {
-        PYTHON_NAMES.get(name, name): getattr(goal, name)
+        name: getattr(goal, name)
         for name in Goal.model_fields
         if name not in ("conditions", "options", "meant") and getattr(goal, name) != getattr(blank, name)
     }

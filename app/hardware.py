@@ -1,4 +1,4 @@
-"""The catalogue as tables and charts show it, and specs of one's own, checked as the files are."""
+"""Tables of the catalogue, and a user's own specs, checked as spec files are."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from perfmodel.hardware.numbers import number_rows, number_text
 from perfmodel.hardware.provenance import Quantity, SourcedSpec
 
 LARGEST = 100_000
-"""Characters of a spec file somebody hands over."""
+"""Most characters of an uploaded spec file."""
 FIELDS = {
     "memory_bytes": ("Memory", "B", "32GiB"),
     "memory_bandwidth": ("Memory bandwidth", "B/s", "1.5TB/s"),
     "tdp": ("Power", "W", "350W"),
 }
-"""Numbers of an accelerator that the form asks for -> label, unit, example."""
+"""Field of the form for an accelerator -> label, unit, example."""
 
 
 def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
-    """Return one row for each spec of a kind: its numbers with their units, and what it is joined by."""
+    """Return a row for each spec of a kind: its numbers with units, then its other properties."""
     numbers: list[dict[str, Any]] = []
     facts: list[dict[str, Any]] = []
     for id in catalogue.ids(kind):
@@ -43,7 +43,7 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
                 numbers[-1] |= {f"{key} peak": number_text(name, peak.value) for key, peak in value.items()}
             elif isinstance(value, str | int) and name not in ("id", "name", "note"):
                 facts[-1][name] = value
-    every = (*numbers, *facts)  # of which the numbers come first
+    every = (*numbers, *facts)  # numbers are the first columns
     blank = {name: "" if isinstance(value, str) else None for row in every for name, value in row.items()}
     return [
         {in_words(name): (stated | others).get(name, empty) for name, empty in blank.items()}
@@ -52,7 +52,7 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
 
 
 def in_words(name: str) -> str:
-    """Return the name of a number as people say it.
+    """Return the name of a number in plain words.
 
     >>> in_words("usable_memory_bytes"), in_words("peak_flops.fp16"), in_words("tdp")
     ('usable memory', 'peak rate, fp16', 'rated power')
@@ -63,7 +63,7 @@ def in_words(name: str) -> str:
 
 
 def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
-    """Return every number of a spec with its basis, its source, and the day somebody read it."""
+    """Return a row for each number of a spec: value, basis, source, and the day the source was read."""
     rows = []
     for name, stated in result.statements():
         source = result.sources.get(stated.source or "")
@@ -83,7 +83,7 @@ def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
 
 
 def text_of(catalogue: Catalogue, id: str) -> str:
-    """Return the file of a spec."""
+    """Return the text of a spec's file; "" if it has none."""
     own = [file for file in session_hardware.specs() if file.stem == id]
     for file in (*own, data_folder("hardware_specs") / catalogue.find(id)[0] / f"{id}.toml"):
         if file.is_file():
@@ -91,35 +91,35 @@ def text_of(catalogue: Catalogue, id: str) -> str:
     return ""
 
 
-class Taken(NamedTuple):
-    """A spec file that the session keeps."""
+class StoredSpec(NamedTuple):
+    """A user's spec file, stored in the session."""
 
     id: str
     mark: Mark
-    """Of a file that is called by the id, as ``--specs`` takes it."""
+    """Mark of the file, which is named by the id, as ``--specs`` needs it."""
     findings: list[str]
-    """What ``perfmodel specs check`` finds suspicious or missing about it."""
+    """Findings of ``perfmodel specs check`` about it."""
 
 
-def take(text: str) -> Taken:
-    """Take a spec file into the session for every page, in place of one of the same id.
+def use_spec(text: str) -> StoredSpec:
+    """Store the text of a spec file and use it on all pages, in place of one with the same id.
 
     Raises
     ------
-    InputError : as of ``checked``
+    InputError : as of ``store_spec``
     """
-    result = checked(text)
+    result = store_spec(text)
     others = [mark for mark in in_use("specs") if mark.name != result.mark.name]
     use("specs", [*others, result.mark])
     return result
 
 
-def checked(text: str) -> Taken:
-    """Keep a spec file for the session, checked as strictly as the package's own.
+def store_spec(text: str) -> StoredSpec:
+    """Check the text of a spec file as strictly as the package's own, and store it in the session.
 
     Raises
     ------
-    InputError : not TOML, no id, a key nobody knows, a value that does not fit
+    InputError : too long, not TOML, no id, an unknown key, or an invalid value
     """
     if len(text) > LARGEST:
         raise InputError(f"{len(text):,} characters; expected at most {LARGEST:,}")
@@ -140,15 +140,21 @@ def checked(text: str) -> Taken:
     except InputError:
         file.unlink()
         raise
-    return Taken(id, mark, [f"{finding.kind}: {finding.message}" for finding in findings])
+    return StoredSpec(id, mark, [f"{finding.kind}: {finding.message}" for finding in findings])
 
 
 def accelerator_toml(like: str, id: str, numbers: Mapping[str, str], peaks: Mapping[str, str]) -> str:
-    """Return the spec file of an accelerator like another, with some numbers a person gave.
+    """Return the text of a spec file for an accelerator, a copy of another with some numbers replaced.
+
+    Parameters
+    ----------
+    like : id of the accelerator to copy
+    id : of the new one
+    numbers, peaks : field or number format -> number with its unit, as a person typed it
 
     Raises
     ------
-    InputError : a number that cannot be read, an id that another has
+    InputError : an unreadable number, or an id that exists
 
     Examples
     --------
@@ -161,21 +167,21 @@ def accelerator_toml(like: str, id: str, numbers: Mapping[str, str], peaks: Mapp
         raise InputError(f"{id} is taken; give yours a name of its own")
     base = session_hardware.catalogue().accelerator(like).model_dump(mode="python", exclude_defaults=True)
     table = {**base, "id": id, "name": id, "accepted": []}
-    for name, said in numbers.items():
-        table[name] = _assumed(said, FIELDS[name][1])
-    table["peak_flops"] = base["peak_flops"] | {key: _assumed(said, "FLOP/s") for key, said in peaks.items()}
+    for name, text in numbers.items():
+        table[name] = _assumed(text, FIELDS[name][1])
+    table["peak_flops"] = base["peak_flops"] | {key: _assumed(text, "FLOP/s") for key, text in peaks.items()}
     table.pop("usable_memory_bytes", None)
     table.pop("achieved_flops", None)
     table.pop("achieved_memory_bandwidth", None)
     return "\n".join(_toml({key: value for key, value in table.items() if value not in ([], None)})) + "\n"
 
 
-def _assumed(said: str, unit: str) -> dict[str, Any]:
-    return {"value": parse(said, unit), "basis": "assumed", "note": "given in the app"}
+def _assumed(text: str, unit: str) -> dict[str, Any]:
+    return {"value": parse(text, unit), "basis": "assumed", "note": "given in the app"}
 
 
 def _toml(table: Mapping[str, Any], path: str = "") -> list[str]:
-    """A table as TOML: plain values first, then the tables in it."""
+    """Return the lines of a table as TOML: values first, then inner tables."""
     lines = [f"[{path}]"] if path else []
     plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
     lines += [f"{key} = {_value(value)}" for key, value in plain.items() if value is not None]

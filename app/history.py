@@ -1,7 +1,7 @@
-"""One entry of the browser's history for each thing a person does, and each entry a whole state.
+"""Keeps one entry in the browser's history for each user action, each with the whole state of a page.
 
-Streamlit adds an entry for every change of the address, also for those that follow from one another: a
-page that opens and completes its address would take two steps back.
+Streamlit adds an entry for every change of the address: a page that opens and then completes its address
+would need two steps back.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if (!window.oneEntryAChange) {
 
 
 def watch() -> None:
-    """Let what nobody did, such as an address completed by the page, replace the entry before."""
+    """Install the styles and scripts of all pages; address changes without a user action add no entry."""
     with st.container(key="page-wide"):
         st.html(
             f"{looks.STYLE}{looks.SCRIPT}{looks.SIDEBAR}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True
@@ -42,17 +42,18 @@ def watch() -> None:
 
 
 def arrival(page: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
-    """Return the address of a page, and whether it is newer than what the session holds.
+    """Return the query of a page's address, and whether it is newer than the session's state.
 
-    It is where somebody opened it, or came by Back and Forward.  A widget that was changed or clicked
-    in this run is newer than the address.  An address without options is the menu's, but on a page that had
-    one of its own it is Back's.  The address of the page before, which a click on this one leaves standing
-    while that page is on its way, is none of this page's.
+    It is newer if the user opened the address or used Back or Forward, unless a widget changed in this run.
+    An address without options comes from the menu, except on a page that had such an address before, where
+    it comes from Back.  The address of the previous page, which is still visible while this page loads, does
+    not count.
 
     Parameters
     ----------
-    words : the query parameters that the page reads; an address of these alone may be its own, whatever the
-        page before said
+    page : its name in the URL
+    words : query parameters that the page reads; an address with only these may be its own, even if it equals
+        that of the previous page
     """
     session, url = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
@@ -62,18 +63,18 @@ def arrival(page: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
     return url, bool(is_said) and not session.get("touched") and (page, url) != seen
 
 
-def act() -> None:
-    """Note that somebody changed or clicked something: what the session holds is newer than the address.
+def note_action() -> None:
+    """Record that the user changed or clicked something, so that the session is newer than the address.
 
-    With the click a browser sends the address it shows: it may still be that of before the last change.
+    The browser sends its address with a click, which may still be that of before the last change.
     """
     st.session_state.touched = True
 
 
-def replace(query: Mapping[str, str]) -> None:
-    """Complete the address of a page that somebody opens, without an entry of its own.
+def complete_address(query: Mapping[str, str]) -> None:
+    """Replace the address of a page that was just opened by its complete form, without a new history entry.
 
-    Once a document: drawn again while its page changes, it must not bring the old address back.
+    The script runs once in a document, so that a later redraw does not restore the old address.
     """
     address = json.dumps(f"?{urlencode(query)}").replace("<", "\\u003c")
     script = (

@@ -1,4 +1,4 @@
-"""What every page of a scenario has around its figure: options, downloads, links."""
+"""Parts that pages share: the form of options, sections that fold, copy and download buttons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import file_marks, history, layout_options, own_profile, own_uploads, session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, show_mistake, widget
@@ -24,24 +24,24 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 
 
-class Asked(NamedTuple):
-    """What a page was asked: its options, and how to answer a scenario of them."""
+class PageRequest(NamedTuple):
+    """The options that the user chose on a page."""
 
     picked: dict[str, Any]
-    """Chosen, by the command line's names; the rest is left to the model."""
+    """Chosen values by option name on the command line; the model chooses all others."""
     top: DeltaGenerator
-    """Where the verdict goes, above the page's own widgets."""
+    """Container for the verdict, above the page's own widgets."""
 
     def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
-        """Predict ``scenario(changed)``."""
-        return answering().predict(self.scenario(changed))
+        """Return the prediction of ``scenario(changed)``."""
+        return backend().predict(self.scenario(changed))
 
     def scenario(self, changed: Mapping[str, Any] = {}) -> Scenario:
-        """Return the scenario, with some options changed; None leaves one to the model.
+        """Return the scenario of the chosen options, with some changed; None leaves one to the model.
 
         Raises
         ------
-        InputError : a value that does not fit
+        InputError : an invalid value
         """
         picked = {**self.picked, **changed}
         for given, other in (BATCHES, BATCHES[::-1]):
@@ -52,31 +52,31 @@ class Asked(NamedTuple):
 
 
 BATCHES = ("local-batch-size", "global-batch-size")
-"""Options that exclude each other; the one changed last counts."""
+"""Options that exclude each other; the last one changed counts."""
 
 
 MORE_OPTIONS = "More options"
 ABREAST = 3
-"""Folds side by side."""
+"""Folded sections in a row."""
 CALIBRATION = "calibration"
 TAKES_SPECS = {
     *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
     *("collective", "specs", "trace", "compression", "downpour", "servers"),
 }
-"""Commands that take hardware of one's own."""
+"""Commands that take a user's own hardware."""
 TAKES_FILES = {
     **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
 }
-"""Commands that take files of one's own -> their options."""
+"""Command -> its options that take a user's own files."""
 
 
 def all_count(name: str) -> bool:
-    """Say that every option counts."""
+    """Return True: the default of ``counts``, by which every option applies."""
     return True
 
 
-def ask_scenario(
+def scenario_form(
     page: str,
     body: Sequence[Option] = (),
     without: Sequence[str] = (),
@@ -85,40 +85,42 @@ def ask_scenario(
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
     counts: Callable[[str], bool] = all_count,
-) -> Asked:
-    """Draw the options of a scenario beside the page; return what was asked.
+) -> PageRequest:
+    """Draw the form of a scenario's options in the sidebar; return the user's choices.
 
     Parameters
     ----------
     page : its name in the URL
-    body : options of the page's own, drawn over its picture
-    without : options of a scenario the page has no use for, or has in ``body``
-    start : what the page opens with
-    money : whether prices, power and failures matter here
-    columns, picture, counts : as of ``ask``
+    body : options of the page itself, drawn above its chart
+    without : options of a scenario that the page does not use, or has in ``body``
+    start : options that the page opens with
+    money : whether to include prices, power and failures
+    columns, picture, counts : as of ``options_form``
     """
     groups = {"": BASIC, MORE_OPTIONS: MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    asked = ask(page, known, body, start, columns=columns, picture=picture, shares_out=True, counts=counts)
+    request = options_form(
+        page, known, body, start, columns=columns, picture=picture, has_layout=True, counts=counts
+    )
     with st.sidebar:
         own_calibration()
-    return asked
+    return request
 
 
 def own_calibration() -> None:
-    """Take what the user's own runs taught, for every page that predicts."""
+    """Draw the upload field for the user's own calibration file."""
     with fold("Your own calibration") as is_open:
         if is_open:
-            with mistakes_shown():
-                words = "What your own runs taught: the file that “perfmodel calibrate” wrote"
+            with errors_shown():
+                words = "The file that “perfmodel calibrate” wrote from your own runs"
                 own_uploads.field("calibration", words, "calibration-file")
     own_uploads.in_use_line("calibration", "Calibrated by", "Predict without it")
 
 
-def ask(
+def options_form(
     page: str,
     groups: Mapping[str, Sequence[Option]],
     body: Sequence[Option] = (),
@@ -126,36 +128,36 @@ def ask(
     ends: Mapping[str, str] = {},
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
-    shares_out: bool = False,
+    has_layout: bool = False,
     counts: Callable[[str], bool] = all_count,
-) -> Asked:
-    """Draw options beside the page, those of a heading folded away; return what was asked.
+) -> PageRequest:
+    """Draw the form of a page's options; return the user's choices.
 
-    A URL with an impossible value is reported, and the page ends there.
+    An invalid value in the URL is reported, and the page stops.
 
     Parameters
     ----------
     page : its name in the URL
-    groups : options beside the page, by heading; those of an empty heading are not folded away
-    body : options over the page's picture, in a row
-    start : what the page opens with
-    ends : for a slider in the body, the option whose number it ends at
-    columns : options over the page's picture, in folds side by side, by heading
-    picture : options that are not drawn here: chosen in the picture, or said by an address alone
-    shares_out : whether options of a layout stand under a heading of their own, with what fits
-    counts : whether an option, by its name, says anything here; one that does not is not drawn, and kept
+    groups : heading -> options in the sidebar, in a folded section; those of an empty heading are not folded
+    body : options above the page's chart, in a row
+    start : options that the page opens with
+    ends : slider in the body -> option whose value is its upper end
+    columns : heading -> options above the page's chart, in folded sections in a row
+    picture : options without a field: chosen in a chart, or set by an address alone
+    has_layout : whether layout options get a section of their own, with what fits in memory
+    counts : function from an option's name to whether it applies now; one that does not is kept but not drawn
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
     known = open_page(page, every, start)
     top = st.container()
-    if shares_out:
+    if has_layout:
         groups = layout_options.arranged(groups, chosen(known))
     for heading, known_here in groups.items():
         members: Sequence[Option] = [option for option in known_here if counts(option.name)]
         if not members:
             continue
         st.session_state.folds |= {
-            option.name: f"beside the page, under “{heading}”" for option in members if heading
+            option.name: f"in the sidebar, under “{heading}”" for option in members if heading
         }
         with st.sidebar, fold(heading) if heading else nullcontext(True) as is_open:
             if is_open and heading == layout_options.HEADING:
@@ -179,11 +181,11 @@ def ask(
             for option in members if is_open else ():
                 widget(known[option.name])
     close_page(page, known, top)
-    return Asked(chosen(known), top)
+    return PageRequest(chosen(known), top)
 
 
 def _drawn(members: Sequence[Option], titled: bool) -> None:
-    """Draw options one below the other; many stand under the headings of the command line's help."""
+    """Draw options in a column, if ``titled`` under the headings of the command line's help."""
     for heading, some in groupby(members, key=lambda option: option.heading if titled else ""):
         if heading:
             st.caption(heading)
@@ -192,7 +194,7 @@ def _drawn(members: Sequence[Option], titled: bool) -> None:
 
 
 def _brought(page: str) -> None:
-    """Say which of the user's own files the answer uses, where no field does."""
+    """Draw the user's own files that the answer uses and that have no field on the page."""
     used = file_marks.USED.get(page, ())
     if "profile" in used:
         own_profile.draw_choice()
@@ -207,18 +209,18 @@ def _brought(page: str) -> None:
 
 @contextmanager
 def fold(title: str) -> Iterator[bool]:
-    """Fold something away; what is in it need not be drawn until this yields True.
+    """Draw a folded section and yield whether it is open, so that its content is drawn only then.
 
-    A title that changed would close the fold, so it holds no numbers.
+    The title must not change, which would close the section; so it contains no numbers.
     """
-    place = st.expander(title, key=f"fold-{title}", on_change=history.act)
+    place = st.expander(title, key=f"fold-{title}", on_change=history.note_action)
     with place:
         yield bool(place.open)
 
 
 @contextmanager
-def mistakes_shown() -> Iterator[None]:
-    """Show an input error in place of the answer, and stop."""
+def errors_shown() -> Iterator[None]:
+    """Show an InputError of the ``with`` block in place of the answer, and stop the page."""
     try:
         yield
     except InputError as error:
@@ -227,29 +229,36 @@ def mistakes_shown() -> Iterator[None]:
 
 
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the question as a command, with options given more than once and the session's own files."""
+    """Return the shell command that answers the same question.
+
+    Parameters
+    ----------
+    command : its name
+    picked : its options; the session's own files are added
+    more : options that may be given several times
+    """
     own, name = session_hardware.own_names(), command.partition(" ")[0]
     files = {option: own[option] for option in TAKES_FILES.get(name, ()) if option in own}
     specs = session_hardware.specs() if name in TAKES_SPECS else []
     return as_command(command, {**picked, **files}, [*more, *(("specs", file.name) for file in specs)])
 
 
-def ways_out(
+def copy_buttons(
     command: str,
     picked: Mapping[str, Any],
     python: str | None = None,
     more: Sequence[tuple[str, str]] = (),
     others: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Offer the question as a command, with options given more than once, and as Python.
+    """Draw two buttons that show the page's question as a shell command and as Python.
 
     Parameters
     ----------
-    command : its name
+    command : name of the command
     picked : its options
-    python : the same in Python; by default a prediction
-    more : options given more than once
-    others : options of further commands, which answer the rest of the page
+    python : the Python code; by default that of a prediction
+    more : options that may be given several times
+    others : options of further commands that answer the rest of the page
     """
     with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
@@ -263,20 +272,20 @@ def ways_out(
             )
 
 
-def downloads(
+def download_buttons(
     name: str,
     rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
     answer: Any,
     report: Callable[[], Page | str] | None = None,
 ) -> None:
-    """Offer a table as CSV, the whole answer as JSON and a page of it, each written when it is asked for.
+    """Draw buttons to download a table as CSV, the answer as JSON and a report; each is made when clicked.
 
     Parameters
     ----------
-    name : of the files
-    rows : the table, or what makes it
-    answer : JSON's text, or what JSON can hold, or what makes either
-    report : makes the page to hand on, where there is one, or its text
+    name : of the files, without ending
+    rows : the table, or a function that returns it
+    answer : JSON text or a value for JSON, or a function that returns either
+    report : function that returns the report or its text; None without one
     """
 
     without_folder = session_hardware.folder_remover()  # files are written outside the session
@@ -293,15 +302,15 @@ def downloads(
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
         if report is not None:
 
-            def handed_on() -> str:
+            def report_text() -> str:
                 page = report()
                 return without_folder(page if isinstance(page, str) else page.text(".html"))
 
-            st.download_button("Download report", handed_on, f"{name}.html", "text/html", on_click="ignore")
+            st.download_button("Download report", report_text, f"{name}.html", "text/html", on_click="ignore")
 
 
 def sentence(text: str) -> str:
-    """Return a verdict as a sentence.
+    """Return text as a sentence: first letter in upper case, one full stop at the end.
 
     >>> sentence("compute-bound: 74% of the iteration")
     'Compute-bound: 74% of the iteration.'

@@ -1,11 +1,11 @@
-"""One layout of a transformer: its terms and memory, what starts it, and where to go on."""
+"""Details of one layout of a transformer: terms, memory, launch command, and links to other pages."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from app import charts, file_marks, layout_search, memory_chart, pipeline_chart, session_hardware, to_compare
-from app.layout import Asked, fold, sentence
+from app.layout import PageRequest, fold, sentence
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import as_command, written
@@ -24,7 +24,7 @@ UTILISATION = (
 
 
 def _figures(row: LayoutRow) -> None:
-    """Show the main numbers of a layout."""
+    """Draw the main numbers of a layout: step, throughput, MFU, memory, idle stages."""
     with st.container(horizontal=True):
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
         tokens = row.tokens_per_second * row.iteration_time
@@ -53,13 +53,13 @@ def _figures(row: LayoutRow) -> None:
 
 
 def _started(row: LayoutRow, prediction: Prediction) -> None:
-    """Show the line that starts a layout."""
+    """Draw the shell command that starts training with a layout."""
     with fold("How it would be started") as is_open:
-        asked = prediction.scenario
-        software = parts(str(asked["framework"]))[0]
+        job = prediction.scenario
+        software = parts(str(job["framework"]))[0]
         if is_open and row.flags and software not in OF_JAX:
-            ranks = asked["world_size"] // asked["nodes"]
-            line = torchrun_line(asked["workload"], asked["nodes"], ranks, row.flags)
+            ranks = job["world_size"] // job["nodes"]
+            line = torchrun_line(job["workload"], job["nodes"], ranks, row.flags)
             st.code(line, language="shell", wrap_lines=True)
             st.caption("On each machine; the script's own options (data, checkpoints, its model) are yours.")
         elif is_open:
@@ -67,24 +67,27 @@ def _started(row: LayoutRow, prediction: Prediction) -> None:
 
 
 def show_layout(
-    asked: Asked, row: LayoutRow, answer: Layouts, prediction: Prediction, own: str | None
+    request: PageRequest, row: LayoutRow, answer: Layouts, prediction: Prediction, own: str | None
 ) -> None:
-    """Show one layout.
+    """Draw the details of one layout.
 
     Parameters
     ----------
-    asked : the page's question
-    row : the layout, of ``answer``
-    answer : of the search
+    request : options of the page
+    row : the layout, a row of ``answer``
+    answer : of the search for layouts
     prediction : of the layout
-    own : what the owner of a network's file calls it; no other page knows such a network
+    own : name of the user's own network file, which other pages cannot use; None for a known network
     """
     best = answer.rows[0]
     slower = row.iteration_time / best.iteration_time - 1
     st.subheader(f"Layout {layout_search.name_of(row.layout)}", anchor=False)
-    said = [in_full(row.layout), "the fastest" if row is best else f"{slower:.1%} slower than the fastest"]
-    said += [] if row is best else [prediction.verdict]
-    st.markdown(labelled(" ".join(map(sentence, said))))
+    sentences = [
+        in_full(row.layout),
+        "the fastest" if row is best else f"{slower:.1%} slower than the fastest",
+    ]
+    sentences += [] if row is best else [prediction.verdict]
+    st.markdown(labelled(" ".join(map(sentence, sentences))))
     show_warnings([] if row is best else row.caveats)
     _figures(row)
     alt = f"Terms of one step: {prediction.verdict}"
@@ -94,15 +97,15 @@ def show_layout(
         bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best)}
     memory_chart.draw_memory(bars, "layout-memory")
     pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
-    priced = layout_search.as_link(asked.picked, row, own)
-    priced |= layout_search.money(asked.picked, prediction.scenario["sequence_length"])
+    priced = layout_search.as_link(request.picked, row, own)
+    priced |= layout_search.money_options(request.picked, prediction.scenario["sequence_length"])
     with st.container(horizontal=True):
         if own is None:
             query = {name: written(value) for name, value in priced.items()}
             if st.button("Open in Predict", key="to-predict"):
-                file_marks.go("predict", query)
+                file_marks.go_to("predict", query)
             if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
-                file_marks.go("sensitivity", query)
+                file_marks.go_to("sensitivity", query)
         with st.popover("Commands of this layout"):
             specs = [("specs", file.name) for file in session_hardware.specs()]
             lines = [as_command(name, priced, specs) for name in ("predict", "explain")]

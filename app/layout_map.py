@@ -1,4 +1,4 @@
-"""The layouts of a search as a map: tensor against pipeline parallelism, coloured by the fastest step."""
+"""Map of the layouts of a search: tensor against pipeline parallelism, coloured by the fastest step."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from perfmodel.interfaces.api.layouts import LayoutCell, Layouts
 from perfmodel.model.transformers.grid import TOO_LARGE
 
 SCALE = "Cividis"
-"""From dark to light, the same to colour-blind readers; numbers stand in the cells."""
+"""Colour scale from dark to light, the same for colour-blind readers."""
 ROW = 44
-"""Height of one [px]."""
+"""Height of a row [px]."""
 CLEAR = "rgba(0,0,0,0)"
 TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
-"""At the scale of colours: times as long as the fastest."""
+"""Ticks of the colour scale: step time over that of the fastest layout."""
 
 
 def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
-    """Draw the map, the cell of the layout chosen framed.
+    """Return the map, with a frame around the cell of the chosen layout.
 
-    Cells are bars, which can be clicked and hatched: those of a time carry tensor and pipeline parallelism.
+    Cells are bars, which can be clicked and hatched; their ``customdata`` is (tensor, pipeline) parallelism.
     """
     tensors = sorted({cell.tensor_parallel for cell in answer.grid})
     stages = sorted({cell.pipeline_parallel for cell in answer.grid})
@@ -105,7 +105,7 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
 
 
 def colour_of(share: float) -> str:
-    """Return the colour of a share of the scale.
+    """Return the colour at a position of the scale, from 0 to 1.
 
     >>> colour_of(0.0), colour_of(1.0)
     ('#00224e', '#fee838')
@@ -115,7 +115,7 @@ def colour_of(share: float) -> str:
 
 
 def _bar(most: float) -> dict[str, Any]:
-    """The scale of colours, below the map."""
+    """Return Plotly's settings of the colour bar below the map; ``most`` is the log of its upper end."""
     ticks = [tick for tick in TICKS if math.log(tick) <= most * 1.001]
     while len(ticks) > 6:
         ticks = ticks[::2]
@@ -131,7 +131,7 @@ def _bar(most: float) -> dict[str, Any]:
 
 
 def words(cell: LayoutCell, answer: Layouts) -> str:
-    """Say what comes of a cell."""
+    """Return the hover text of a cell: its degrees, and its time or why it has none."""
     where = f"tensor {cell.tensor_parallel} x pipeline {cell.pipeline_parallel}"
     if cell.iteration_time:
         return f"{where}: {show(cell.iteration_time, 's')}<br>click for its fastest layout"
@@ -142,15 +142,15 @@ def words(cell: LayoutCell, answer: Layouts) -> str:
 
 
 def height_of(answer: Layouts) -> int:
-    """Return how high the map is [px]."""
+    """Return the height of the map [px]."""
     return 190 + ROW * len({cell.tensor_parallel for cell in answer.grid})
 
 
 def in_words(answer: Layouts) -> str:
-    """Say what the map shows, for who cannot see it."""
+    """Return a description of the map for readers who cannot see it."""
     counts = {
         "can be trained by": sum(not cell.reason for cell in answer.grid),
         "do not fit into memory": sum(cell.reason == TOO_LARGE for cell in answer.grid),
     }
-    said = ", ".join(f"{count} {what}" for what, count in counts.items())
-    return f"Map of tensor against pipeline parallelism: of {len(answer.grid)} pairs {said}"
+    counted = ", ".join(f"{count} {what}" for what, count in counts.items())
+    return f"Map of tensor against pipeline parallelism: of {len(answer.grid)} pairs {counted}"

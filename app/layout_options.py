@@ -1,4 +1,4 @@
-"""The options by which a transformer is shared out: which there are, what is possible, and what fits."""
+"""Form of a transformer's layout options, with the possible values of each and the layouts that fit."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from perfmodel.workloads import workload
 HEADING = "Layout"
 OF_BATCH = ("micro-batch-size", "accumulation-steps", "global-batch-size")
 OPTIONS = (*(name.replace("_", "-") for name in DEGREES), "sharding", "recompute", *OF_BATCH)
-"""In the order in which they are drawn."""
+"""Layout options in the order of the form."""
 NEVER_ALONE = OPTIONS[: -len(OF_BATCH[1:])]
-"""Those that mean nothing where copies of the whole network are trained."""
+"""Layout options that do not apply to networks that are trained by data parallelism alone."""
 NONE_FITS = "No layout of this batch fits on so many GPUs"
 MOST_LISTED = 10
-"""Numbers in a line."""
+"""Most numbers in a list."""
 
 
 def arranged(
     groups: Mapping[str, Sequence[Option]], picked: Mapping[str, Any]
 ) -> dict[str, Sequence[Option]]:
-    """Return a page's options by heading, with those of a layout under one of their own.
+    """Return a page's options by heading, with layout options moved under a heading of their own.
 
-    Of a network that is no transformer they are left out, but for those of its batch and those that are set,
-    which can be taken back.
+    For a network that is not a transformer they are left out, except those of the batch and those already
+    set, so that the user can clear them.
     """
     of_layout = {option.name: option for members in groups.values() for option in members}
     mine = [of_layout[name] for name in OPTIONS if name in of_layout]
@@ -48,7 +48,7 @@ def arranged(
     able = is_able(picked)
     for heading, members in groups.items():
         left_out = OPTIONS if able else [name for name in NEVER_ALONE if name not in picked]
-        if heading:  # what a page shows at once stays there
+        if heading:  # options that are not folded stay where they are
             if able and HEADING not in result:
                 result[HEADING] = mine
             members = [option for option in members if option.name not in left_out]
@@ -57,7 +57,7 @@ def arranged(
 
 
 def is_able(picked: Mapping[str, Any]) -> bool:
-    """Return whether the network chosen is a transformer that can be shared out."""
+    """Return whether the chosen network is a transformer that can have a layout."""
     try:
         network = workload(picked.get("workload", "resnet50"))
     except InputError:
@@ -66,12 +66,12 @@ def is_able(picked: Mapping[str, Any]) -> bool:
 
 
 def draw_options(members: Sequence[Option], picked: Callable[[], Mapping[str, Any]]) -> None:
-    """Draw the options of a layout, each with what is possible below it, and on top what fits.
+    """Draw layout options, each above its possible values, and at the top whether the layout fits.
 
     Parameters
     ----------
-    members : of ``OPTIONS``
-    picked : what is chosen, asked again once the widgets are drawn
+    members : the options to draw
+    picked : returns the chosen options; called after the widgets are drawn
     """
     top, places = st.container(), {}
     for option in members:
@@ -87,13 +87,13 @@ def draw_options(members: Sequence[Option], picked: Callable[[], Mapping[str, An
 
 
 def possible(picked: Mapping[str, Any]) -> dict[str, str]:
-    """Say what each option can be, given the others, by name; nothing where the job is none.
+    """Return text on the possible values of each layout option, given the others; {} for an invalid job.
 
     Parameters
     ----------
-    picked : options chosen, by name
+    picked : chosen options, by name
     """
-    world = picked.get("gpus") if isinstance(picked.get("gpus"), int) else None  # a curve has several
+    world = picked.get("gpus") if isinstance(picked.get("gpus"), int) else None  # text on the page Scale
     without = (*OPTIONS, *UNSHARED, *(() if world else ("gpus",)))
     setting = _setting({name: value for name, value in picked.items() if name not in without})
     if setting is None or setting.workload.architecture is None or setting.workload.tokens is None:
@@ -112,7 +112,7 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
                 for each in _divisors(_rest(world, tensor * context) or model.layers)
                 if each <= model.layers
             ],
-            f"divide what is left of the GPUs; {model.layers} layers are dealt out evenly to "
+            f"divide what is left of the GPUs; {model.layers} layers divide evenly over "
             + _numbers(_evenly(model.layers, _rest(world, tensor * context))),
         ),
         "context-parallel": _listed(
@@ -152,7 +152,7 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
 
 
 UNSHARED = ("local-batch-size", "anchor")
-"""Options that may contradict a job without its layout."""
+"""Options that may be invalid for the job without its layout."""
 
 
 def _passes_of(replicas: int, micro: int, stages: int, chunks: int) -> str:
@@ -163,14 +163,14 @@ def _passes_of(replicas: int, micro: int, stages: int, chunks: int) -> str:
 
 def _setting(picked: Mapping[str, Any]) -> Setting | None:
     try:
-        asked = scenario(picked, session_hardware.own_files())
-        return settled(asked, session_hardware.catalogue(), constants_of(None))[0]
+        job = scenario(picked, session_hardware.own_files())
+        return settled(job, session_hardware.catalogue(), constants_of(None))[0]
     except InputError:  # the page says why, in place of its answer
         return None
 
 
 def _rest(world: int | None, taken: int) -> int | None:
-    """Return the GPUs that are left for a degree; None where that is not known or not whole."""
+    """Return the GPUs left for a degree, ``world / taken``; None if unknown or not a whole number."""
     return world // taken if world and world % taken == 0 else None
 
 
@@ -183,7 +183,7 @@ def _listed(numbers: Sequence[int], why: str) -> str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """Write numbers, of many the first and the last.
+    """Return numbers as text; of many only the first ones and the last.
 
     >>> _numbers([1, 2, 4]), _numbers(range(1, 14))
     ('1, 2, 4', '1, 2, 3, 4, 5, 6, 7, 8, 9 ... 13')
@@ -200,8 +200,8 @@ def _divisors(number: int) -> list[int]:
 
 
 def _what_fits(picked: Mapping[str, Any]) -> None:
-    """Say whether the layout chosen fits, and offer the nearest that does."""
-    setting = _setting(picked) if isinstance(picked.get("gpus"), int) else None  # a curve has several
+    """Draw whether the chosen layout fits, and a button that takes the nearest layout that does."""
+    setting = _setting(picked) if isinstance(picked.get("gpus"), int) else None  # text on the page Scale
     if setting is None or setting.layout is None:
         return
     memory = memory_needed(setting, constants_of(None))
@@ -221,7 +221,7 @@ def _what_fits(picked: Mapping[str, Any]) -> None:
 
 
 def remedy(picked: Mapping[str, Any]) -> str:
-    """Say what makes a layout fit that does not; nothing of a job without one."""
+    """Return advice for a layout that does not fit: the nearest that does; "" for a job without a layout."""
     setting = _setting(picked)
     if setting is None or setting.layout is None:
         return ""
@@ -229,11 +229,11 @@ def remedy(picked: Mapping[str, Any]) -> str:
     if not nearest:
         return f"{NONE_FITS[0].lower()}{NONE_FITS[1:]}: take more GPUs, or a smaller batch"
     needs = f"{nearest[0].bytes / GIB:.1f} GiB and {show(nearest[0].iteration_time, 's')} a step"
-    return f"take {nearest[0].words}, which needs {needs} (beside the page, “{HEADING}”)"
+    return f"take {nearest[0].words}, which needs {needs} (in the sidebar, “{HEADING}”)"
 
 
 def take(layout: Layout) -> None:
-    """Choose a layout, in the run to come."""
+    """Set the options of a layout for the next run of the page."""
     leave_open(options()[name] for name in (*OPTIONS, "local-batch-size"))
     words = layout.words() | {"global_batch_size": int(layout.global_batch_size)}
     degrees = {name: words[name] for name in DEGREES if words[name] != 1}

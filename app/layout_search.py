@@ -1,4 +1,4 @@
-"""Layouts of a transformer: from the options of ``perfmodel layouts`` to its search, on to a prediction."""
+"""The search of the page Transformers: its options, the cached search, filters, and links to a prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from app import session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -38,27 +38,27 @@ QUESTION = (
     "precision",
     "lora",
 )
-"""Of the command."""
+"""Options of ``perfmodel layouts`` that the page has."""
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))
 RUN = ("tokens", *PRICES)
-"""What says how long a run is and what it costs."""
+"""Options for the length and the costs of a run."""
 MOST = 5000
-"""Layouts that are kept of an answer, the fastest; of 1,024 accelerators some 1,000 fit."""
+"""Most layouts of an answer, the fastest ones; on 1,024 accelerators some 1,000 fit."""
 KEPT = 6
-"""Answers kept for all sessions, of at most some 25 MB each."""
+"""Answers in the cache of all sessions, of at most some 25 MB each."""
 _answers: OrderedDict[tuple[Any, ...], Layouts] = OrderedDict()
 _lock = threading.Lock()
 
 
 @cache
 def transformers() -> tuple[str, ...]:
-    """Return the networks that have layouts; builds none."""
+    """Return the names of the networks that have layouts, without building any."""
     return tuple(sorted(name for members in (LANGUAGE | VISION).values() for name in members))
 
 
 @cache
-def known() -> dict[str, Option]:
-    """Return the options of the page: the command's, the run's length, what of the answer is shown."""
+def page_options() -> dict[str, Option]:
+    """Return the options of the page by name: the search's, the run's length and prices, and the filters."""
     of_command = options("layouts")
     result = {name: of_command[name]._replace(session=f"layouts-{name}") for name in QUESTION}
     result["workload"] = result["workload"]._replace(choices=transformers(), label="Transformer")
@@ -82,9 +82,9 @@ FILTERS = (
     some_of("only-sharding", SHARDING, "What replicas share.")._replace(label="Sharding", usual="any"),
     some_of("only-recompute", RECOMPUTE, "What is computed again.")._replace(label="Recompute", usual="any"),
 )
-"""Which of the layouts found are listed."""
+"""Options that filter the list of layouts."""
 LAYOUT = text_of("layout", str, "", "The layout whose details are shown.", session="layouts-layout")
-"""Chosen from the list or the map; in the address by its words."""
+"""The layout chosen in the list or the map; the address has its name."""
 _FIELDS = {
     "only-tensor": "tensor_parallel",
     "only-pipeline": "pipeline_parallel",
@@ -94,26 +94,26 @@ _FIELDS = {
 }
 
 
-def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
-    """Return every layout that fits; the same question is searched for once.
+def fitting_layouts(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
+    """Return all layouts that fit, from a cache or a search.
 
     Parameters
     ----------
-    picked : options chosen, by name
-    file : of a network of the session's own, in place of the one chosen
+    picked : chosen options, by name
+    file : path of the user's own network, in place of the chosen one
 
     Raises
     ------
-    InputError : no question, an unknown name, or nothing fits
+    InputError : a missing field, an unknown name, or nothing fits
     """
-    asked = arguments(picked) | ({} if file is None else {"workload": file})
-    answers = answering()
-    key = (answers.place, tuple(asked.items()), *session_hardware.own_texts())
+    question = arguments(picked) | ({} if file is None else {"workload": file})
+    answers = backend()
+    key = (answers.place, tuple(question.items()), *session_hardware.own_texts())
     with _lock:
         if key in _answers:
             _answers.move_to_end(key)
             return _answers[key]
-    answer = answers.layouts(**asked, top=MOST)
+    answer = answers.layouts(**question, top=MOST)
     with _lock:
         _answers[key] = answer
         while len(_answers) > KEPT:
@@ -122,30 +122,30 @@ def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
 
 
 def arguments(picked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the question as the arguments of ``perfmodel.layouts``.
+    """Return the chosen options as arguments of ``perfmodel.layouts``.
 
     Raises
     ------
-    InputError : a field that is needed and empty
+    InputError : a required field is empty
     """
     for name in ("workload", "gpus", "global-batch-size"):
         if name not in picked:
-            raise InputError(f"fill in “{known()[name].label}”")
+            raise InputError(f"fill in “{page_options()[name].label}”")
     return values(picked, QUESTION, "layouts")
 
 
 def as_python(picked: Mapping[str, Any], network: str | None = None) -> str:
-    """Return the question in Python; ``network`` is a file's name in place of a known one's."""
-    asked = arguments(picked) | ({} if network is None else {"workload": network})
-    given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    """Return Python code for the search; ``network`` is a file's name in place of a known network."""
+    question = arguments(picked) | ({} if network is None else {"workload": network})
+    given = ", ".join(f"{name}={value!r}" for name, value in question.items())
     if prices := ", ".join(f"{name}={value!r}" for name, value in values(picked, RUN).items()):
         given += f", conditions=perfmodel.Conditions({prices})"
     own = session_hardware.catalogue_words(", catalogue=perfmodel.")
     return f"import perfmodel\n\nanswer = perfmodel.layouts({given}{own})\nprint(answer)"
 
 
-def listed(answer: Layouts, picked: Mapping[str, Any]) -> tuple[LayoutRow, ...]:
-    """Return the rows that the filters leave."""
+def filtered(answer: Layouts, picked: Mapping[str, Any]) -> tuple[LayoutRow, ...]:
+    """Return the rows of an answer that pass the chosen filters."""
     rows = answer.rows
     for option in FILTERS:
         if option.name in picked:
@@ -155,13 +155,13 @@ def listed(answer: Layouts, picked: Mapping[str, Any]) -> tuple[LayoutRow, ...]:
     return rows
 
 
-def distinct(answer: Layouts, rows: tuple[LayoutRow, ...]) -> list[tuple[LayoutRow, int]]:
-    """Return those of some rows that differ in time, with how many more take as long."""
+def distinct_rows(answer: Layouts, rows: tuple[LayoutRow, ...]) -> list[tuple[LayoutRow, int]]:
+    """Return the rows that differ in time, each with the number of further rows of the same time."""
     return replace(answer, rows=rows).distinct()
 
 
 def name_of(layout: Mapping[str, Any]) -> str:
-    """Return what a layout is called in the address and the list: its words, and passes of micro-batches.
+    """Return the name of a layout in the address and the list: its degrees, and micro-batch size x passes.
 
     >>> name_of({"tensor_parallel": 8, "data_parallel": 4, "sharding": "zero1", "recompute": "none",
     ...     "micro_batch_size": 1, "accumulation_steps": 16})
@@ -171,7 +171,7 @@ def name_of(layout: Mapping[str, Any]) -> str:
 
 
 def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = None) -> dict[str, Any]:
-    """Return one layout as the options of a prediction; ``network`` is a file in place of a known name."""
+    """Return the options of a prediction for one layout; ``network`` is a file in place of a known name."""
     result = {name: picked[name] for name in QUESTION if name in picked}
     result |= {name: picked.get(name, usual) for name, usual in USUAL.items()}
     result |= {} if network is None else {"workload": network}
@@ -182,10 +182,10 @@ def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = 
 
 
 def as_link(picked: Mapping[str, Any], row: LayoutRow, network: str | None = None) -> dict[str, Any]:
-    """Return one layout as the options that ``predict`` takes.
+    """Return the options of a link to the page Predict for one layout.
 
-    Of a network that another model answers for where nothing is shared out, those of replicas alone are those
-    of that model: the layout's own software, and a micro-batch, are none of them.
+    A purely data-parallel layout of some networks is predicted by the data-parallel model, which has neither
+    the layout's software nor micro-batches; then those options are left out.
     """
     result, layout = as_options(picked, row, network), row.layout
     if any(layout[name] not in neutral for name, neutral in NEUTRAL.items() if name in layout):
@@ -198,15 +198,15 @@ def as_link(picked: Mapping[str, Any], row: LayoutRow, network: str | None = Non
 
 LAID_OUT_ALONE = ("framework", "sharding", "recompute", "virtual-stages", "micro-batch-size")
 USUAL = {"framework": DEFAULT_FOR_LAYOUTS, "precision": "bf16"}
-"""What ``layouts`` takes, and ``predict`` by itself may not."""
+"""Defaults of ``layouts`` that those of ``predict`` may differ from."""
 
 
-def money(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, Any]:
-    """Return the options of prices and failures, and the run's length in samples where its tokens are said.
+def money_options(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, Any]:
+    """Return the options of prices and failures, and the run's length in samples if its tokens are given.
 
     Raises
     ------
-    InputError : tokens that are no number
+    InputError : tokens that are not a number
     """
     given = {name: picked[name] for name in PRICES if name in picked}
     if (tokens := conditions(picked).tokens) and sequence_length:
@@ -215,10 +215,10 @@ def money(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, A
 
 
 def conditions(picked: Mapping[str, Any]) -> Conditions:
-    """Return the length of the run, prices, power and failures, as ``economics`` takes them.
+    """Return the run's length, prices, power and failures as ``Conditions``.
 
     Raises
     ------
-    InputError : a value that does not fit
+    InputError : an invalid value
     """
     return Conditions(**values(picked, RUN))

@@ -1,4 +1,4 @@
-"""A search for the layouts of a transformer as a bounded piece of work."""
+"""The search for layouts of a transformer as bounded ``Work``."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.bounded import Work
-from app.layouts_worker import searched
+from app.layouts_worker import search_layouts
 from perfmodel.hardware.catalogue.store import Catalogue
 
 QUICK = 8192
-"""Accelerators: a search on no more takes less than a process does to start, some tenths of a second."""
+"""Accelerators up to which a search takes less time than starting a process, some tenths of a second."""
 
 
 def work(options: Mapping[str, Any], catalogue: Catalogue) -> Work:
-    """Return the work: some thousand layouts at once, or a hundred thousand on a million accelerators.
+    """Return the search as ``Work``: some thousand layouts, or a hundred thousand on a million accelerators.
 
     Parameters
     ----------
     options : of ``perfmodel.layouts``
-    catalogue : hardware to choose from
+    catalogue : hardware that names refer to
     """
     return Work(
-        call=searched,
+        call=search_layouts,
         arguments=(dict(options), catalogue),
         noun="search",
         doing="Timing every layout",

@@ -1,4 +1,4 @@
-"""Every layout of a transformer, searched for without a page."""
+"""The search for layouts of a transformer, in a module that loads without Streamlit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.calls import layouts
 
 
-def searched(options: Mapping[str, Any], catalogue: Catalogue) -> Layouts:
-    """Return what ``perfmodel.layouts`` does.
+def search_layouts(options: Mapping[str, Any], catalogue: Catalogue) -> Layouts:
+    """Return the answer of ``perfmodel.layouts``.
 
     Raises
     ------
-    InputError : an unknown name, a network that is no transformer, or nothing that fits
+    InputError : an unknown name, a network that is not a transformer, or nothing fits
     """
     return layouts(**options, catalogue=catalogue)

@@ -1,4 +1,4 @@
-"""What every page looks like beside Streamlit's theme: nothing hidden, nothing too pale to read."""
+"""Styles, scripts and wordings of all pages, in addition to Streamlit's theme."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ code, pre .token { color: inherit !important; }
 }
 </style>
 """
-"""Captions, code and the words of charts have a contrast of 4.5 and more; nothing is blank above the first
-line; the keyboard does not go through what is folded away; on a phone Plotly's bar would cover legends, and
-what it does, two fingers do, and the button that opens the menu says so."""
+"""Captions, code and texts of charts have a contrast of at least 4.5; no blank space above the first line;
+the keyboard skips a collapsed sidebar; on a phone Plotly's toolbar, which would cover legends, is hidden, and
+the button of the sidebar has a label."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {
@@ -59,7 +59,7 @@ if (!window.wideScrolls) {
 }
 </script>
 """
-"""Equations and files are wide and scroll, so the keyboard has to reach them."""
+"""Makes wide equations and files, which scroll, focusable by the keyboard."""
 SIDEBAR = """
 <script>
 if (!window.sidebarFollows) {
@@ -84,7 +84,7 @@ if (!window.sidebarFollows) {
 }
 </script>
 """
-"""Who opens or closes the sidebar by the keyboard goes on in it, or where it was opened; on a phone, where it
+"""Moves the keyboard's focus into the sidebar when it opens and back when it closes; on a phone, where it
 covers the page, Escape closes it."""
 _OPTION = re.compile(r"(?<!perfmodel predict )(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
 _PREDICT = re.compile(r"(?<!perfmodel )\bpredict (?=--)")
@@ -96,7 +96,7 @@ _NUMBER = re.compile(r"\d[\d,.]*")
 
 @cache
 def _labels() -> dict[str, str]:
-    """Every option's name -> its label."""
+    """Return option name -> label, over the commands of all pages."""
     return {
         name: option.label
         for command in ("stragglers", "collective", "plan", "predict")
@@ -105,12 +105,12 @@ def _labels() -> dict[str, str]:
 
 
 def labelled(text: str) -> str:
-    """Return text with options called as pages label them, not as the command line names them.
+    """Return text with options of the command line replaced by their labels on pages.
 
     >>> labelled("no price is known: give --price"), labelled("twice --unknown")
     ('no price is known: fill in “Price of a machine [USD/h]”', 'twice --unknown')
 
-    What a command begins with stays as it is typed:
+    Options of a whole command stay as they are:
 
     >>> labelled("predict --price"), labelled("perfmodel predict --price 3")
     ('“Price of a machine [USD/h]”', 'perfmodel predict --price 3')
@@ -121,7 +121,7 @@ def labelled(text: str) -> str:
 
 
 def for_planners(text: str) -> str:
-    """Return words of an option as pages say them: other options by their labels, a node a machine.
+    """Return text for pages: options by their labels, and ``machine`` for ``node``.
 
     >>> for_planners("Links of a node, with --rack-nodes.")
     'Links of a machine, with “Machines of a rack”.'
@@ -134,15 +134,15 @@ def _called(name: str, otherwise: str) -> str:
 
 
 def main_number(label: str, value: str, ends: str | None) -> None:
-    """Show a main number, with its 80 % interval below."""
+    """Draw a main number with its 80 % interval below."""
     below = None if ends is None else f"80 %: {ends}"
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
 
 
-def said(option: str) -> str:
-    """Return an option of a command line and its value as a page says them.
+def option_value_words(option: str) -> str:
+    """Return an option of the command line with its value as text with the option's label.
 
-    >>> said("--workload resnet50"), said("--unknown 2")
+    >>> option_value_words("--workload resnet50"), option_value_words("--unknown 2")
     ('Network: resnet50', 'unknown: 2')
     """
     name, _, value = option.removeprefix("--").partition(" ")
@@ -150,7 +150,7 @@ def said(option: str) -> str:
 
 
 def grouped(warnings: Iterable[str]) -> list[str]:
-    """Return warnings, of those that differ in numbers alone the last, with how many more there are.
+    """Return warnings; of those that differ only in numbers the last, with the count of the others.
 
     >>> grouped(["2 GPUs wait 1.5%", "4 GPUs wait 2%", "memory is short"])
     ['4 GPUs wait 2% (and 1 more with other numbers)', 'memory is short']
@@ -165,7 +165,7 @@ def grouped(warnings: Iterable[str]) -> list[str]:
 
 
 def begun(text: str) -> str:
-    """Return text as a sentence begins; a name with a figure in it stays as it is typed.
+    """Return text with its first letter in upper case, unless its first word contains a digit, as names do.
 
     >>> begun("memory is short"), begun("topk:0.01 keeps what it left out")
     ('Memory is short', 'topk:0.01 keeps what it left out')
@@ -174,7 +174,7 @@ def begun(text: str) -> str:
 
 
 def show_warnings(warnings: Iterable[str]) -> None:
-    """Show warnings in one box."""
+    """Draw warnings in one box, if there are any."""
     lines = [plain(for_planners(begun(each))) for each in grouped(warnings)]
     if lines:
         st.warning(lines[0] if len(lines) == 1 else "\n".join(f"* {line}" for line in lines))

@@ -1,4 +1,4 @@
-"""The list of pages, which ``server`` serves."""
+"""Entry point of the app: the list of pages, one of which Streamlit runs."""
 
 import sys
 from functools import partial
@@ -17,12 +17,12 @@ st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=
 
 
 def to_predict() -> None:
-    """Lead the address that names the first page, as every other page has one, to the page."""
+    """Switch from the address ``/predict`` to the first page, whose own address is the root."""
     st.switch_page("views/predict.py", query_params=st.query_params.to_dict())
 
 
 def to_command(name: str) -> None:
-    """Draw the page of a command that has none of its own."""
+    """Draw the generic page of a command without a view."""
     from app.command_page import draw
 
     draw(name)
@@ -30,7 +30,7 @@ def to_command(name: str) -> None:
 
 history.watch()
 numbers_first.begin()
-# not in a folder ``pages``, which Streamlit would make pages of before this list is read
+# the folder is not called ``pages``, from which Streamlit would make pages before it reads this list
 page = st.navigation(
     [
         *(

@@ -1,4 +1,4 @@
-"""Measured runs and what the model says of them, with where each was published."""
+"""Measured runs with their predictions and publications, for the page Validation."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 
 @cache
 def rows(mode: Mode) -> tuple[Row, ...]:
-    """Return every shipped run as a fit to all other sources predicts it; read once, never changed."""
+    """Return all shipped runs with out-of-sample predictions, each by a fit to all other sources."""
     return tuple(shipped_rows(mode))
 
 
 @cache
 def addresses() -> dict[str, str]:
-    """Return where each source was published."""
+    """Return source -> address of its publication."""
     with (folder("validation") / "sources.csv").open(encoding="utf-8") as file:
         addresses = {row["key"]: row["address"].split()[0] for row in csv.DictReader(file)}
     return {key: address for key, address in addresses.items() if address.startswith("https://")}
 
 
 def known(name: str) -> list[str]:
-    """Return what a filter can be."""
+    """Return the possible values of a filter."""
     return sorted({str(getattr(run, name)) for run in shipped_runs()})
 
 
 def filtered(mode: Mode, wanted: Mapping[str, Sequence[str]]) -> list[Row]:
-    """Return the rows that pass every filter; an empty one lets all pass."""
+    """Return the rows that pass all filters, given as field -> allowed values; an empty filter allows all."""
     return [
         row
         for row in rows(mode)
@@ -47,13 +47,13 @@ def filtered(mode: Mode, wanted: Mapping[str, Sequence[str]]) -> list[Row]:
 
 
 def misses_first(rows: Iterable[Row]) -> list[Row]:
-    """Return the predicted rows, those farthest off by factor first."""
+    """Return the predicted rows, those with the largest error factor first."""
     predicted = [row for row in rows if row.error is not None]
     return sorted(predicted, key=lambda row: -abs(math.log1p(row.error or 0.0)))
 
 
 def table(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return rows as a table people read, each with its source's address."""
+    """Return rows as a table for display, with the addresses of their sources."""
     return [
         {
             "error": row.error,
@@ -76,19 +76,19 @@ def table(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 @cache
 def report() -> str:
-    """Return ``validation/report.md``, which judges each source by a fit to the others."""
+    """Return the text of ``validation/report.md``."""
     return (folder("validation") / "report.md").read_text("utf-8")
 
 
 @cache
 def section(heading: str) -> str:
-    """Return one section of the report."""
+    """Return the text of one section of the report; "" if it has none of that heading."""
     match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", report(), re.DOTALL | re.MULTILINE)
     return match[1].strip() if match else ""
 
 
 @cache
 def misses() -> str:
-    """Return ``validation/misses.md`` with smaller headings: what the model gets wrong, and why."""
+    """Return the text of ``validation/misses.md``, the model's explained errors, with smaller headings."""
     text = (folder("validation") / "misses.md").read_text("utf-8")
     return re.sub(r"^#+ ", "##### ", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What fills an accelerator's memory, drawn against what there is: a bar for each prediction or layout."""
+"""Chart of an accelerator's memory by use against its capacity, a bar for each prediction or layout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "reserved": (GREY, "/"),
     "allocator": (GREY, "."),
 }
-"""What fills the memory -> its colour and pattern, the same in every chart; in the order of a bar."""
+"""Use of memory -> its colour and pattern in every chart, in the order of a bar."""
 SHORT = {
     "optimizer": "optimizer",
     "other": "gathered",
@@ -39,39 +39,40 @@ SHORT = {
     "allocator": "fragments",
     "whole_batch": "others' samples",
 }
-"""Names short enough for a phone, where the table of uses has longer ones."""
+"""Use of memory -> a label short enough for a phone, where ``ROWS`` has a longer one."""
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
-"""Of answers saved before there were rows."""
+"""Label of the whole memory in saved answers without rows."""
 ACROSS = ((-0.3, 0.3),)
 AROUND = ((-0.25, -0.12), (0.12, 0.3))
-"""Where the line of a limit stands beside a bar, and on one: not on the words in it, nor above it."""
+"""Vertical ranges of the capacity line at a bar: whole, or around the bar's texts where it crosses it."""
 HEAD, FOOT, EACH = 86, 56, 74
-"""Heights of a legend, of an axis and of a bar with its words [px]."""
+"""Heights of the legend, of the axis and of a bar with its texts [px]."""
 
 
 class MemoryBar(NamedTuple):
-    """What one case takes of one accelerator, bytes."""
+    """Memory of one case on one accelerator."""
 
     rows: Mapping[str, float]
-    """By what fills it, as ``Memory.rows``."""
+    """Use -> size [B], as ``Memory.rows``."""
     capacity: float
+    """[B]"""
     probability: float
-    """That it fits."""
+    """Probability that the case fits."""
 
     @property
     def needed(self) -> float:
-        """All rows together [B]."""
+        """Sum of all uses [B]."""
         return sum(self.rows.values())
 
     @property
     def fits(self) -> bool:
-        """Whether it rather does than not."""
+        """Whether the case fits with a probability of at least 0.5."""
         return self.probability >= 0.5
 
     @property
     def words(self) -> str:
-        """Whether it fits, and how full the memory is.
+        """Text that says whether it fits, with needed memory and capacity.
 
         >>> MemoryBar({"weights": 8 * 2.0**30}, 16 * 2.0**30, 0.99).words
         'fits: 8.0 of 16.0 GiB'
@@ -85,7 +86,7 @@ def of_prediction(prediction: Prediction) -> MemoryBar:
 
 
 def of_memory(memory: Memory) -> MemoryBar:
-    """Return the bar of a memory."""
+    """Return the bar of a prediction's ``Memory``."""
     return MemoryBar(memory.rows or {UNNAMED: memory.bytes}, memory.capacity, memory.probability)
 
 
@@ -96,19 +97,19 @@ def of_layout(row: LayoutRow) -> MemoryBar:
 
 
 def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
-    """Put the bars on the page."""
-    said = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
+    """Draw the chart of bars, by case, on the page; ``name`` is the chart's key."""
+    cases = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
     return draw(
-        memory_bars(bars), name, f"Memory of the fullest GPU: {said}", height=HEAD + FOOT + EACH * len(bars)
+        memory_bars(bars), name, f"Memory of the fullest GPU: {cases}", height=HEAD + FOOT + EACH * len(bars)
     )
 
 
 def memory_bars(bars: Mapping[str, MemoryBar]) -> Figure:
-    """What fills the memory of each case, in GiB, against its capacity.
+    """Return the chart of each case's memory by use [GiB], with a line at its capacity.
 
     Parameters
     ----------
-    bars : by the name of the case; a single one needs none
+    bars : name of the case -> its bar; the name of a single case may be empty
     """
     figure, every = Figure(), list(bars.values())
     places = list(range(len(every)))
@@ -156,7 +157,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> Figure:
 
 
 def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
-    """Lines across each bar, where memory ends."""
+    """Add a line across each bar at the capacity."""
     ends = [bar.capacity / GIB for bar in bars]
     sizes = sorted({f"{end:.1f}" for end in ends})
     where = [ACROSS if bar.needed <= bar.capacity else AROUND for bar in bars]
@@ -176,7 +177,7 @@ def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
 
 
 def _short(gib: float) -> str:
-    """Write a size with a tenth, or what is less than one with two figures.
+    """Return a size [GiB] with one decimal, below 1 with two significant digits.
 
     >>> _short(12.34), _short(0.0476)
     ('12.3', '0.048')

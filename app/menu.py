@@ -1,6 +1,7 @@
-"""Which pages there are, in the order of the menu."""
+"""The pages, in the order of the menu."""
 
 from perfmodel.core.errors import nearest
+from perfmodel.interfaces.register import NAMES, NOT_DRAWN
 
 PAGES = (
     ("predict", "Predict"),
@@ -17,23 +18,20 @@ PAGES = (
     ("hardware", "Hardware"),
 )
 """File below ``views`` and word in the URL -> title."""
-MORE = tuple(
-    (name, name.replace("-", " ").capitalize())
-    for name in ("compression", "downpour", "learning-rate", "model-parallel", "servers")
-)
-"""Commands without a page of their own, drawn from the register -> title."""
+MORE = tuple((name, name.replace("-", " ").capitalize()) for name in NAMES if name not in NOT_DRAWN)
+"""Commands whose pages are drawn from their records -> title."""
 UNKNOWN = "unknown"
-"""File and word of the page at addresses that are no page's; it is not in the menu."""
+"""File and name of the page for addresses without a page; it is not in the menu."""
 SHORTEST = 3
-"""Letters from which on a step of an address is like the name of a page."""
+"""Shortest segment of an address that is compared with names of pages [letters]."""
 
 
 def likest(path: str) -> list[str]:
-    """Return the pages whose word or title is most like a step of a path, the likest first.
+    """Return the names of the pages that are most like a segment of a path, the likest first.
 
     >>> likest("/sensitivty"), likest("/check-quote"), likest("/app/predict/x")
     (['sensitivity'], ['quote'], ['predict'])
-    >>> likest("/a/b/c")  # too little to go by
+    >>> likest("/a/b/c")  # too short
     []
     """
     words = {word: name for name, title in PAGES for word in (name, title)}

@@ -1,4 +1,4 @@
-"""What a prediction costs, from the prices, power and failures that are known."""
+"""Costs, energy and carbon of a prediction, as a section of a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perfmodel.model.prediction import Prediction
 
 
 def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    """Return what ``perfmodel predict --cost`` tells.
+    """Return the costs of a prediction, as of ``perfmodel predict --cost``, under the chosen conditions.
 
     Raises
     ------
@@ -29,14 +29,14 @@ def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogu
 
 
 def show_costs(result: Mapping[str, Any]) -> None:
-    """Show the costs, what was assumed and what is unknown."""
+    """Draw the folded section of costs, with assumptions and unknown prices."""
     with fold("Money, energy, carbon") as is_open:
         if is_open:
             _show_costs(result)
 
 
 def _show_costs(result: Mapping[str, Any]) -> None:
-    """Show them."""
+    """Draw the content of that section."""
     price = result["price"]
     if price:
         st.markdown(f"{hour_words(Price(**price))}, {price['basis']}")

@@ -1,4 +1,4 @@
-"""The options a page knows: the command line's own, read and checked as it reads and checks them."""
+"""Options of pages: those of the command line, read and checked in the same way."""
 
 from __future__ import annotations
 
@@ -25,49 +25,50 @@ from perfmodel.model.setting.named import LOOKED_UP, id_of
 from perfmodel.workloads import names as workload_names
 
 LONGEST = 300
-"""Characters of a value in a URL."""
+"""Most characters of a value in a URL."""
 
 YES_OR_NO = ("yes", "no")
-"""What a flag that can be denied is in a URL and a widget."""
+"""Values of a flag with a negative form, in a URL and a widget."""
 
 
 class Option(NamedTuple):
-    """One option of a command, as a widget shows it."""
+    """One option of a command, with what its widget needs."""
 
     name: str
-    """Of the option and of the query parameter."""
+    """Name of the option and of the query parameter."""
     label: str
     choices: tuple[str, ...]
-    """What it can be; empty where it is free text or a number."""
+    """Possible values; empty for free text or a number."""
     kind: str
-    """``choice``, ``choices`` (several of them), ``whole`` (a number), ``slider`` (too) or ``text``."""
+    """Widget: ``choice``, ``choices`` (several), ``whole`` (whole number), ``slider`` or ``text``."""
     help: str
     parameter: click.Option
+    """The option of the command line, which reads and checks values."""
     usual: str = "not set"
-    """Shown where nothing is chosen."""
+    """Placeholder for an option without a value."""
     session: str = ""
-    """Name in the session, where two pages give one name two meanings."""
+    """Key in the session, where two pages use one name with two meanings."""
     largest: int = 0
-    """Where a slider ends."""
+    """Upper end of a slider."""
     offers: Offers | Literal["hardware"] | None = None
-    """Of what it is a name; of all hardware on the page of that."""
+    """What its values name; ``hardware``: specs of all kinds."""
     heading: str = ""
-    """Under which the command line's help lists it."""
+    """Heading in the command line's help."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Names of the query parameter: its own, and older ones that the command line takes too."""
+        """Names of the query parameter: its own, and former ones that the command line still takes."""
         return (self.name, *(name.removeprefix("--") for name in getattr(self.parameter, "old", ())))
 
     @property
     def key(self) -> str:
-        """What the session calls it."""
+        """Its key in the session."""
         return self.session or self.name
 
 
 @cache
 def options(command: str = "predict") -> dict[str, Option]:
-    """Return every option of a command that takes a value or can be said and denied, by its name there."""
+    """Return the options of a command by name, except flags without a negative form."""
     result: click.Command = command_of(command)
     return {
         name: from_parameter(name, parameter)
@@ -78,7 +79,7 @@ def options(command: str = "predict") -> dict[str, Option]:
 
 
 def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
-    """Return the option of a command's parameter, with what the command declares of it."""
+    """Return the ``Option`` of a command's parameter; ``more`` replaces fields."""
     kind = parameter.type
     offers: Offers | None = getattr(parameter, "offers", None)
     of: Any = kind.one if isinstance(kind, Names) else kind
@@ -104,11 +105,11 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
 
 ROOM = {"whole": 26}
 MOST_ROOM = 36
-"""Characters that a field beside the page shows; one of a number has buttons too."""
+"""Characters of a placeholder that fit a field in the sidebar; a number's field has buttons too."""
 
 
 def _placeholder(usual: str, kind: str) -> str:
-    """Return what a field shows where nothing is chosen; what is too long for it stands in its help.
+    """Return the placeholder of an empty field: the default, or a hint to the help if that is too long.
 
     >>> _placeholder("all", "text"), _placeholder("the machine's cores", "whole"), _placeholder("", "text")
     ('all (default)', "the machine's cores", 'not set')
@@ -119,30 +120,30 @@ def _placeholder(usual: str, kind: str) -> str:
 
 
 def one_of(name: str, choices: Iterable[str], usual: str, help: str) -> Option:
-    """Return an option of a page's own, one of a few words."""
+    """Return an option of a page whose value is one of some words."""
     parameter = click.Option([f"--{name}"], type=click.Choice(tuple(choices)), default=usual, help=help)
     return from_parameter(name, parameter)
 
 
 def some_of(name: str, choices: Iterable[str], help: str) -> Option:
-    """Return an option of a page's own, any of some words, joined by commas in the URL."""
+    """Return an option of a page whose value is any number of some words, joined by commas in the URL."""
     parameter = click.Option([f"--{name}"], help=help)
     return from_parameter(name, parameter, choices=tuple(choices), kind="choices", usual="none")
 
 
 def text_of(name: str, convert: Any, usual: str, help: str, **more: Any) -> Option:
-    """Return an option of a page's own, free text that ``convert`` reads or refuses."""
+    """Return an option of a page for free text, which ``convert`` reads or refuses."""
     kind = convert if isinstance(convert, click.ParamType) else click.types.FuncParamType(convert)
     return from_parameter(name, click.Option([f"--{name}"], type=kind, default=usual, help=help), **more)
 
 
 def whole_of(name: str, help: str, **more: Any) -> Option:
-    """Return an option of a page's own, a whole number from 1."""
+    """Return an option of a page for a whole number from 1."""
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
 def offered(offers: Offers | Literal["hardware"] | None, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the names that an option offers; nothing where it takes no names."""
+    """Return the names that an option offers from a catalogue; () for an option that takes no names."""
     if offers is None:
         return ()
     if offers == "hardware":
@@ -158,11 +159,11 @@ def offered(offers: Offers | Literal["hardware"] | None, catalogue: Catalogue) -
 
 
 def read(option: Option, text: str) -> Any:
-    """Return what a URL or a field says, as the session keeps it: text, a whole number, or several words.
+    """Return the session's value for text of a URL or a field: text, a whole number, or several words.
 
     Raises
     ------
-    InputError : what the command line would refuse; a file, which a page takes by upload
+    InputError : the command line would refuse it, or it names a file, which a page takes by upload
     """
     if len(text) > LONGEST:
         raise InputError(f"{len(text)} characters; expected at most {LONGEST}")
@@ -185,7 +186,7 @@ def _known(option: Option, word: str) -> str:
 
 
 def _meant(option: Option, word: str) -> str:
-    """Return the id of what a person calls by another name, as the command line would take it."""
+    """Return the choice that another name means, as for the command line; an unknown name unchanged."""
     if option.offers in LOOKED_UP:
         return id_of(option.offers, word, Catalogue.built_in())
     one = getattr(option.parameter.type, "one", option.parameter.type)
@@ -194,11 +195,11 @@ def _meant(option: Option, word: str) -> str:
 
 
 def convert(option: Option, text: str) -> Any:
-    """Return the value the command line makes of a text.
+    """Return a text converted to the option's value, as the command line converts it.
 
     Raises
     ------
-    InputError : what the command line would refuse
+    InputError : the command line would refuse it
     """
     try:
         return option.parameter.type.convert(text, option.parameter, None)
@@ -207,7 +208,7 @@ def convert(option: Option, text: str) -> Any:
 
 
 def written(value: Any) -> str:
-    """Return how a URL or a shell says a value that the session keeps.
+    """Return a value of the session as text for a URL or a shell.
 
     >>> written(("ring", "tree")), written(32)
     ('ring,tree', '32')
@@ -216,7 +217,7 @@ def written(value: Any) -> str:
 
 
 def values(picked: Mapping[str, Any], names: Iterable[str], command: str = "predict") -> dict[str, Any]:
-    """Return those of ``names`` that are chosen, by the names of a command's parameters."""
+    """Return the converted values of those ``names`` that are chosen, by parameter name of a command."""
     known = options(command)
     return {
         str(known[name].parameter.name): convert(known[name], picked[name])
@@ -228,17 +229,22 @@ def values(picked: Mapping[str, Any], names: Iterable[str], command: str = "pred
 
 
 def scenario(picked: Mapping[str, Any], files: Mapping[str, str] = {}) -> Scenario:
-    """Return the scenario of the options chosen and of files, by the command line's own reading.
+    """Return the scenario of the chosen options, read as by the command line.
+
+    Parameters
+    ----------
+    picked : chosen options, by name
+    files : options that name files -> their paths
 
     Raises
     ------
-    InputError : a value that does not fit
+    InputError : an invalid value
     """
     return scenario_from(values(picked, SCENARIO) | dict(files))
 
 
 def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the line to type in a shell; ``more`` are options that may be given several times.
+    """Return the shell command with chosen options; ``more`` are options that may be given several times.
 
     >>> as_command("predict", {"gpus": 8, "jitter": "lognormal:cv=0.05"})
     'perfmodel predict --gpus 8 --jitter lognormal:cv=0.05'
@@ -251,7 +257,7 @@ def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str
 
 
 def file_words(names: Iterable[str]) -> str:
-    """Return files as a shell's words; none can be taken for an option.
+    """Return file names quoted for a shell, with ``./`` before one that begins with a dash.
 
     >>> file_words(["my step.json", "-a.json"])
     "'my step.json' ./-a.json"
@@ -260,7 +266,7 @@ def file_words(names: Iterable[str]) -> str:
 
 
 def _words(name: str, value: Any, known: Mapping[str, Option]) -> tuple[str, ...]:
-    """What a shell says for an option; of a flag the one name or the other."""
+    """Return the shell's words for an option and its value; for a flag its positive or negative name."""
     flag = known[name].parameter if name in known else None
     if flag is not None and flag.is_flag:
         return (flag.opts[0] if value == YES_OR_NO[0] else flag.secondary_opts[0],)
@@ -268,7 +274,13 @@ def _words(name: str, value: Any, known: Mapping[str, Option]) -> tuple[str, ...
 
 
 def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}, catalogue: str = "") -> str:
-    """Return the same question in Python, by a catalogue that the words make.
+    """Return Python code that predicts the scenario of the chosen options.
+
+    Parameters
+    ----------
+    picked : chosen options, by name
+    files : options that name files -> their names
+    catalogue : code of the catalogue, if the user has hardware of their own
 
     >>> print(as_python({"gpus": 8}))
     from perfmodel import Scenario, predict
@@ -285,16 +297,16 @@ def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}, catalogu
 
 
 def arguments(words: Mapping[str, Any]) -> str:
-    """Return options as the arguments of a ``Scenario``, by the names people write."""
+    """Return options as code for the arguments of a ``Scenario``, by their short names."""
     short = {field: name for name, field in SHORT.items()}
     return ", ".join(f"{short.get(name, name)}={value!r}" for name, value in words.items())
 
 
 _DECLARED = tuple(one for one in declared(Scenario).values() if not one.info.file)
-"""Of a scenario; a file would be the server's: a page takes an upload instead."""
+"""Options of a scenario, except files, for which a page takes an upload."""
 BASIC = tuple(one.name for one in _DECLARED if one.info.basic)
 MORE = tuple(one.name for one in _DECLARED if not one.info.basic)
-"""Folded away."""
+"""Options in the folded section."""
 SCENARIO = (*BASIC, *MORE)
 MONEY = tuple(one.name for one in declared(Conditions).values())
-"""Of prices, power and failures."""
+"""Options for prices, power and failures."""

@@ -1,4 +1,4 @@
-"""The profile that a trace taught: used on every page that predicts, put aside and taken up again."""
+"""The profile learned from the user's trace: whether pages use it, and its removal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KNOWN = "own-profile"
 
 
 def known() -> Mark | None:
-    """Return the session's profile, in use or put aside; None without any."""
+    """Return the mark of the session's profile, in use or not; None if there is none."""
     session = st.session_state
     session[_KNOWN] = next((m for m in in_use("profile") if session_hardware.has("profile", m)), None) or (
         session.get(_KNOWN)
@@ -23,13 +23,13 @@ def known() -> Mark | None:
 
 
 def summary(mark: Mark) -> str:
-    """Say of what job a profile is, and from which files."""
+    """Return text on a profile: its network, accelerator and trace files."""
     profile = read_profile(str(session_hardware.place("profile", mark)))
     return f"{profile.workload} on {profile.accelerator}: {', '.join(profile.files)}"
 
 
 def draw_choice() -> None:
-    """Offer to use the session's profile, or not."""
+    """Draw a checkbox for the use of the session's profile, if there is one."""
     mark = known()
     if mark is not None:
         st.session_state["use-profile"] = session_hardware.profile() is not None
@@ -42,28 +42,33 @@ def draw_choice() -> None:
 
 
 def _follow_choice() -> None:
-    """Use the profile, or put it aside, as the box says."""
+    """Start or stop using the profile, as the checkbox says."""
     mark = known()
     use("profile", [mark] if mark is not None and st.session_state["use-profile"] else [])
-    history.act()
+    history.note_action()
 
 
 def use_known() -> None:
-    """Use the session's profile from now on, where it was put aside."""
+    """Use the session's profile again, if it is not in use."""
     mark = known()
     if mark is not None and session_hardware.profile() is None:
         use("profile", [mark])
-        history.act()
+        history.note_action()
 
 
 def take(name: str, text: str) -> None:
-    """Use a profile that was learned on every page that predicts, in the run to come."""
+    """Store a learned profile in the session and use it on all pages that predict.
+
+    Parameters
+    ----------
+    name, text : of its file
+    """
     use("profile", [session_hardware.keep("profile", name, text.encode())])
-    history.act()
+    history.note_action()
 
 
 def forget() -> None:
-    """Drop the session's profile."""
+    """Remove the session's profile."""
     use("profile", ())
     st.session_state.pop(_KNOWN, None)
-    history.act()
+    history.note_action()

@@ -1,4 +1,4 @@
-"""Where files of one's own are handed over, and what a page says that lacks those its address names."""
+"""Upload fields for a user's own files, and the page shown when files that its address names are missing."""
 
 from __future__ import annotations
 
@@ -14,47 +14,58 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 
 
-class _Handed(NamedTuple):
-    """What a page says of a kind of file."""
+class _UploadKind(NamedTuple):
+    """Texts and limits of the upload field for a kind of file."""
 
     noun: str
+    """What such a file is."""
     source: str
-    """Where its owner has it from."""
+    """Where the user finds it."""
     endings: Sequence[str] | None
+    """Endings of its name; None: any."""
     most: int | None
-    """MiB."""
+    """Largest size [MiB]."""
 
 
-HANDED: dict[Kind, _Handed] = {
-    "specs": _Handed("hardware of somebody's own", "the page Hardware has it under “The file”", ["toml"], 1),
-    "calibration": _Handed(
-        "a calibration on somebody's own runs", "“perfmodel calibrate” wrote it", ["json"], 5
+UPLOAD_KINDS: dict[Kind, _UploadKind] = {
+    "specs": _UploadKind("the user's own hardware", "the page Hardware has it under “The file”", ["toml"], 1),
+    "calibration": _UploadKind(
+        "a calibration on the user's own runs", "“perfmodel calibrate” wrote it", ["json"], 5
     ),
-    "profile": _Handed("what a trace taught", "the page Trace wrote it: “Download the profile”", ["toml"], 1),
-    "network": _Handed("a network", "the network's publisher has it, as config.json", ["json"], 1),
-    "quote": _Handed("a quote", "who wrote it has it", ["toml"], 1),
-    "times": _Handed("measured times of a worker", "who measured them has it", ["csv", "txt", "log"], 5),
-    "trace": _Handed("a profiler's trace", "the profiler wrote it", None, None),
+    "profile": _UploadKind(
+        "what a trace taught", "the page Trace wrote it: “Download the profile”", ["toml"], 1
+    ),
+    "network": _UploadKind("a network", "the network's publisher has it, as config.json", ["json"], 1),
+    "quote": _UploadKind("a quote", "who wrote it has it", ["toml"], 1),
+    "times": _UploadKind("measured times of a worker", "who measured them has it", ["csv", "txt", "log"], 5),
+    "trace": _UploadKind("a profiler's trace", "the profiler wrote it", None, None),
 }
 _REFUSED, _OTHERS, TAKEN = "own-refused", "own-others", "taken-from"
-"""In the session: a kind with its field -> why a file was refused; kind -> other files than an address names;
-the traces whose words stand beside the page."""
+"""Session keys: (kind, field) -> why a file was refused; kind -> uploaded files that the address does not
+name; traces whose job was copied to the options."""
 
 
 def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None, **more: Any) -> None:
-    """Draw the field that files of a kind are handed over in; where one was refused, say why and stop.
+    """Draw the upload field for a kind of file.
+
+    Parameters
+    ----------
+    kind : of file
+    label, key : of the field
+    endings : of the file's name; by default those of the kind
+    more : further arguments of ``st.file_uploader``
 
     Raises
     ------
-    InputError : the file was refused
+    InputError : the field holds a file that was refused; says why
     """
-    times = file_marks.emptied(kind)
+    times = file_marks.times_emptied(kind)
     drawn = f"{key}-{times}" if times else key
-    handed = HANDED[kind]
+    upload = UPLOAD_KINDS[kind]
     st.file_uploader(
         label,
-        type=endings or handed.endings,
-        max_upload_size=handed.most,
+        type=endings or upload.endings,
+        max_upload_size=upload.most,
         key=drawn,
         on_change=_take_all,
         args=(kind, drawn),
@@ -66,7 +77,7 @@ def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None
 
 
 def in_use_line(kind: Kind, words: str, button: str = "Answer without it") -> None:
-    """Say which files of a kind are in use, and offer to answer without them."""
+    """Draw the names of the files of a kind in use, after ``words``, and a button to stop using them."""
     names = [path.name for path in session_hardware.files(kind)]
     if names:
         them, files = ("it", "the file") if len(names) == 1 else ("them", "the files")
@@ -77,60 +88,62 @@ def in_use_line(kind: Kind, words: str, button: str = "Answer without it") -> No
 
 
 def leave_out(kind: Kind) -> None:
-    """Answer without the files of a kind."""
+    """Stop using the files of a kind."""
     use(kind, ())
-    history.act()
+    history.note_action()
 
 
 def _files_of(key: str) -> list[Any]:
-    """Return what a field holds."""
+    """Return the files in an upload field."""
     held = st.session_state.get(key)
     return list(held) if isinstance(held, list) else [held] if held is not None else []
 
 
 def _note(what: str, key: Any, value: Any) -> None:
-    """Note something of one kind or field in the session, and leave what is noted of others."""
+    """Set one item of the session's table ``what``, and keep its other items."""
     st.session_state[what] = {**st.session_state.get(what, {}), key: value}
 
 
 def _take_all(kind: Kind, key: str) -> None:
-    """Use what a field holds now."""
+    """Store and use the files that an upload field holds now; the callback of its change."""
     refused = ""
     marks: list[Mark] = []
     try:
-        marks = [take(kind, file) for file in _files_of(key)]
+        marks = [store_upload(kind, file) for file in _files_of(key)]
     except InputError as error:
         refused = str(error)
     _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
     if kind == "trace":
         session_hardware.keep_traces_in_use()
-    history.act()
+    history.note_action()
 
 
-def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
-    """Keep a file that was handed over, checked; return its mark.
+def store_upload(kind: Kind, file: Any, name: str | None = None) -> Mark:
+    """Check an uploaded file and store it in the session; return its mark.
 
     Parameters
     ----------
-    name : what it is called, by default as its owner calls it
+    kind : of file
+    file : Streamlit's uploaded file
+    name : to store it under; by default its own
 
     Raises
     ------
-    InputError : no such file
+    InputError : the file is not of that kind
     """
     name = session_hardware.own_name(name or file.name, kind)
     if kind == "trace":
         from app import uploads
 
         mark = mark_of(name, file.getvalue(), is_text=False)
-        uploads.take(mark, file.getvalue())
+        uploads.store_trace(mark, file.getvalue())
         return mark
     if kind == "specs":
         from app import hardware
 
         try:
-            return hardware.checked(file.getvalue().decode("utf-8")).mark
+            return hardware.store_spec(file.getvalue().decode("utf-8")).mark
         except UnicodeDecodeError:
             raise InputError(f"{name}: not UTF-8 text; expected TOML") from None
     mark = session_hardware.keep(kind, name, file.getvalue())
@@ -144,7 +157,7 @@ def take(kind: Kind, file: Any, name: str | None = None) -> Mark:
 
 
 def _check(kind: Kind, path: Any) -> None:
-    """Refuse a file that is not of its kind."""
+    """Raise InputError for a file that is not of its kind."""
     if kind == "calibration":
         from perfmodel.model.fitted.calibration import calibrated
 
@@ -156,7 +169,7 @@ def _check(kind: Kind, path: Any) -> None:
     elif kind == "quote":
         from app import quotes
 
-        quotes.handed_over(path)
+        quotes.uploaded_quote(path)
     elif kind == "times":
         session_hardware.law_of(path)
     elif kind == "network":
@@ -166,7 +179,7 @@ def _check(kind: Kind, path: Any) -> None:
 
 
 def stop_without_files(page: str, top: DeltaGenerator) -> None:
-    """Where the session lacks files that the address of a page names, say which, and end the page there.
+    """If the session lacks files that the address of a page names, draw fields for them and stop the page.
 
     An answer without them would be the answer to another question.
     """
@@ -186,24 +199,27 @@ def stop_without_files(page: str, top: DeltaGenerator) -> None:
             )
         )
         for kind, marks in lacking.items():
-            _ask_for(kind, marks)
+            _missing_field(kind, marks)
         st.button(
-            f"Answer without {'it' if one else 'them'}", on_click=_without, args=(page,), key="without-files"
+            f"Answer without {'it' if one else 'them'}",
+            on_click=_drop_missing,
+            args=(page,),
+            key="without-files",
         )
     st.stop()
 
 
-def _ask_for(kind: Kind, marks: list[Mark]) -> None:
-    """Draw the field for files that an address names, and what to do about another one."""
-    handed, names = HANDED[kind], [mark.name for mark in marks]
+def _missing_field(kind: Kind, marks: list[Mark]) -> None:
+    """Draw the upload field for missing files, and for other uploaded files a button to use them instead."""
+    upload, names = UPLOAD_KINDS[kind], [mark.name for mark in marks]
     several, key = kind in ("specs", "trace"), f"missing-{kind}"
     st.file_uploader(
-        f"Upload {plain(_listed(names))}: {handed.noun} ({handed.source})",
-        type=handed.endings,
-        max_upload_size=handed.most,
+        f"Upload {plain(_listed(names))}: {upload.noun} ({upload.source})",
+        type=upload.endings,
+        max_upload_size=upload.most,
         accept_multiple_files=several,
         key=key,
-        on_change=_bring,
+        on_change=_store_missing,
         args=(kind, key),
     )
     refused = st.session_state.get(_REFUSED, {}).get((kind, key))
@@ -220,57 +236,57 @@ def _ask_for(kind: Kind, marks: list[Mark]) -> None:
         st.warning(plain(f"This is {same}: {differs}."))
         st.button(
             f"Answer with this {plain(other.name)} instead",
-            on_click=_instead,
+            on_click=_use_instead,
             args=(kind, wanted, other),
             key=f"instead-{kind}-{other.digest}",
         )
 
 
-def _bring(kind: Kind, key: str) -> None:
-    """Keep what was handed over for an address, and read the address again if that is what it names.
+def _store_missing(kind: Kind, key: str) -> None:
+    """Store files uploaded in place of missing ones, and read the address again if it names them.
 
-    Of a file that the address names without its digest, it is the first of that name.
+    A mark without a digest fits the first file of its name.
     """
     session, refused, others = st.session_state, "", []
     wanted = {mark.digest: mark.name for mark in in_use(kind)}
     for file in _files_of(key):
         digest = mark_of("", file.getvalue(), kind != "trace").digest
         try:
-            mark = take(kind, file, wanted.get(digest))
+            mark = store_upload(kind, file, wanted.get(digest))
         except InputError as error:
             refused = str(error)
             continue
         named = next((each for each in in_use(kind) if each == Mark(mark.name, "")), None)
         if named:
-            _instead(kind, named, mark)
+            _use_instead(kind, named, mark)
         elif digest not in wanted:
             others.append(mark)
     _note(_REFUSED, (kind, key), refused)
     _note(_OTHERS, kind, others)
-    if kind == "trace":  # beside which the address says the job
+    if kind == "trace":  # the address has the job's options, which the trace must not replace
         session[TAKEN] = in_use(kind)
-    session.seen = None  # names of hardware in it may be known now
+    session.seen = None  # read the address again: names of hardware in it may be known now
 
 
-def _instead(kind: Kind, wanted: Mark, other: Mark) -> None:
-    """Use another file than an address names, and read the address again with that one in it.
+def _use_instead(kind: Kind, wanted: Mark, other: Mark) -> None:
+    """Use another file than the one an address names, and read the address again with its mark.
 
-    What it names besides, such as hardware that the file describes, may be known now.
+    Other names in the address, such as hardware in the file, may be known now.
     """
     use(kind, [other if mark == wanted else mark for mark in in_use(kind)])
-    st.query_params[file_marks.parameter(kind)] = file_marks.written(in_use(kind))
+    st.query_params[file_marks.parameter(kind)] = file_marks.marks_text(in_use(kind))
     st.session_state.seen = None
 
 
-def _without(page: str) -> None:
-    """Answer without the files that are missing."""
+def _drop_missing(page: str) -> None:
+    """Stop using the missing files of a page."""
     for kind, marks in session_hardware.missing(page).items():
         use(kind, [mark for mark in in_use(kind) if mark not in marks])
-    history.act()
+    history.note_action()
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Say names as people do; long ones in short.
+    """Return names as a phrase, long ones shortened.
 
     >>> _listed(["a.toml"]), _listed(["a.toml", "b.toml", "c.toml"])
     ('a.toml', 'a.toml, b.toml and c.toml')

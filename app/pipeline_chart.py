@@ -1,4 +1,4 @@
-"""A step of a pipeline as its schedule: a row for each stage, its passes in time, and its waits hatched."""
+"""Chart of a pipeline's schedule: a row for each stage, with its passes over time and its waits hatched."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from perfmodel.model.transformers.pipeline import Pipeline
 from perfmodel.model.transformers.schedule import Block, Schedule
 
 ALL_DRAWN = 16
-"""Micro-batches: of more the first and the last are drawn, those between are alike."""
+"""Most micro-batches that are all drawn; of more, only the first and the last, as those between are alike."""
 MOST_SHAPES = 1200
-"""Passes that are bars of their own; more are one picture."""
+"""Most passes drawn as bars; more are drawn as one image."""
 COLUMNS = 800
-"""Of that picture."""
+"""Columns of that image."""
 MOST_NUMBERS = 500
-"""Passes with a number on them."""
+"""Most passes that are drawn with numbers."""
 BUBBLE = "bubble: the stage waits"
 BUBBLE_LOOK = OF_TERM["bubble_time"]
 SHORTEST = 1e-3
-"""Of a step: shorter waits than that are not drawn."""
+"""Shortest wait that is drawn, as a share of the step."""
 GAP = 0.05
-"""Of the width drawn: what stands for the passes left out."""
+"""Width of the gap in place of passes left out, as a share of the drawn width."""
 NEAR_GAP = 0.8
-"""Of what is drawn before the gap: ticks beyond would meet those after it."""
+"""Share of the part before the gap that has ticks; later ones would overlap those after it."""
 HEAD, LEAST, MOST = 120, 170, 570
-"""Heights [px]."""
+"""Heights of the legend and axis, and least and largest height of the chart [px]."""
 SHADES = ((0, 0.25, BLUE), (0.25, 0.75, BUBBLE_LOOK[0]), (0.75, 1, ORANGE))
-"""Of the picture: forward passes, waits, backward passes."""
+"""Colours of the image: forward passes, waits, backward passes."""
 PASSES = ((True, "forward", BLUE), (False, "backward", ORANGE))
 
 
 class Wait(NamedTuple):
-    """A time in which a stage has nothing to do."""
+    """A time in which a stage waits."""
 
     stage: int
     start: float
@@ -54,23 +54,26 @@ class Wait(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """What of a schedule is drawn: all of it, or what is before one moment and after another [s]."""
+    """The parts of a schedule that are drawn: all, or up to one time and from another."""
 
     first: float
+    """End of the first part [s]."""
     last: float
+    """Start of the last part [s]."""
     end: float
+    """End of the schedule [s]."""
 
     @property
     def gap(self) -> float:
-        """Width of the mark between both parts, as a time [s]; 0 where all is drawn."""
+        """Width of the gap between both parts [s]; 0 if all is drawn."""
         return GAP * (self.end - self.last + self.first) if self.last > self.first else 0.0
 
     def place(self, moment: float) -> float:
-        """Where a moment lies on the axis [s]."""
+        """Return the position of a time on the axis [s]."""
         return moment if moment <= self.first else moment - self.last + self.first + self.gap
 
     def parts(self, block: Block | Wait) -> Iterable[tuple[float, float]]:
-        """Start and end on the axis of what is drawn of a pass or a wait."""
+        """Yield start and end on the axis [s] of the drawn parts of a pass or a wait."""
         for low, high in ((0.0, self.first), (self.last, self.end)):
             start, end = max(block.start, low), min(block.end, high)
             if end > start:
@@ -79,7 +82,7 @@ class Cut(NamedTuple):
 
 
 def cut_of(schedule: Schedule) -> Cut:
-    """Return what is drawn: of many micro-batches the time it fills in and a bit more, as much at the end."""
+    """Return the parts to draw: of many micro-batches a bit more than the fill time, at both ends."""
     end = schedule.end
     if schedule.micro_batches <= ALL_DRAWN:
         return Cut(end, end, end)
@@ -89,7 +92,7 @@ def cut_of(schedule: Schedule) -> Cut:
 
 
 def waits_of(schedule: Schedule) -> list[Wait]:
-    """Return the times in which stages wait, from the first pass of the step to its last, but short ones."""
+    """Return the waits of all stages, except those shorter than ``SHORTEST``."""
     waits = []
     for stage, blocks in enumerate(schedule.stages):
         ends = [0.0, *(block.end for block in blocks)]
@@ -99,12 +102,13 @@ def waits_of(schedule: Schedule) -> list[Wait]:
 
 
 def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
-    """Draw the schedule of a pipeline, where there is one and it is not too long.
+    """Draw the schedule of a prediction's pipeline, if it has one that is not too long.
 
     Parameters
     ----------
     scenario : of the prediction, as ``pipeline_of_scenario`` takes it
-    name : of the picture
+    prediction : of the job
+    name : key of the chart
     """
     if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
         return
@@ -112,7 +116,7 @@ def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
 
     try:
         pipeline = pipeline_of_scenario(scenario, session_hardware.catalogue())
-    except InputError as error:  # too long to draw, which is no reason not to answer
+    except InputError as error:  # too long to draw; the page still shows its answer
         st.caption(plain(str(error)))
         return
     if pipeline is not None:
@@ -120,16 +124,16 @@ def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
 
 
 def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
-    """Put the schedule on the page, with the share of the step in which stages wait above it."""
+    """Draw a pipeline's schedule on the page, below a line with the share of the bubble in the step."""
     schedule, waits = pipeline.schedule, prediction.bubble_fraction or 0.0
     stages = f"{len(schedule.stages)} stages"
     if schedule.chunks > 1:
         stages += f" of {schedule.chunks} chunks"
     passes = "1 micro-batch" if schedule.micro_batches == 1 else f"{schedule.micro_batches} micro-batches"
-    said = f"Pipeline of {stages}, {passes}: bubble {waits:.1%} of the step"
-    st.markdown(f"**{said}**")
+    title = f"Pipeline of {stages}, {passes}: bubble {waits:.1%} of the step"
+    st.markdown(f"**{title}**")
     height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
-    shown = draw(pipeline_schedule(schedule), name, said, height=height)
+    shown = draw(pipeline_schedule(schedule), name, title, height=height)
     numbers = "micro-batch:chunk" if schedule.chunks > 1 else "those of the micro-batch"
     cut = cut_of(schedule)
     words = f"Numbers, where there is room, are {numbers}."
@@ -142,7 +146,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
 
 
 def pipeline_schedule(schedule: Schedule) -> Figure:
-    """Passes of every stage, forward and backward in two colours.
+    """Return the chart of a schedule, forward and backward passes in two colours.
 
     Parameters
     ----------
@@ -174,7 +178,7 @@ def pipeline_schedule(schedule: Schedule) -> Figure:
 
 
 def _bars(figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
-    """A bar for each pass."""
+    """Add a bar for each pass."""
     for is_forward, name, colour in PASSES:
         mine = [each for each in drawn if each[0].is_forward is is_forward]
         numbered = len(drawn) <= MOST_NUMBERS
@@ -202,7 +206,7 @@ def _bars(figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int) 
 
 
 def _waits(figure: Figure, drawn: list[tuple[Wait, float, float]]) -> None:
-    """The bubble, in the look of its term."""
+    """Add a bar for each wait, in the colour and pattern of the bubble's term."""
     figure.add_bar(
         y=[wait.stage + 1 for wait, _, _ in drawn],
         x=[end - start for _, start, end in drawn],
@@ -223,7 +227,7 @@ def _number(block: Block, chunks: int) -> str:
 def _picture(
     figure: Figure, drawn: Sequence[tuple[Block | Wait, float, float]], stages: int, cut: Cut
 ) -> None:
-    """Too many passes for bars: columns of time, each in the colour of the pass or wait in its middle."""
+    """Add an image in place of bars: columns of time in the colour of the pass or wait at their middle."""
     wide = cut.place(cut.end) / COLUMNS
     rows: list[list[float | None]] = [[None] * COLUMNS for _ in range(stages)]
     for block, start, end in drawn:
@@ -247,7 +251,7 @@ def _picture(
 
 
 def _mark_gap(figure: Figure, cut: Cut) -> None:
-    """Say what is left out, and write the true times at the axis."""
+    """Add the mark of the gap, and ticks with the true times on both sides of it."""
     figure.add_annotation(
         x=cut.first + cut.gap / 2,
         xref="x",
@@ -270,7 +274,7 @@ def _mark_gap(figure: Figure, cut: Cut) -> None:
 
 
 def _round_step(width: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, of which one to three make a width.
+    """Return a tick distance, 1, 2 or 5 times a power of ten, that fits a width one to three times.
 
     >>> _round_step(0.62), _round_step(3.1)
     (0.2, 2.0)

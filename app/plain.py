@@ -1,6 +1,6 @@
-"""Shows untrusted text letter by letter, never as Markdown, which could link or load something.
+"""Escapes untrusted text for Streamlit, which then shows it literally and not as Markdown.
 
-Files of a session's own are named as their owner knows them, without the server's folder.
+Paths of the user's own files are shortened to their names, without the server's folder.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import re
 from app.session_hardware import without_folder
 
 _MARKS = re.compile(r"([\\`*_\[\]<>$~!|&]|:(?=[A-Za-z]))|^([ \t]*\d*)([#+=.)-])(?=[\s#=-])", re.MULTILINE)
-"""What Markdown gives a meaning to: anywhere, or at the start of a line."""
+"""Matches characters with a meaning in Markdown: anywhere, or at the start of a line."""
 _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\w-]+\.)")
-"""Where the browser takes text for an address or an emoji even if every mark is escaped."""
+"""Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
-"""The word joiner, which has no width: an address with it in it is none."""
+"""The word joiner, which has no width; with it inside, an address is not recognised."""
 
 
 def plain(text: str) -> str:
-    r"""Return text that a page shows letter by letter.
+    r"""Return text escaped so that a page shows it literally.
 
     >>> plain("![x](y) of 8:red"), plain("1. #1")
     ('\\!\\[x\\](y) of 8\\:red', '1\\. #1')

@@ -1,4 +1,4 @@
-"""What to hire: from the options of ``perfmodel plan`` to its search, and back to a prediction."""
+"""Conversions of the page Plan: options to a goal, a goal to Python, a plan to options of a prediction."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import click
 from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, options, written
-from app.search_worker import Searched
+from app.search_worker import PlanAnswer
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.goal import SHARED, options_of
-from perfmodel.interfaces.cli.fleets import OWN as OF_A_FLEET
-from perfmodel.interfaces.cli.plan import goal_of
+from perfmodel.interfaces.commands.plan import COMMAND, OF_FLEETS
 from perfmodel.interfaces.reports.page import Page
+from perfmodel.interfaces.shell import request_of
 from perfmodel.model.options.scenario import SHORT
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
 _BETWEEN = re.compile(r",(?!\d{3}(?:\D|$))")
-"""Commas between machines with their prices; others are between the thousands of one."""
+"""Matches a comma between machines with prices, not one between thousands."""
 
 
 def known() -> dict[str, Option]:
-    """Return the options of ``perfmodel plan``."""
+    """Return the options of ``perfmodel plan`` that the page has, by name."""
     result = {}
     for name, option in options("plan").items():
-        if option.parameter.metavar == "FILE" or name == "specs":  # files of the server's
+        if option.parameter.metavar == "FILE" or name == "specs":  # files would be the server's
             continue
-        if option.parameter.name in OF_A_FLEET:  # another question
+        if option.parameter.name in OF_FLEETS:  # options of another question, about machines that exist
             continue
         if option.kind == "choices":
             option = option._replace(usual="any")
@@ -43,7 +43,7 @@ def known() -> dict[str, Option]:
 
 
 class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What the command line takes several times, joined by commas."""
+    """Type of several prices joined by commas, where the command line repeats the option."""
 
     name = "prices"
 
@@ -55,39 +55,45 @@ class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def _prices(option: Option) -> Option:
-    """Several machines with their price."""
+    """Return the option for the prices of several machines."""
     names = [f"--{option.name}", str(option.parameter.name)]
     parameter = click.Option(names, type=_Prices(option), help=option.help)
     return option._replace(parameter=parameter, kind="text", usual="e.g. dgx-1v=12,dgx-a100=30")
 
 
-def goal(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
-    """Return what is asked.
+def goal_of_form(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
+    """Return the goal that the chosen options define.
+
+    Parameters
+    ----------
+    picked : chosen options, by name
+    known : all options of the page
 
     Raises
     ------
-    InputError : a value that does not fit
+    InputError : an invalid value
     """
     given: dict[str, Any] = {}
     for name, value in picked.items():
         option = known[name]
         given[str(option.parameter.name)] = convert(option, value) if option.kind == "text" else value
     mine = session_hardware.calibration()
-    return goal_of(given | ({} if mine is None else {CALIBRATION: mine}))
+    asked: Goal = request_of(COMMAND, given | ({} if mine is None else {CALIBRATION: mine})).goal()
+    return asked
 
 
-def length_missing(asked: Goal) -> str | None:
-    """Say what to fill in where neither the run's length nor a published target of the network is known."""
-    if not asked.to_target or asked.target is not None or asked.chosen_recipe() is not None:
+def length_missing(goal: Goal) -> str | None:
+    """Return the message that the length of the run is missing; None if it or a target is known."""
+    if not goal.to_target or goal.target is not None or goal.chosen_recipe() is not None:
         return None
     return (
-        f"How long is the run? Nothing is published of the epochs that {asked.workload} takes: fill in "
+        f"How long is the run? Nothing is published of the epochs that {goal.workload} takes: fill in "
         "“Epochs”, or the samples or tokens of the run under “More options”."
     )
 
 
-def as_python(asked: Goal) -> str:
-    """Return the same question in Python: what differs from what ``perfmodel.plan`` takes by itself.
+def as_python(goal: Goal) -> str:
+    """Return Python code for the search of a goal, with the arguments that differ from the defaults.
 
     >>> print(as_python(Goal(deadline=3600.0, options={"input": "real"})))
     import perfmodel
@@ -95,30 +101,30 @@ def as_python(asked: Goal) -> str:
     result = perfmodel.plan(deadline=3600.0, input='real')
     print(result)
     """
-    given = keywords_of(asked)
-    if CALIBRATION in given:  # as its owner calls the file
+    given = keywords_of(goal)
+    if CALIBRATION in given:  # the file's own name, without the server's folder
         given[CALIBRATION] = session_hardware.own_names()[CALIBRATION]
-    said = {name: repr(value) for name, value in given.items()}
+    texts = {name: repr(value) for name, value in given.items()}
     conditions = [
-        f"{name}={value!r}" for name, value in asked.conditions.model_dump().items() if value is not None
+        f"{name}={value!r}" for name, value in goal.conditions.model_dump().items() if value is not None
     ]
     if conditions:
-        said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
+        texts["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
     if own := session_hardware.catalogue_words("perfmodel."):
-        said["catalogue"] = own
-    words = ", ".join(f"{name}={value}" for name, value in said.items())
+        texts["catalogue"] = own
+    words = ", ".join(f"{name}={value}" for name, value in texts.items())
     return f"import perfmodel\n\nresult = perfmodel.plan({words})\nprint(result)"
 
 
-def report_page(asked: Goal, result: Searched, command: str) -> Callable[[], Page]:
-    """Return what makes the page to hand on; where a service searched, which has none, it searches here."""
+def report_page(goal: Goal, result: PlanAnswer, command: str) -> Callable[[], Page]:
+    """Return a function that makes the report of a search; after an answer by a service it searches here."""
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
         here = result
         if here.page is None:
             with bounded.slot():
-                here, _ = bounded.by_a_process(searches.work(asked, catalogue), lambda text: None)
+                here, _ = bounded.by_a_process(searches.work(goal, catalogue), lambda text: None)
             assert here.page is not None
         return replace(here.page, command=command)
 
@@ -126,11 +132,13 @@ def report_page(asked: Goal, result: Searched, command: str) -> Callable[[], Pag
 
 
 def as_picked(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the scenario that a plan is, as a page's widgets have them.
+    """Return the options of a prediction for one plan.
 
     Parameters
     ----------
-    picked : options of the search, some of which every plan has
+    row : the plan
+    workload : the network
+    picked : options of the search, some of which apply to every plan
     """
     short = {field: name for name, field in SHORT.items()}
     decided = {
@@ -144,12 +152,12 @@ def as_picked(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) 
 
 
 def as_query(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -> dict[str, str]:
-    """Return the URL of a plan on the page Predict."""
+    """Return the query of a plan on the page Predict; parameters as of ``as_picked``."""
     return {name: written(value) for name, value in as_picked(row, workload, picked).items()}
 
 
 def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return the options of a command line, and those given once for each machine."""
+    """Return the options of a shell command, and those repeated for each machine, as pairs."""
     once = {name: value for name, value in picked.items() if name not in PRICES}
     more = [(name, part) for name in PRICES for part in _BETWEEN.split(str(picked.get(name, ""))) if part]
     return once, more

@@ -1,4 +1,4 @@
-"""What limits the plan chosen, and which plan comes next and how close it is."""
+"""Sentences on what limits the chosen plan, and on the next best plan."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 Row = Mapping[str, Any]
 FULL = 0.9
-"""Share of the memory from which it is called full."""
+"""Share of the memory from which it counts as full."""
 
 
 def plan_in_question(answer: Mapping[str, Any], goal: Goal) -> Row | None:
-    """Return the plan chosen, or where none meets the limits the nearest; None without any.
+    """Return the chosen plan, or the nearest if none meets the limits; None if there are no plans.
 
     Parameters
     ----------
-    answer : what ``perfmodel plan --json`` prints
+    answer : as of ``perfmodel plan --json``
+    goal : of the search
     """
     front = answer["front"]
     nearest: Row | None = front[0 if _by_cost(goal) else -1] if front else None
@@ -32,23 +33,24 @@ def plan_in_question(answer: Mapping[str, Any], goal: Goal) -> Row | None:
 
 
 def is_met(plan: Row | None) -> bool:
-    """Whether a plan keeps every limit that was set; the one chosen may be over the budget."""
+    """Whether a plan meets every limit that was set; the chosen one may exceed the budget."""
     return plan is not None and False not in (plan["meets_deadline"], plan["within_budget"])
 
 
 def mark(plan: Row | None) -> str:
-    """Return what a picture calls the plan that the answer speaks of."""
+    """Return the label of a plan in charts: ``chosen`` or, if it exceeds a limit, ``nearest``."""
     return "chosen" if is_met(plan) else "nearest"
 
 
 def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: EpochsFit | None) -> list[str]:
-    """Return sentences: what takes the time, which limit that was set binds, what the next best plan is.
+    """Return sentences on what takes the time, which limit of the goal binds, and the next best plan.
 
     Parameters
     ----------
-    answer : what ``perfmodel plan --json`` prints
+    answer : as of ``perfmodel plan --json``
+    goal : of the search
     prediction : of ``plan_in_question``
-    fit : how epochs grow with the batch; None where the length of the run was given
+    fit : growth of epochs with the batch; None if the length of the run was given
     """
     plan = plan_in_question(answer, goal)
     if plan is None:
@@ -59,7 +61,7 @@ def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: E
 
 
 def _by_cost(goal: Goal) -> bool:
-    """Whether the cheapest is looked for, else the fastest."""
+    """Whether the search is for the cheapest plan, not the fastest."""
     return goal.deadline is not None or goal.budget is None
 
 
@@ -72,7 +74,7 @@ def _memory(plan: Row) -> str:
 
 
 def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | None) -> list[str]:
-    """Which of the limits that were set keeps a better plan away."""
+    """Return sentences on the limits of the goal that exclude a better plan."""
     lines, by_cost = [], _by_cost(goal)
     better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
     limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")
@@ -94,7 +96,7 @@ def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | 
 
 
 def _both_bind(cheapest: Row, goal: Goal) -> str:
-    """What would meet the budget where nothing in time does."""
+    """Return the sentence on the plan that would meet the budget, if none in time does."""
     if is_met({**cheapest, "meets_deadline": None}):
         words = f"without the deadline {named(cheapest)} would do, {_words(cheapest)}"
         return f"The deadline and the budget bind together: {words}."
@@ -104,7 +106,7 @@ def _both_bind(cheapest: Row, goal: Goal) -> str:
 
 
 def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
-    """The first of the rejected that meets every limit, by how much it is behind, and how sure that is."""
+    """Return the sentence on the best rejected plan within the limits, and the chance that it is better."""
     chosen, rejected = answer["chosen"], answer["lost"]
     able = [row for row in rejected if not row["reason"].startswith("over")]
     if not is_met(chosen):
@@ -120,7 +122,7 @@ def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
 
 
 def _chance(chosen: Row, row: Row, key: str) -> float | None:
-    """Return the probability that a plan is better than the one chosen, at the prices known."""
+    """Return the probability that a plan is better than the chosen one in ``key``; None if unknown."""
     ratio = row["ratio"]
     if ratio["high_80"] is None or not chosen[key]:
         return None

@@ -1,4 +1,4 @@
-"""The check of a quote as a bounded piece of work."""
+"""The check of a quote as bounded ``Work``."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.workloads import workload
 
 FEW_CLAIMS = 20
-"""A claim takes some 12 ms of a processor, on eight accelerators as on a million: so many take less than a
-process does to start."""
+"""Claims up to which a check takes less time than starting a process, at some 12 ms for a claim."""
 FEW_GPUS = 2 * QUICK
-"""Accelerators of all transformers together that are searched for a layout, each job once, some tenths of a
-second of a processor; afterwards a search is kept, and its claims take as long as others."""
+"""Accelerators, summed over the transformers whose layout is searched, up to which searches take at most some
+tenths of a second."""
 WHERE = "the quote"
 
 
 def work(quote: Quote, catalogue: Catalogue, calibration: str | None) -> Work:
-    """Return the work: every claim held against physics, the model and measured runs.
+    """Return the check of every claim of a quote as ``Work``.
 
     Parameters
     ----------
     quote : as ``read_quote`` returns it
-    catalogue : hardware its names are looked up in
-    calibration : a file of one's own
+    catalogue : hardware that its names refer to
+    calibration : path of the user's own calibration, or None
     """
     return Work(
         call=check_quote,
         arguments=(quote, catalogue, WHERE, calibration),
         noun="check",
         doing=f"Checking {len(quote.claims)} claims" if len(quote.claims) > 1 else "Checking the claim",
-        less="ask for fewer claims at once, or of fewer accelerators",
+        less="check fewer claims at once, or claims on fewer accelerators",
         is_quick=_is_quick(quote, catalogue),
     )
 
@@ -47,7 +46,7 @@ def _is_quick(quote: Quote, catalogue: Catalogue) -> bool:
             job = scenario_of_claim(quote, claim, WHERE, catalogue)
             network = workload(job.workload, job.sequence_length)
         except InputError:
-            continue  # the check says what is wrong, after the claims before it
+            continue  # the check reports the error
         if network.architecture is not None:
             searched[repr(job)] = job.world_size
     return sum(searched.values()) <= FEW_GPUS

@@ -1,4 +1,4 @@
-"""A quote from the fields of a page, or from a file somebody hands over."""
+"""Quotes of the page Check a quote: from its fields or an uploaded file, and as text."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from perfmodel.workloads import understood
 
 QUANTITIES = (*SYNONYMS, *KINDS)
 MOST = 500
-"""Claims of a file: what their check takes, some seconds, is over before somebody gives up."""
+"""Most claims of an uploaded file, whose check takes some seconds."""
 EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format", "convention")
-"""Keys of a claim that a page asks for -> only where they go with its quantity."""
+"""Keys of a claim whose fields appear only for quantities that they go with."""
 
 
 def filled_in(picked: Mapping[str, Any]) -> Quote:
-    """Return the quote that the fields of a page come to.
+    """Return the quote that the fields of the page define.
 
     Raises
     ------
-    InputError : a claim that does not fit together
+    InputError : an invalid claim
     """
     quantity = picked.get("quantity", "images_per_second")
     claim: dict[str, Any] = {"quantity": quantity, "value": _plain(picked.get("value", ""))}
@@ -41,17 +41,17 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     table = {"title": "A claim of your own", "scenario": values(picked, SCENARIO), "claims": (claim,)}
     try:
         return quote_of(table)
-    except InputError as error:  # there is one claim alone, and its value has a field
+    except InputError as error:  # the page has a single claim, with a field for its value
         raise InputError(*map(_of_the_claim, error.problems)) from None
 
 
 def _of_the_claim(problem: Problem) -> Problem:
-    """Leave out of a sentence which claim it is about, and that it is about its value."""
+    """Return a problem without the claim's path in its sentence, as there is only one claim."""
     return replace(problem, before="", values={**problem.values, "field": problem.fields[0][-1]})
 
 
 def goes_with(name: str, quantity: str) -> bool:
-    """Return whether an option of a claim says something about what is claimed.
+    """Return whether an option of a claim applies to the claimed quantity.
 
     >>> goes_with("per", "images_per_second"), goes_with("per", "images_per_second_per_gpu")
     (True, False)
@@ -63,19 +63,19 @@ def goes_with(name: str, quantity: str) -> bool:
 
 
 def _plain(text: str) -> float | str:
-    """A number as a number; with a unit it stays text."""
+    """Return a number as float; text with a unit unchanged."""
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def handed_over(path: Path) -> Quote:
+def uploaded_quote(path: Path) -> Quote:
     """Return the quote of an uploaded file.
 
     Raises
     ------
-    InputError : a file that is none
+    InputError : not a quote, too many claims, or a scenario that names files
     """
     quote = read_quote(path)[0]
     if len(quote.claims) > MOST:
@@ -89,28 +89,28 @@ def handed_over(path: Path) -> Quote:
 
 
 def _without_files(table: Mapping[str, Any]) -> None:
-    """Refuse a scenario that names files, which would be the server's."""
+    """Raise InputError for a scenario that names files, which would be the server's."""
     if "profile" in table or "empirical" in str(table.get("jitter", "")):
-        raise InputError("profile and empirical jitter name files; a quote handed over has none")
+        raise InputError("profile and empirical jitter name files; an uploaded quote may name none")
     workload = table.get("workload")
     if workload is not None and understood(str(workload)).id not in workload_names():
         raise unknown_name("workload", str(workload), workload_names())
 
 
 def text(claim: Checked, value: float) -> str:
-    """Return a value as the claim would say it."""
+    """Return a value as text in the units of a claim."""
     return shown(value, claim.quantity, claim.sample, claim.per)
 
 
 def tick_text(claim: Checked, value: float) -> str:
-    """Return what stands at a tick of an axis of a claim: with its unit where that has a prefix."""
+    """Return the text of a tick on a claim's axis, with the unit if it takes prefixes."""
     if claim.unit in axes.SHOWN:
         return axes.tick_text(value, claim.unit)
     return shown(value, claim.quantity, claim.sample).partition(" ")[0]
 
 
 def axis_title(claim: Checked) -> str:
-    """Return what an axis of a claim shows, with the unit that its ticks do not say."""
+    """Return the title of a claim's axis, with the unit if the ticks do not have it."""
     words, per = KINDS[claim.quantity].words, "" if claim.per == "job" else f" per {claim.per}"
     if claim.unit in axes.SHOWN:
         return words + per
@@ -120,12 +120,12 @@ def axis_title(claim: Checked) -> str:
 
 
 def as_toml(quote: Quote) -> str:
-    """Return the file that says the same."""
+    """Return a quote as the text of a TOML file."""
     lines = [f'title = "{quote.title}"', "", "[scenario]"]
-    lines += [f"{key} = {_said(value)}" for key, value in quote.scenario.items()]
+    lines += [f"{key} = {_toml_value(value)}" for key, value in quote.scenario.items()]
     for claim in quote.claims:
         lines += ["", "[[claims]]"]
-        lines += [f"{key} = {_said(value)}" for key, value in _given(claim).items()]
+        lines += [f"{key} = {_toml_value(value)}" for key, value in _given(claim).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -135,7 +135,7 @@ def _given(claim: Claim) -> dict[str, Any]:
     }
 
 
-def _said(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     import json
 
     return json.dumps(value) if isinstance(value, str | bool) else repr(value)

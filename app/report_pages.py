@@ -1,4 +1,4 @@
-"""Pages to hand on: what makes each answer's, outside the session, once somebody asks for it."""
+"""Functions that make the report of an answer when the user downloads it, which is outside the session."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def of_prediction(
     reached: dict[str, Any] | None = None,
     costs: Mapping[str, Any] | None = None,
 ) -> Making:
-    """Return what makes the page of a prediction.
+    """Return a function that makes the report of a prediction.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    picked : options chosen, of which those of money count
+    prediction : of the job
+    command : shell command that repeats it
+    picked : chosen options, for prices, power and failures
     reached, costs : as of ``page_of_prediction``
     """
     catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
@@ -46,7 +47,7 @@ def of_prediction(
 
 
 def of_comparison(result: Comparison, command: str, picked: Mapping[str, Any]) -> Making:
-    """Return what makes the page of a comparison, as ``of_prediction``."""
+    """Return a function that makes the report of a comparison; parameters as of ``of_prediction``."""
     catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
 
     def page() -> Page:
@@ -58,7 +59,7 @@ def of_comparison(result: Comparison, command: str, picked: Mapping[str, Any]) -
 
 
 def of_quote(quote: Quote, checked: Sequence[Checked], command: str) -> Making:
-    """Return what makes the page of a quote's check."""
+    """Return a function that makes the report of a checked quote."""
 
     def page() -> Page:
         from perfmodel.interfaces.reports.quoted import page_of_quote
@@ -69,11 +70,11 @@ def of_quote(quote: Quote, checked: Sequence[Checked], command: str) -> Making:
 
 
 def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
-    """Return what makes the page of a search for layouts, as ``of_prediction``."""
+    """Return a function that makes the report of a search for layouts."""
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
-        from perfmodel.interfaces.reports.shared_out import page_of_layouts
+        from perfmodel.interfaces.reports.layouts import page_of_layouts
 
         return page_of_layouts(answer, command, catalogue, conditions=conditions)
 
@@ -81,7 +82,7 @@ def of_layouts(answer: Layouts, command: str, conditions: Conditions) -> Making:
 
 
 def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
-    """Return what makes the page of one job on several numbers of accelerators."""
+    """Return a function that makes the report of one job on several numbers of accelerators."""
     catalogue = session_hardware.catalogue()
     scaling = scaling_of(tuple(predictions))
 
@@ -96,7 +97,7 @@ def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
 def of_sensitivity(
     report: SensitivityReport, scenario: Scenario, command: str, conditions: Conditions
 ) -> Making:
-    """Return what makes the page of a sensitivity, as ``of_prediction``."""
+    """Return a function that makes the report of a sensitivity analysis."""
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:

@@ -1,4 +1,4 @@
-"""One search for plans and all that is said of it, which needs no page."""
+"""A search for plans with its report, in a module that loads without Streamlit."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from typing import Any, NamedTuple
 
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.caveats import harder_batches
-from perfmodel.decide.planning.search_tables import report
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.interfaces.reports.planned import page_of_plan
 
 
-class Searched(NamedTuple):
-    """What a search found, and what a report says of it."""
+class PlanAnswer(NamedTuple):
+    """Answer of a search for plans, with its report."""
 
     report: dict[str, Any]
+    """As of ``perfmodel plan --json``, with lines on convergence."""
     page: Page | None
-    """Without the command, which people write in several ways; None where a service searched."""
+    """The report without its shell command; None if a service searched."""
 
 
-def searched(goal: Goal, catalogue: Catalogue) -> Searched:
-    """Return the report of a search, with what is said of its convergence, and the page to hand on.
+def search_plans(goal: Goal, catalogue: Catalogue) -> PlanAnswer:
+    """Search for plans; return the answer with lines on convergence, and the report.
 
     Raises
     ------
-    InputError : the goal names something unknown or impossible; nothing fits
+    InputError : the goal has an unknown name or an impossible value, or nothing fits
     """
     result = search(goal, catalogue)
-    answer = report(result) | {"convergence": convergence(result)}
-    return Searched(answer, page_of_plan(result, None, catalogue))
+    answer = Plans.of(result).report() | {"convergence": convergence_lines(result)}
+    return PlanAnswer(answer, page_of_plan(result, None, catalogue))
 
 
-def convergence(result: SearchResult) -> list[str]:
-    """Say how long the plan chosen trains, and what its batch costs in epochs where that is not counted."""
+def convergence_lines(result: SearchResult) -> list[str]:
+    """Return lines on the length of the chosen plan's training, or on the risk of a large batch."""
     if result.fit is None or result.chosen is None:
         return harder_batches(result)
-    return [counted(result.chosen, result.fit.target)]
+    return [length_line(result.chosen, result.fit.target)]
 
 
-def counted(chosen: Mapping[str, Any], target: str) -> str:
-    """Say how long a plan trains until a published target."""
+def length_line(chosen: Mapping[str, Any], target: str) -> str:
+    """Return the line on the epochs or samples until a plan reaches a published target."""
     length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:,.0f} samples"
     batch = f"{chosen['global_batch_size']:,}"
     return f"counted are {length} at a global batch of {batch}, until the published target: {target}"

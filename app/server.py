@@ -1,4 +1,4 @@
-"""The pages as one application, at every address; ``perfmodel app`` starts it."""
+"""The ASGI application of all pages, which ``perfmodel app`` starts."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 HERE = Path(__file__).parent
-if str(HERE.parent) not in sys.path:  # its modules are parts of ``app``
+if str(HERE.parent) not in sys.path:  # its modules import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
 from app.addresses import Addresses  # noqa: E402

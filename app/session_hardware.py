@@ -1,4 +1,4 @@
-"""A user's own files, kept for the session: hardware, a profile, a calibration, measured times."""
+"""A user's own files, stored for the session: hardware, profile, calibration, measured times, traces."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from perfmodel.equations.distributions import distribution
 from perfmodel.hardware.catalogue.store import Catalogue
 
 LONGEST_NAME = 120
-"""Bytes of a file's name; a system of files takes 255."""
+"""Most bytes of a file's name; file systems allow 255."""
 
 
 def folder() -> Path:
-    """Return the session's folder of files; it goes when the session does."""
+    """Return the session's folder of files, which is removed with the session."""
     session = st.session_state
     if "folder" not in session:
         session.folder = tempfile.TemporaryDirectory(prefix="perfmodel-app-")
@@ -29,12 +29,12 @@ def folder() -> Path:
 
 
 def without_folder(message: str) -> str:
-    """Return a message about a file as its owner knows the file."""
+    """Return a message with paths in the session's folder shortened to file names."""
     return folder_remover()(message)
 
 
 def folder_remover() -> Callable[[str], str]:
-    """Return ``without_folder`` of this session, which may be called outside of it."""
+    """Return ``without_folder`` of this session as a function that works outside of it."""
     if "folder" not in st.session_state:
         return str
     mine = str(folder())
@@ -43,12 +43,12 @@ def folder_remover() -> Callable[[str], str]:
 
 
 def own_name(uploaded: str, otherwise: str) -> str:
-    """Return what a file is called, as its owner knows it, where that names a file of a folder.
+    """Return a safe file name for an uploaded file, as close to its own as possible.
 
     Parameters
     ----------
-    uploaded : as the browser says it
-    otherwise : where that is no name
+    uploaded : name from the browser
+    otherwise : name to use if that is none
 
     >>> own_name("my times.csv", "times.csv"), own_name("../../Zeiten.csv", "times.csv")
     ('my times.csv', 'Zeiten.csv')
@@ -63,16 +63,16 @@ def own_name(uploaded: str, otherwise: str) -> str:
 
 
 def place(kind: Kind, mark: Mark) -> Path:
-    """Return where the session keeps a file, if it has it, by the name that its owner knows."""
+    """Return the path at which the session stores a file, whether it has it or not."""
     name = own_name(mark.name, kind)
     parent = folder() / "own" / kind / mark.digest
-    if kind == "network":  # which is called by its folder where it is config.json
+    if kind == "network":  # a config.json is named by its folder
         parent /= name.rpartition(".")[0] or name
     return parent / name
 
 
 def keep(kind: Kind, name: str, content: bytes) -> Mark:
-    """Keep a file for the session; return its mark."""
+    """Store a file in the session; return its mark."""
     mark = mark_of(own_name(name, kind), content)
     file = place(kind, mark)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -81,35 +81,35 @@ def keep(kind: Kind, name: str, content: bytes) -> Mark:
 
 
 SEEN = "seen-traces"
-"""In the session: mark of a trace that was handed over -> what it holds."""
+"""Session key: mark of an uploaded trace -> its content, as ``read_trace`` returns it."""
 
 
 def keep_traces_in_use() -> None:
-    """Drop what traces hold that are not in use: others were handed over."""
+    """Remove the contents of traces that are no longer in use."""
     session = st.session_state
     session[SEEN] = {mark: held for mark, held in session.get(SEEN, {}).items() if mark in in_use("trace")}
 
 
 def has(kind: Kind, mark: Mark) -> bool:
-    """Whether the session has a file, by this name."""
+    """Whether the session has the file of a mark."""
     if kind == "trace":
         return mark in st.session_state.get(SEEN, {})
     return bool(mark.digest) and "folder" in st.session_state and place(kind, mark).is_file()
 
 
 def missing(page: str) -> dict[Kind, list[Mark]]:
-    """Return the files that the answer of a page uses and the session lacks."""
+    """Return the marks of files that a page's answer needs and the session lacks, by kind."""
     lacking = {kind: [mark for mark in in_use(kind) if not has(kind, mark)] for kind in USED.get(page, ())}
     return {kind: marks for kind, marks in lacking.items() if marks}
 
 
 def files(kind: Kind) -> list[Path]:
-    """Return the files of a kind that are in use and here."""
+    """Return the paths of the files of a kind that are in use and stored."""
     return [place(kind, mark) for mark in in_use(kind) if has(kind, mark)]
 
 
 def catalogue() -> Catalogue:
-    """Return the built-in hardware, with the session's own over it."""
+    """Return the catalogue of built-in hardware and the session's own, which takes precedence."""
     own = tuple(specs())
     if not own:
         return Catalogue.built_in()
@@ -120,12 +120,12 @@ def catalogue() -> Catalogue:
 
 
 def specs() -> list[Path]:
-    """Return the session's own spec files, each called by the id of what it describes."""
+    """Return the paths of the session's own spec files, each named by the spec's id."""
     return sorted(files("specs"), key=lambda file: file.name)
 
 
 def tables() -> dict[str, Any] | None:
-    """Return the session's own hardware as a service takes it: tables by kind and id; None without any."""
+    """Return the session's own hardware as tables by kind and id, for a service; None without any."""
     own = catalogue()
     result: dict[str, Any] = {}
     for file in specs():
@@ -136,44 +136,44 @@ def tables() -> dict[str, Any] | None:
 
 
 def profile() -> str | None:
-    """Return the file of the session's profile, where a trace was calibrated on and is in use."""
+    """Return the path of the session's profile; None if none is in use."""
     return next(map(str, files("profile")), None)
 
 
 def calibration() -> str | None:
-    """Return the file of the session's own calibration, where one was handed over and is in use."""
+    """Return the path of the session's own calibration; None if none is in use."""
     return next(map(str, files("calibration")), None)
 
 
 def own_files(page: str = "predict") -> dict[str, str]:
-    """Return the options of a scenario that name files of the session's own, of those that a page uses."""
+    """Return the options of a scenario that name the session's own files, with paths, as a page uses them."""
     named = {"profile": profile(), "calibration": calibration()}
     return {name: path for name, path in named.items() if path is not None and name in USED[page]}
 
 
 def own_texts() -> tuple[str, ...]:
-    """Return what is in the session's own hardware, profile and calibration: with it a question is whole."""
+    """Return the texts of the session's own hardware, profile and calibration, for keys of caches."""
     texts = [*specs(), *map(Path, own_files().values())]
     return tuple(file.read_text("utf-8") for file in texts)
 
 
 def own_names() -> dict[str, str]:
-    """Return the same by the names that their owner knows."""
+    """Return ``own_files`` with file names in place of paths."""
     return {name: Path(path).name for name, path in own_files().items()}
 
 
 def catalogue_words(start: str = "") -> str:
-    """Return the session's own hardware as an argument in Python, after ``start``; nothing without any."""
+    """Return Python code of the session's catalogue, after ``start``; "" if it has no hardware of its own."""
     names = [file.name for file in specs()]
     return f"{start}Catalogue({names!r})" if names else ""
 
 
 def law_of(file: Path) -> Empirical:
-    """Return the law of measured times.
+    """Return the empirical distribution of the measured times in a file.
 
     Raises
     ------
-    InputError : no times in it
+    InputError : the file has no times
     """
     law = distribution("empirical", file=file)
     assert isinstance(law, Empirical)
@@ -181,7 +181,7 @@ def law_of(file: Path) -> Empirical:
 
 
 def sample() -> Empirical | None:
-    """Return the law of the session's own times, read once."""
+    """Return the empirical distribution of the session's own times, read once; None without any."""
     file = next(iter(files("times")), None)
     if file is None:
         return None

@@ -1,4 +1,4 @@
-"""Measured runs that lie near a question: the same network on the same accelerator."""
+"""Measured runs of the same network on the same accelerator as a prediction."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SHOWN = 8
 
 
 def family(scenario: Mapping[str, Any]) -> list[Run]:
-    """Return the measured runs of the network and accelerator of a prediction, best first.
+    """Return the measured runs of a scenario's network and accelerator, the most similar first.
 
-    First those of the same strategy and precision; then by how near their number of GPUs is.
+    Runs of the same precision and strategy come first, then those with the nearest number of GPUs.
     """
     similar = [
         run
@@ -36,7 +36,7 @@ def family(scenario: Mapping[str, Any]) -> list[Run]:
 
 
 def rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Return runs as a table people read."""
+    """Return runs as a table for display."""
     return [
         {
             "GPUs": run.world_size,

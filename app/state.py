@@ -1,8 +1,7 @@
-"""Keeps widgets and URL of a page equal, in the command line's words.
+"""Keeps the widgets and the URL of a page in agreement, with the names and values of the command line.
 
-A value in a URL that cannot be is kept there, reported, and never replaced by a default in silence, which is
-why the widgets are not bound to the URL by Streamlit itself.  Everything lives in the session of one
-browser tab.
+An invalid value in a URL stays there, is reported, and is never replaced by a default without notice; so the
+widgets are not bound to the URL by Streamlit itself.  All state is in the session of one browser tab.
 """
 
 from __future__ import annotations
@@ -21,31 +20,37 @@ from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.problem import python
 
 START = {"gpus": 32}
-"""What a page opens with where the URL says nothing."""
+"""Options that a page opens with when the URL has none."""
 
 
-class Refused(NamedTuple):
-    """What somebody wrote, in a URL or a field, that cannot be read."""
+class RefusedValue(NamedTuple):
+    """An invalid value in a URL or a field, with the reason."""
 
     text: str
     reason: str
     key: str = ""
-    """Of the field that shows it, if one does."""
+    """Key of the widget that shows it; empty if none does."""
 
 
 class Text(NamedTuple):
-    """What somebody wrote in a field, that can be read."""
+    """A valid value of a text field."""
 
     label: str
     text: str
     place: DeltaGenerator | None
-    """Below the field, where the page draws it."""
+    """Container below the field for its error; None if the page does not draw the field."""
 
 
 def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = START) -> dict[str, Option]:
-    """Take what a URL says into the session, and note what in it cannot be used.
+    """Read the URL of a page into the session, and record its invalid values.
 
-    Returns the page's options by name, which offer hardware of the session's own, the URL's files among it.
+    Parameters
+    ----------
+    page : its name in the URL
+    every : all options of the page
+    start : options that the page opens with when the URL has none
+
+    Returns the page's options by name; their choices include the session's own hardware.
     """
     session = st.session_state
     session.places, session.folds = {}, {}
@@ -72,11 +77,11 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
                 if name not in known:
                     raise unknown_name("option", name, known)
                 if len(st.query_params.get_all(spelling)) > 1:
-                    raise InputError("it stands there twice; expected one value")
+                    raise InputError("it is given twice; expected one value")
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
                 shown = known[name] if name in known and known[name].kind == "text" else None
-                session.refused[spelling] = Refused(text, str(error), _key(shown) if shown else "")
+                session.refused[spelling] = RefusedValue(text, str(error), _key(shown) if shown else "")
                 if shown:
                     session[_key(shown)] = text
     elif not session.seen or session.seen[0] != page:
@@ -90,20 +95,20 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
 
 
 def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> None:
-    """Write the widgets into the URL; where a file is missing or something was refused, say so and stop.
+    """Write the widgets' values to the URL; if a file is missing or a value is invalid, report it and stop.
 
-    No answer stands beside a field that cannot be read: it would be the answer to another question.
+    The page shows no answer next to an invalid field: it would be the answer to another question.
     """
     session = st.session_state
-    said = {name: written(value) for name, value in chosen(known).items()}
-    said |= {name: refused.text for name, refused in session.refused.items()}
-    said |= file_marks.said(page)
+    query = {name: written(value) for name, value in chosen(known).items()}
+    query |= {name: refused.text for name, refused in session.refused.items()}
+    query |= file_marks.query_of(page)
     if session.pop("opening", False):
-        history.replace(said)
-    elif said != st.query_params.to_dict():
-        st.query_params.from_dict(said)
-    session.seen = (page, said)
-    if not said:
+        history.complete_address(query)
+    elif query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+    session.seen = (page, query)
+    if not query:
         session.without_options.add(page)
     session.texts = {
         name: Text(known[name].label, str(value), session.get("places", {}).get(name))
@@ -115,36 +120,36 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
         with top:
             for name, refused in session.refused.items():
                 text, reason = _shortened(refused.text), refused.reason[:400]
-                given = "" if reason.startswith(text) else f" = {text}"  # said already
+                given = "" if reason.startswith(text) else f" = {text}"  # the reason starts with it
                 line = f"No answer yet: {_label(name, known)}{given}: {reason}"
                 st.error(
                     plain(line + folded_away(next((n for n in known if name in known[n].spellings), "")))
                 )
-            st.button("Go on without it", on_click=_forgive, key="forgive")
+            st.button("Go on without it", on_click=_drop_refused, key="forgive")
         st.stop()
 
 
 def show_mistake(error: InputError) -> None:
-    """Show what is wrong with an answer, and at the text that it is about, where it is about one."""
-    name, said = _at_fault(error), labelled(str(error))
+    """Show an input error, also below the text field that it is about, if there is one."""
+    name, words = _at_fault(error), labelled(str(error))
     if name is None:
-        st.error(plain(said))
+        st.error(plain(words))
         return
     text: Text = st.session_state.texts[name]
-    said_whole = said if text.label in said else f"“{text.label}”: {said}"
-    st.error(plain(said_whole + folded_away(name)))
+    message = words if text.label in words else f"“{text.label}”: {words}"
+    st.error(plain(message + folded_away(name)))
     if text.place is not None:
-        text.place.error(plain(said))
+        text.place.error(plain(words))
 
 
 def folded_away(name: str) -> str:
-    """Say where the field of an option is, where it is folded away."""
+    """Return text that locates the field of an option inside a folded section; "" if it is visible."""
     where = st.session_state.get("folds", {}).get(name)
     return f" ({where})" if where and name not in st.session_state.get("places", {}) else ""
 
 
 def _at_fault(error: InputError) -> str | None:
-    """Return the option with a text that an error is about, or else has the value of."""
+    """Return the name of the text option that an error is about, by its field or else by its value."""
     texts: Mapping[str, Text] = st.session_state.get("texts", {})
     fields = {part for problem in error.problems for path in problem.fields for part in path}
     values = [value for problem in error.problems for value in problem.values.values()]
@@ -152,17 +157,17 @@ def _at_fault(error: InputError) -> str | None:
     return next(iter((*named, *(name for name, text in texts.items() if text.text in values))), None)
 
 
-def _forgive() -> None:
+def _drop_refused() -> None:
     session = st.session_state
     for refused in session.refused.values():
         if refused.key:
             session.pop(refused.key, None)
     session.refused.clear()
-    history.act()
+    history.note_action()
 
 
 def _label(spelling: str, known: Mapping[str, Option]) -> str:
-    """What the field of an option is called, or where there is none, what the address calls it."""
+    """Return the label of an option's field, or the spelling in the address if no option has it."""
     for name, option in known.items():
         if spelling in (name, *option.spellings):
             return f"“{option.label}”"
@@ -174,37 +179,37 @@ def _shortened(text: str) -> str:
 
 
 def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
-    """Return what is chosen of the options a page knows."""
+    """Return the values chosen for some options, by name."""
     picked = st.session_state.chosen
     return {name: picked[option.key] for name, option in known.items() if option.key in picked}
 
 
 def newest(option: Option) -> Any:
-    """Return what an option is about to be: what its widget holds, drawn or not yet, or what was chosen."""
+    """Return the newest value of an option: its widget's, even before it is drawn, else the chosen one."""
     session = st.session_state
     return session[_key(option)] if _key(option) in session else session.chosen.get(option.key)
 
 
 def choose(values: Mapping[Option, Any]) -> None:
-    """Choose options as if somebody had, in the run to come."""
+    """Set options for the next run of the page, as if the user had chosen the values."""
     session = st.session_state
     for option, value in values.items():
         session.chosen[option.key] = value
         session.pop(_key(option), None)
-    history.act()
+    history.note_action()
 
 
 def leave_open(given: Iterable[Option]) -> None:
-    """Leave options to the model, in the run to come."""
+    """Clear options for the next run of the page, so that the model chooses their values."""
     session = st.session_state
     for option in given:
         session.chosen.pop(option.key, None)
         session.pop(_key(option), None)
-    history.act()
+    history.note_action()
 
 
 def with_own(option: Option) -> Option:
-    """Return an option that also offers the session's own hardware."""
+    """Return an option whose choices include the session's own hardware."""
     if not session_hardware.specs() or not option.offers:
         return option
     return option._replace(choices=offered(option.offers, session_hardware.catalogue()))
@@ -258,24 +263,24 @@ def widget(option: Option) -> Any:
 
 
 def _in_words(choice: str) -> str:
-    """A choice as a field shows it: ``images per second``."""
+    """Return a choice as a field shows it: ``images per second``."""
     return choice.replace("_", " ")
 
 
 def smallest(option: Option) -> int:
-    """Return the least a whole number may be."""
+    """Return the least value of an option that is a whole number."""
     least = getattr(option.parameter.type, "min", None)
     return 1 if least is None else int(least)
 
 
 def largest(option: Option) -> int:
-    """Return the most a whole number may be."""
+    """Return the largest value of an option that is a whole number."""
     kind: Any = option.parameter.type
     return int(getattr(kind, "largest", None) or getattr(kind, "max", None) or 10**6)
 
 
 def _shown(option: Option, value: Any) -> Any:
-    """What the widget of an option holds for a value of the session."""
+    """Return the value of an option's widget that represents a value of the session."""
     if option.kind == "choices":
         return list(value or ())
     if option.kind == "choice":
@@ -284,7 +289,7 @@ def _shown(option: Option, value: Any) -> Any:
 
 
 def _slider(option: Option, common: dict[str, Any]) -> int:
-    """From 1 to the option's largest, or to what a URL says where that is more."""
+    """Draw a slider from 1 to the option's largest value, or a larger one in the URL; return its value."""
     session, key = st.session_state, _key(option)
     if session[key] is None:
         session[key] = max(1, option.largest // 2)
@@ -292,7 +297,7 @@ def _slider(option: Option, common: dict[str, Any]) -> int:
 
 
 def _field(option: Option, common: dict[str, Any]) -> str | None:
-    """Free text; what the command line would refuse is reported under the field, in its column."""
+    """Draw a text field with its error below; return the text, or None if it is empty or invalid."""
     column = st.container(gap=None)
     text: str = column.text_input(option.label, placeholder=option.usual, **common).strip()
     st.session_state.places[option.name] = column.empty()
@@ -303,17 +308,17 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
     except InputError as error:
         for spelling in option.spellings:
             st.session_state.refused.pop(spelling, None)
-        st.session_state.refused[option.name] = Refused(text, str(error), _key(option))
+        st.session_state.refused[option.name] = RefusedValue(text, str(error), _key(option))
         column.error(plain(str(error)))
         return None
     return text
 
 
 def _touched(option: Option) -> None:
-    """Note that a widget was changed, so that the URL's value no longer counts."""
+    """Record that the user changed a widget, so that the URL's value no longer counts."""
     for spelling in option.spellings:
         st.session_state.refused.pop(spelling, None)
-    history.act()
+    history.note_action()
 
 
 def _key(option: Option) -> str:

@@ -1,4 +1,4 @@
-"""Cases that somebody adds to Compare from other pages, kept in the session and in Compare's address."""
+"""Cases that the user adds to the page Compare from other pages, stored in the session."""
 
 from __future__ import annotations
 
@@ -14,63 +14,63 @@ from app.plain import plain
 
 _KEPT, _SHOWN, _FILES = "to-compare", "compare-shows", "compare-files"
 Added = tuple[str, dict[str, Any]]
-"""A title, or nothing, and a scenario's options with prices."""
+"""Title, or "", and options of a scenario with prices."""
 
 
 def kept() -> list[Added]:
-    """Return the cases that were added in this session, as Compare shows them since."""
+    """Return the cases added in this session, as Compare last showed them."""
     return list(st.session_state.get(_KEPT, ()))
 
 
 def follow(cases: Sequence[Added], is_example: bool) -> None:
-    """Note what Compare shows: the next case is added to it, but not to an example that nobody asked for."""
+    """Record the cases that Compare shows, to which the next one is added, unless they are its example."""
     if kept() or not is_example:
         st.session_state[_KEPT if kept() else _SHOWN] = list(cases)
-        st.session_state[_FILES] = file_marks.said("compare")
+        st.session_state[_FILES] = file_marks.query_of("compare")
 
 
 def open_compare(cases: Sequence[Added]) -> None:
-    """Go to Compare with these cases."""
-    file_marks.go("compare", address(cases))
+    """Switch to Compare with these cases."""
+    file_marks.go_to("compare", address(cases))
 
 
-def ask(question: str, base: Mapping[str, Any]) -> None:
-    """Offer one of the comparisons that answer a common question of a scenario."""
+def question_button(question: str, base: Mapping[str, Any]) -> None:
+    """Draw a button that opens the comparison for one of ``QUESTIONS`` about a scenario."""
     if st.button(question, key=f"question-{question}"):
         open_compare([("", {**base, **changed}) for changed in QUESTIONS[question]])
 
 
 def offer(choices: Mapping[str, Mapping[str, Any]], titles: bool = False, question: str = "") -> None:
-    """Offer to add a scenario of the page to Compare, and to go there.
+    """Draw buttons that add a scenario of the page to Compare, and that open Compare.
 
     Parameters
     ----------
-    choices : a name -> a scenario's options, with prices; one of them is added at a click
-    titles : whether a case is called by its name here; else by what it changes
-    question : one of ``QUESTIONS`` to offer beside, of the only choice
+    choices : name -> options of a scenario with prices; the user picks one to add
+    titles : whether a case keeps its name here as a title
+    question : one of ``QUESTIONS`` for a further button, where there is one choice
     """
     added = False
     with st.container(horizontal=True, width="content"):
         if len(choices) == 1:
             ((name, picked),) = choices.items()
-            added = st.button("Add to Compare", on_click=history.act, key="add-case")
+            added = st.button("Add to Compare", on_click=history.note_action, key="add-case")
         elif choices:
             with st.popover("Add to Compare"):
                 name = st.selectbox("Which", list(choices), key="case-to-add")
                 picked = choices[name]
-                added = st.button("Add it", on_click=history.act, key="add-case")
-        # No callback: of a field that is changed just before the click it would add the value before.
+                added = st.button("Add it", on_click=history.note_action, key="add-case")
+        # no callback: it would add the old value of a field that is changed just before the click
         note = _add(name if titles else "", picked) if added else ""
         if kept() and st.button(f"Open Compare ({len(kept())})", key="open-compare"):
             open_compare(kept())
         if question:
-            ask(question, next(iter(choices.values())))
+            question_button(question, next(iter(choices.values())))
     if note:
         st.caption(plain(note))
 
 
 def _add(title: str, picked: Mapping[str, Any]) -> str:
-    """Add a case; return what to say of it."""
+    """Add a case, unless it is there already or there is no room; return the message about it."""
     case = {name: value for name, value in picked.items() if name in (*SCENARIO, *MONEY)}
     scenario = {name: value for name, value in case.items() if name in SCENARIO}
     session = st.session_state
@@ -89,7 +89,7 @@ def _add(title: str, picked: Mapping[str, Any]) -> str:
         note = f"Added to Compare as {letters[len(cases)].upper()}."
         if cases and {n: case.get(n) for n in MONEY} != {n: cases[0][1].get(n) for n in MONEY}:
             note += " Prices and failures are those of A there."
-    files = file_marks.said("compare")
+    files = file_marks.query_of("compare")
     if cases and files != session.get(_FILES, files):
         note += (
             " The cases before were added with other files of your own: Compare answers every case with "

@@ -1,4 +1,4 @@
-"""Uploaded profiler files: read once, kept in the session, used for calibration."""
+"""Uploaded profiler traces: read once, stored in the session, used for a summary and calibration."""
 
 from __future__ import annotations
 
@@ -23,32 +23,34 @@ from perfmodel.model.prediction import Prediction
 from perfmodel.model.setting.profile import Profile, to_toml
 
 
-class Seen(NamedTuple):
-    """What the files hold."""
+class TraceFiles(NamedTuple):
+    """Contents of uploaded trace files."""
 
     traces: list[DeviceTrace]
+    """Of profilers, one for each device."""
     timings: list[Timings]
+    """Of nccl-tests."""
 
 
-def in_use_seen() -> Seen | None:
-    """Return what the traces in use hold; None without any."""
-    seen, marks = Seen([], []), in_use("trace")
+def traces_in_use() -> TraceFiles | None:
+    """Return the contents of the traces in use; None without any."""
+    files, marks = TraceFiles([], []), in_use("trace")
     for result in (st.session_state[SEEN][mark] for mark in marks):
-        seen.traces.extend(result) if isinstance(result, list) else seen.timings.append(result)
-    return seen if marks else None
+        files.traces.extend(result) if isinstance(result, list) else files.timings.append(result)
+    return files if marks else None
 
 
 def names() -> list[str]:
-    """Return what their owner calls the traces in use."""
+    """Return the file names of the traces in use."""
     return [session_hardware.own_name(mark.name, "trace") for mark in in_use("trace")]
 
 
-def take(mark: Mark, content: bytes) -> None:
-    """Keep what a trace that was handed over holds, which is all that is kept of it.
+def store_trace(mark: Mark, content: bytes) -> None:
+    """Read an uploaded trace and store its content, but not the file, in the session.
 
     Raises
     ------
-    InputError : a file that is none of the kinds
+    InputError : a file of an unknown format
     """
     session = st.session_state
     path = session_hardware.place("trace", mark)
@@ -61,30 +63,36 @@ def take(mark: Mark, content: bytes) -> None:
     session[SEEN] = {**session.get(SEEN, {}), mark: result}
 
 
-def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
-    """Take the profile of the job into the session, for every page that predicts.
+def calibrate(files: TraceFiles, scenario: Scenario, skip: int) -> Profile:
+    """Learn the profile of a job from traces, and use it on all pages that predict.
+
+    Parameters
+    ----------
+    files : contents of the traces
+    scenario : the job
+    skip : marked steps to leave out first
 
     Raises
     ------
     InputError : a trace without marked steps
     """
-    result = profile_of_traces(seen.traces, seen.timings, scenario, session_hardware.catalogue(), skip)
-    own_profile.take(profile_called(result.files), to_toml(result))
+    result = profile_of_traces(files.traces, files.timings, scenario, session_hardware.catalogue(), skip)
+    own_profile.take(profile_name(result.files), to_toml(result))
     return result
 
 
-def profile_called(files: Sequence[str]) -> str:
-    """Return the name of the profile that some files make: that of the first, so that two are not confused.
+def profile_name(files: Sequence[str]) -> str:
+    """Return the file name of the profile learned from some files, made from the first one's name.
 
-    >>> profile_called(["my step.json.gz", "other.json"]), profile_called([])
+    >>> profile_name(["my step.json.gz", "other.json"]), profile_name([])
     ('my step-profile.toml', 'profile.toml')
     """
     stem = files[0].removesuffix(".gz").rpartition(".") if files else ("", "", "")
     return f"{stem[0] or stem[2]}-profile.toml".removeprefix("-")
 
 
-def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[dict[str, Any]]:
-    """Return the measured step beside the predicted one, part by part.
+def against_prediction(files: TraceFiles, prediction: Prediction, skip: int) -> list[dict[str, Any]]:
+    """Return a table of the measured and the predicted step, a row for each part.
 
     Raises
     ------
@@ -93,7 +101,7 @@ def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[di
     path = session_hardware.folder() / "predicted.json"
     write_timeline(path, prediction)
     predicted = read_trace(path)
-    rows = difference(seen.traces, predicted if isinstance(predicted, list) else [], skip)
+    rows = difference(files.traces, predicted if isinstance(predicted, list) else [], skip)
     return [
         {
             "a step": {"iteration_time": "iteration", **PARTS}[row["part"]],

@@ -14,94 +14,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as of typing, which takes half of the time in which Ctrl-C cannot be caught yet
-if TYPE_CHECKING:
-    from perfmodel.core.errors import InputError
-    from perfmodel.decide.quote import read_quote
-    from perfmodel.decide.sweeps import sweep
-    from perfmodel.evidence.traces.emulate import Emulator
-    from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.interfaces.api.fleets import fleets
-    from perfmodel.interfaces.api.plan import plan
-    from perfmodel.interfaces.calls import (
-        adaptive_synchrony,
-        calibrate,
-        check_quote,
-        cite,
-        collective,
-        compare,
-        compression,
-        downpour,
-        emulate,
-        enough,
-        explain,
-        explain_row,
-        layouts,
-        learning_rate,
-        model_parallel,
-        networks,
-        scale,
-        schema,
-        sensitivity,
-        servers,
-        specs,
-        specs_check,
-        stragglers,
-        trace_diff,
-        trace_summary,
-        validate,
-    )
-    from perfmodel.interfaces.client import Client
-    from perfmodel.interfaces.reports.write import write_report
-    from perfmodel.model.options.conditions import Conditions
-    from perfmodel.model.options.scenario import Scenario
-    from perfmodel.model.prediction import Prediction, predict
-    from perfmodel.workloads import workload
+from perfmodel.interfaces.register import FUNCTIONS
 
 __version__ = "0.3.0"
-
-__all__ = [
-    "Catalogue",
-    "Client",
-    "Conditions",
-    "Emulator",
-    "InputError",
-    "Prediction",
-    "Scenario",
-    "adaptive_synchrony",
-    "calibrate",
-    "check_quote",
-    "cite",
-    "collective",
-    "compare",
-    "compression",
-    "downpour",
-    "emulate",
-    "enough",
-    "explain",
-    "explain_row",
-    "fleets",
-    "layouts",
-    "learning_rate",
-    "model_parallel",
-    "networks",
-    "plan",
-    "predict",
-    "read_quote",
-    "scale",
-    "schema",
-    "sensitivity",
-    "servers",
-    "specs",
-    "specs_check",
-    "stragglers",
-    "sweep",
-    "trace_diff",
-    "trace_summary",
-    "validate",
-    "workload",
-    "write_report",
-]
 
 _HOMES = {
     "Catalogue": "perfmodel.hardware.catalogue.store",
@@ -111,40 +26,14 @@ _HOMES = {
     "InputError": "perfmodel.core.errors",
     "Prediction": "perfmodel.model.prediction",
     "Scenario": "perfmodel.model.options.scenario",
-    "adaptive_synchrony": "perfmodel.interfaces.calls",
-    "calibrate": "perfmodel.interfaces.calls",
-    "check_quote": "perfmodel.interfaces.calls",
-    "cite": "perfmodel.interfaces.calls",
-    "collective": "perfmodel.interfaces.calls",
-    "compare": "perfmodel.interfaces.calls",
-    "compression": "perfmodel.interfaces.calls",
-    "downpour": "perfmodel.interfaces.calls",
-    "emulate": "perfmodel.interfaces.calls",
-    "enough": "perfmodel.interfaces.calls",
-    "explain": "perfmodel.interfaces.calls",
-    "explain_row": "perfmodel.interfaces.calls",
-    "fleets": "perfmodel.interfaces.api.fleets",
-    "layouts": "perfmodel.interfaces.calls",
-    "learning_rate": "perfmodel.interfaces.calls",
-    "model_parallel": "perfmodel.interfaces.calls",
-    "networks": "perfmodel.interfaces.calls",
-    "plan": "perfmodel.interfaces.api.plan",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
-    "scale": "perfmodel.interfaces.calls",
-    "schema": "perfmodel.interfaces.calls",
-    "sensitivity": "perfmodel.interfaces.calls",
-    "servers": "perfmodel.interfaces.calls",
-    "specs": "perfmodel.interfaces.calls",
-    "specs_check": "perfmodel.interfaces.calls",
-    "stragglers": "perfmodel.interfaces.calls",
-    "sweep": "perfmodel.decide.sweeps",
-    "trace_diff": "perfmodel.interfaces.calls",
-    "trace_summary": "perfmodel.interfaces.calls",
-    "validate": "perfmodel.interfaces.calls",
     "workload": "perfmodel.workloads",
     "write_report": "perfmodel.interfaces.reports.write",
-}
+} | dict.fromkeys(FUNCTIONS, "perfmodel.interfaces.calls")
+"""Modules of the public names; ``__init__.pyi`` has their types."""
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:

@@ -16,8 +16,8 @@ from perfmodel.model.options import keywords
 from perfmodel.model.options.scenario import Scenario
 
 FILE = Path(keywords.__file__)
-_CLASSES = {"RunOptions(TypedDict": True, "Options(RunOptions": False}
-"""How a class of keywords begins -> whether every candidate of a plan shares its options."""
+_CLASS = "Options(TypedDict"
+"""How the class of keywords begins."""
 
 
 def _type(one: Declared) -> str:
@@ -28,14 +28,13 @@ def _type(one: Declared) -> str:
 
 
 def rewritten(text: str) -> str:
-    """Return the file with the options as they are declared; a ValueError where a class is missing."""
+    """Return the file with the options as they are declared; a ValueError where the class is missing."""
     every = [one for one in declared(Scenario).values() if one.field != "world_size"]
-    for begins, shared in _CLASSES.items():
-        lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every if one.info.plan is shared)
-        fields = re.compile(rf'(class {re.escape(begins)}.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
-        text, found = fields.subn(lambda match, lines=lines: match[1] + lines + match[3], text, count=1)
-        if not found:
-            raise ValueError(f"{FILE.name}: no class {begins}")
+    lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every)
+    fields = re.compile(rf'(class {re.escape(_CLASS)}.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
+    text, found = fields.subn(lambda match: match[1] + lines + match[3], text, count=1)
+    if not found:
+        raise ValueError(f"{FILE.name}: no class {_CLASS}")
     return text
 
 

@@ -14,9 +14,8 @@ import pytest
 import perfmodel
 from perfmodel.core.errors import InputError, MissingPackage
 from perfmodel.core.files.tables import Table
-from perfmodel.decide.planning.goal import SHARED
 from perfmodel.interfaces.register import command
-from perfmodel.model.options.keywords import RunOptions, SizedOptions
+from perfmodel.model.options.keywords import SizedOptions
 from perfmodel.model.prediction.result import Interval
 
 
@@ -278,10 +277,6 @@ def test_a_plan_is_its_row_of_the_search():
     assert plans.launch is not None
     assert plans.launch.predict.startswith("perfmodel predict --workload resnet50 --node ")
     assert plans.to_pandas()["name"].tolist() == [each.name for each in plans.front]
-
-
-def test_what_every_candidate_shares_is_declared_once():
-    assert set(get_type_hints(RunOptions)) == set(SHARED)
 
 
 def test_a_profile_is_learned_from_times(times, tmp_path, invoke):

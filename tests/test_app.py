@@ -73,7 +73,7 @@ FOLDS = {
         "Money, energy, carbon",
     ),
     "validation": (
-        "The report in short: errors beside their bars, and what intervals cover",
+        "The report in short: errors, their limits, and the coverage of intervals",
         "What the model does not cover",
     ),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app import bounded, searches, walks
+from app import bounded, searches, sensitivity_work
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning import Goal, search
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -50,7 +50,7 @@ def started(monkeypatch) -> list[Any]:
 
 
 def a_walk() -> bounded.Work:
-    return walks.work(Scenario(world_size=8), Catalogue.built_in(), Conditions())
+    return sensitivity_work.work(Scenario(world_size=8), Catalogue.built_in(), Conditions())
 
 
 def test_a_process_answers_as_a_search_here_does_and_is_asked_once(started, monkeypatch):
@@ -102,7 +102,7 @@ def test_what_takes_too_long_ends(started, monkeypatch, page):
 def test_what_takes_too_much_memory_ends_and_says_so(started, monkeypatch):
     monkeypatch.setattr(bounded, "MEMORY", 300 << 20)
     work = a_walk()._replace(call=bytearray, arguments=(1 << 30,))
-    with pytest.raises(InputError, match="more memory than one question may"):
+    with pytest.raises(InputError, match="more memory than one request may"):
         bounded.by_a_process(work, lambda text: None)
 
 

@@ -236,7 +236,7 @@ def test_copies_take_hardware_of_ones_own_along(name, invoke, tmp_path, monkeypa
         assert number in text
         Path(f"{id.partition('/')[2]}.toml").write_text(text.replace(number, other), "utf-8")
     files = {path.name: path.read_bytes() for path in sorted(tmp_path.iterdir())}
-    marks = file_marks.written(file_marks.mark_of(*file) for file in files.items())
+    marks = file_marks.marks_text(file_marks.mark_of(*file) for file in files.items())
     page, query = ASKED[name]
     test = opened(page, **query, **{"own-specs": marks})
     uploads = [(name, content, "application/toml") for name, content in files.items()]

@@ -17,7 +17,7 @@ from app.options import options
 from perfmodel import compare, layouts
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.plan_verdict import share_words
-from perfmodel.decide.planning.search_tables import report
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.listing import worst_first
 from perfmodel.interfaces.cli import main
@@ -214,7 +214,7 @@ BINDING = {
 
 
 def limits_of(result: SearchResult) -> list[str]:
-    answer = report(result)
+    answer = Plans.of(result).report()
     plan = plan_limits.plan_in_question(answer, result.goal)
     assert plan is not None
     prediction = result.predicted(dict(plan))

@@ -247,7 +247,7 @@ def test_another_file_of_the_same_name_is_taken_where_somebody_says_so(contents)
     sound(instead.click().run())
     assert not test.error
     assert test.metric
-    assert test.query_params["own-calibration"] == file_marks.written([file_marks.mark_of(name, content)])
+    assert test.query_params["own-calibration"] == file_marks.marks_text([file_marks.mark_of(name, content)])
     junk = opened(**QUERIES["predict"], **{"own-calibration": f"{name}~{ABSENT}"})
     handed_over(junk, "missing-calibration", (name, b"{}"))
     is_blocked(junk, name)
@@ -271,7 +271,7 @@ def test_a_copy_of_hardware_of_ones_own_would_not_run_by_the_built_in(tmp_path, 
     text = spec("v100-sxm2-16gb")
     Path("v100-sxm2-16gb.toml").write_text(text, "utf-8")
     mark = file_marks.mark_of("v100-sxm2-16gb.toml", text.encode())
-    test = opened(gpus="8", **{"own-specs": file_marks.written([mark])})
+    test = opened(gpus="8", **{"own-specs": file_marks.marks_text([mark])})
     handed_over(test, "missing-specs", ("v100-sxm2-16gb.toml", text.encode()))
     (command,), _ = copies(test)
     assert command[-2:] == ["--specs", "v100-sxm2-16gb.toml"]
@@ -285,7 +285,7 @@ def test_traces_are_asked_for_together_and_one_by_one(contents):
     marks.append(file_marks.mark_of("b.json", second, False))
     test = opened("trace", **query)
     handed_over(test, "trace-files", (name, first))
-    test.query_params.update(query | {"own-trace": file_marks.written(marks)})
+    test.query_params.update(query | {"own-trace": file_marks.marks_text(marks)})
     is_blocked(sound(test.run()), "a.json and b.json")  # of the first, what it holds is kept, and no file
     handed_over(test, "missing-trace", ("other.json", second))
     is_blocked(test, "with a.json,")
@@ -312,7 +312,7 @@ def test_hardware_taken_instead_is_known_to_the_address(contents):
     assert test.subheader[0].value.startswith("8 x mine")
     assert test.selectbox(key="option-accelerator").value == "mine"
     assert test.query_params["accelerator"] == "mine"
-    assert test.query_params["own-specs"] == file_marks.written([file_marks.mark_of(*contents["specs"])])
+    assert test.query_params["own-specs"] == file_marks.marks_text([file_marks.mark_of(*contents["specs"])])
 
 
 def test_a_file_that_an_address_names_without_a_digest_is_one_of_that_name(contents):
@@ -324,7 +324,7 @@ def test_a_file_that_an_address_names_without_a_digest_is_one_of_that_name(conte
     handed_over(test, "missing-calibration", (name, content))
     assert not test.error
     assert test.metric
-    assert test.query_params["own-calibration"] == file_marks.written([file_marks.mark_of(name, content)])
+    assert test.query_params["own-calibration"] == file_marks.marks_text([file_marks.mark_of(name, content)])
 
 
 def test_why_one_file_was_refused_stays_while_another_is_handed_over(contents):
@@ -349,7 +349,7 @@ def test_the_command_of_a_trace_knows_hardware_of_ones_own(contents, tmp_path, m
     events = {key: value for key, value in json.loads(contents["trace"][1]).items() if key == "traceEvents"}
     Path("step.json").write_text(json.dumps(events), "utf-8")  # which names no accelerator
     Path("mine.toml").write_bytes(contents["specs"][1])
-    mark = file_marks.written([file_marks.mark_of(*contents["specs"])])
+    mark = file_marks.marks_text([file_marks.mark_of(*contents["specs"])])
     test = opened("trace", **TRACED, accelerator="mine", **{"own-specs": mark})
     handed_over(test, "missing-specs", contents["specs"])
     handed_over(test, "trace-files", ("step.json", Path("step.json").read_bytes()))

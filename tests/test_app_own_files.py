@@ -91,7 +91,7 @@ def test_a_profile_put_aside_is_not_called_in_use_and_is_taken_up_again():
     test.query_params.clear()
     sound(test.run())
     assert not test.success
-    assert "Put aside" in words(test)
+    assert "Not in use on any page" in words(test)
     sound(button(test, "See it in Predict").click().run())
     assert test.checkbox(key="use-profile").value
     assert test.query_params["own-profile"].startswith("step-profile.toml~")

@@ -47,7 +47,7 @@ def with_own(page: str, own: dict[str, tuple[str, bytes]], **query: str) -> Any:
     """A page that answers with a file of every kind that it uses."""
     given = {kind: own[kind] for kind in file_marks.USED[page]}
     marks = {
-        f"own-{kind}": file_marks.written([file_marks.mark_of(*file, is_text=kind != "trace")])
+        f"own-{kind}": file_marks.marks_text([file_marks.mark_of(*file, is_text=kind != "trace")])
         for kind, file in given.items()
     }
     test = opened(page, **query, **marks)

@@ -72,7 +72,7 @@ def test_curves_say_their_range_and_the_fastest_comes_first():
 
 
 def test_a_mistake_in_a_field_that_is_folded_away_says_where_it_is():
-    assert "(beside the page, under “More options”)" in errors(opened(gpus="8", jitter="foo"))
+    assert "(in the sidebar, under “More options”)" in errors(opened(gpus="8", jitter="foo"))
     assert "(under “B, where it differs from A”)" in errors(
         opened("compare", gpus="8", **{"b-jitter": "foo"})
     )

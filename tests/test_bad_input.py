@@ -80,7 +80,7 @@ WRONG = {
     "collective --ranks 8 --size 1GB..1MB --link pcie3-x16": "smaller first",
     "collective --ranks 9 --nodes 2 --size 1MB --link pcie3-x16 --inter-link ib-edr-100g": "evenly",
     "collective --ranks 8 --nodes 2 --size 1MB --link pcie3-x16": "--inter-link",
-    "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm nvls": "switch that adds",
+    "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm nvls": "reducing switch",
     "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm rng": "ring",
     "collective --size 1MB --link pcie3-x16": "--ranks",
     "predict --gpus 8 --jitter lognormal:cv=-1": "cv",

@@ -278,4 +278,4 @@ def test_a_price_is_named_with_what_it_is_of(invoke):
     assert "price $2.50 an hour of one dgx-h100, as given" in text
     for command in ("layouts", "plan", "predict"):
         told = " ".join(invoke(command, "--help").stdout.split())
-        assert "USD for an hour of one node with all its accelerators" in told, command
+        assert "Rent of one node with all its accelerators, USD per hour" in told, command

@@ -73,7 +73,7 @@ def test_none_that_suffices_is_said_plainly_and_ends_with_1():
     done = run("--gpus", "32", "--workload", "vgg16", "--vary", "inter-link", "--until", "99%")
     assert done.exit_code == 1
     assert done.stdout.startswith("no link tried reaches 99 % scaling efficiency: the most is 91.4%")
-    assert "there: compute-bound" in done.stdout
+    assert "its limit: compute-bound" in done.stdout
     assert "*: the answer" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -112,7 +112,7 @@ def test_text_csv_markdown_and_json_say_the_same():
         ("--until 110% --vary gpus", "not a number above 0 up to 1"),
         ("--gpus 32 --vary nics=1-x", "expected whole numbers"),
         ("--gpus 32 --vary inter-link=ib-edr-101g", "ib-edr-101g"),
-        ("--gpus 32 --vary nics --price 3", "prices, power and failures have no say"),
+        ("--gpus 32 --vary nics --price 3", "prices, power and failures have no effect"),
     ],
 )
 def test_what_cannot_be_varied_is_refused_in_words(words, message):

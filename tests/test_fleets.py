@@ -352,7 +352,7 @@ def test_each_way_to_share_is_held_against_the_same_way():
     assert slowest.ratio.value > 1  # a better network: 0.79 of shares by speed on what there is
     assert slowest.ratio.value == pytest.approx(slowest.samples_per_second / answer.ways["slowest paces"])
     assert shares.ratio.value == pytest.approx(shares.samples_per_second / answer.have.samples_per_second)
-    assert any("held against the same on what you have" in line for line in answer.notes)
+    assert any("compared with the same policy on what you have" in line for line in answer.notes)
 
 
 def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
@@ -363,7 +363,7 @@ def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
     assert (option.machines, option.idle_machines, option.kinds[0].machines) == (17, 1, 16)
     assert option.samples_per_second == answer.have.samples_per_second
     assert option.notes[0].startswith(
-        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: 16 are shared out faster"
+        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: a step on 16 is faster"
     )
     copies = perfmodel.fleets("16 x dgx-a100-80gb", "1 x dgx-a100-80gb", **JOB).options[0]
     assert (copies.idle_machines, copies.kinds[0].machines) == (0, 17)
@@ -449,7 +449,7 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--purchase-price", "dgx-z=3"], "--purchase-price dgx-z: "),
         (["--have", HAVE, "--purchase-price", "dgx-1v=3"], "--purchase-price dgx-1v: no option has it"),
         (["--have", HAVE, "--adapter-price", "roce-400g=3"], "--adapter-price roce-400g: no option has it"),
-        (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no say with --have"),
+        (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no effect with --have"),
         (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
         (["--have", HAVE, "--slurm"], "go without --have"),
         (["--have", HAVE, "--deadline", "3h"], "say how long a run is"),
@@ -465,7 +465,7 @@ def test_bad_input_is_refused_in_words(words, message):
 
 @pytest.mark.parametrize("name", ["node_failure_interval", "epochs", "price", "carbon_intensity"])
 def test_a_condition_that_changes_nothing_of_a_fleet_is_refused_in_python(name):
-    with pytest.raises(InputError, match="has no say with --have"):
+    with pytest.raises(InputError, match="has no effect with --have"):
         perfmodel.fleets("2 x dgx-1v", conditions=perfmodel.Conditions(**{name: 3.0}))
 
 

@@ -427,5 +427,5 @@ def test_a_publisher_may_stand_before_a_network(tmp_path, monkeypatch):
         workload("meta-llama/Llama-3.1-8B-Instruct")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "meta-llama" / "Llama-3.1-8B").mkdir(parents=True)
-    with pytest.raises(InputError, match="not a network this reads"):
+    with pytest.raises(InputError, match="no network of a known format"):
         workload("meta-llama/Llama-3.1-8B")

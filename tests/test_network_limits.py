@@ -265,7 +265,7 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
     assert rdma.ratio.value > 1.1
     assert not any("adapter" in item.what for item in rdma.purchase.items)
     assert any("if their adapters do RDMA" in note for note in rdma.notes)
-    assert not any("hardly told apart" in note for note in found.notes)
+    assert not any("hardly distinguishable" in note for note in found.notes)
 
 
 RACKS = {"oversubscription": 2.0, "rack_nodes": 2}
@@ -304,7 +304,7 @@ def test_one_rate_of_a_link_is_told_from_another():
     beside = 2 * sent.message_bytes * 63 / 64 / sent.time
     assert beside < 0.8 * alone
     words = llama.network_limit
-    assert words.startswith("computation beside it: a collective gets at most ")
+    assert words.startswith("computation at the same time: a collective then gets at most ")
     of_alone = float(re.search(r"([\d.]+) GB/s alone", words)[1])
     assert of_alone == pytest.approx(alone / 1e9, rel=0.01)
     said = float(re.search(r"([\d.]+) GB/s of ethernet-100g-rdma", words)[1])

@@ -22,6 +22,7 @@ from perfmodel.core.choices import Algorithm
 from perfmodel.core.records.options import MEASURED, Declared, declared, with_places
 from perfmodel.core.updates import KINDS
 from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.goal import SHARED
 from perfmodel.decide.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
@@ -30,7 +31,7 @@ from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.interfaces.cli import command_of
 from perfmodel.interfaces.commands.calibrate import CalibrateRequest
 from perfmodel.model.input.loading import DEFAULT_STORAGE
-from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.conditions import OF_ALL, Conditions
 from perfmodel.model.options.keywords import Options
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
@@ -38,7 +39,7 @@ from perfmodel.workloads.recipes.recipes import NAMES as RECIPES
 from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
-OF_RUN = {name: one for name, one in declared(Run).items() if name not in ("conditions", "options", "meant")}
+OF_RUN = declared(Run)
 OF_SOURCES = {
     name: one
     for name, one in declared(CalibrateRequest).items()
@@ -153,7 +154,7 @@ def test_an_option_of_money_is_the_same_wherever_it_is_offered(one):
             assert parameters(command)[one.name].help == words(one)
     assert one.name in MONEY
     assert options()[one.name].label == one.label
-    if one.info.plan:
+    if one.field in OF_ALL:
         assert parameters("plan")[one.name].help == parameters("sensitivity")[one.name].help == words(one)
 
 
@@ -163,10 +164,9 @@ NOT_PLANNED = ("fsdp", *KINDS)
 
 def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
     form = plan_form()
-    for one in EVERY:
-        if one.info.plan:
-            assert parameters("plan")[one.name].help == words(one)
-            assert one.info.file or form[one.name].label == one.label
+    for one in (*(OF_SCENARIO[name] for name in SHARED), *(OF_MONEY[name] for name in OF_ALL)):
+        assert parameters("plan")[one.name].help == words(one)
+        assert one.info.file or form[one.name].label == one.label
     for name in ("accelerator", "node", "instance", "strategy", "algorithm", "precision"):
         assert form[name].kind == "choices"
         known = (

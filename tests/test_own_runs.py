@@ -351,7 +351,7 @@ def test_a_file_of_another_version_or_damaged_is_refused(mine, tmp_path):
     other = tmp_path / "o.json"
     for changed, wrong in (
         ({"version": 1}, "version 1; this perfmodel reads 2"),
-        ({"beside": "x"}, "learned beside another fit"),
+        ({"beside": "x"}, "learned from another fit"),
         ({"noise": 0.1}, "damaged, or changed by hand"),
     ):
         other.write_text(json.dumps(table | changed))

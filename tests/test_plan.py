@@ -356,7 +356,7 @@ def test_a_larger_cluster_does_not_look_free():
     unpublished = search(Goal(workload="vgg16", epochs=74, accelerators=("a100-sxm4-40gb",)))
     assert unpublished.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
     assert any("nobody has published" in note for note in notes(unpublished))
-    limited = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",), max_global_batch=1024))
+    limited = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",), max_global_batch_size=1024))
     assert limited.candidates["global_batch_size"].max() <= 1024
 
 

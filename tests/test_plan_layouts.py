@@ -354,6 +354,6 @@ def test_counts_between_are_counted_before_they_are_timed():
             with at_most(allowed):
                 coarse = perfmodel.plan(**asked)
         except TooManyCandidates as refused:
-            allowed = refused.asked
+            allowed = refused.requested
     assert coarse.layouts < finer.layouts
-    assert [reason for reason in coarse.search.left_out if reason.startswith("a count beside the best")]
+    assert [reason for reason in coarse.search.left_out if reason.startswith("a count next to the best")]

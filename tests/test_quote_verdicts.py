@@ -16,7 +16,7 @@ from perfmodel.core.files.resources import folder
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.claim_judgement import DOUBTFUL, probability_of
-from perfmodel.decide.quote.shared_out import shared_out
+from perfmodel.decide.quote.completed_job import completed_job
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.options.scenario import Scenario
@@ -170,7 +170,7 @@ def test_a_layout_that_is_not_stated_is_the_best_that_layouts_finds():
 
 def test_a_stated_layout_is_kept_and_the_rest_is_chosen():
     stated = LLAMA | {"tensor_parallel": 8, "pipeline_parallel": 2, "sharding": "none", "recompute": "full"}
-    complete = shared_out(Scenario(**stated), CATALOGUE)
+    complete = completed_job(Scenario(**stated), CATALOGUE)
     asked = complete.scenario
     assert (asked.tensor_parallel, asked.pipeline_parallel, asked.sharding, asked.recompute) == (
         *(8, 2, "none", "full"),
@@ -184,7 +184,7 @@ def test_a_stated_layout_is_kept_and_the_rest_is_chosen():
 
 def test_a_batch_that_is_not_stated_is_four_million_tokens_and_named():
     for gpus in (64, 440):
-        complete = shared_out(Scenario(**{**LLAMA, "gpus": gpus, "global_batch_size": None}), CATALOGUE)
+        complete = completed_job(Scenario(**{**LLAMA, "gpus": gpus, "global_batch_size": None}), CATALOGUE)
         tokens = complete.scenario.global_batch_size * 8192
         assert 0.7 < tokens / TOKENS_OF_A_STEP < 1.4
         assert any("M tokens a step" in each for each in complete.defaults)
@@ -194,7 +194,7 @@ def test_all_quantities_of_a_sharded_job_say_the_same():
     """One rate in seven ways: each is as likely, and its limit as far away."""
     tokens = 5e5
     step = 512 * 8192 / tokens
-    flops = predict(shared_out(Scenario(**LLAMA), CATALOGUE).scenario).model_flops
+    flops = predict(completed_job(Scenario(**LLAMA), CATALOGUE).scenario).model_flops
     price = 98.32
     same = (
         {"quantity": "tokens_per_second", "value": tokens},
@@ -374,13 +374,13 @@ def test_a_figure_in_another_unit_is_pointed_out():
 
 def test_a_quote_and_a_plan_take_the_same_batch_where_nobody_says_one():
     job = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100"}
-    quoted = shared_out(Scenario(**job), CATALOGUE).scenario.global_batch_size
+    quoted = completed_job(Scenario(**job), CATALOGUE).scenario.global_batch_size
     plans = search(Goal(workload="llama-3-8b", tokens=1e12, nodes=("dgx-h100",), max_gpus=64))
     planned = {
         row["global_batch_size"] for row in map(plans.row, range(len(plans))) if row["world_size"] == 64
     }
     assert planned == {quoted} == {512}
-    odd = shared_out(Scenario(**job | {"gpus": 24}), CATALOGUE).scenario.global_batch_size
+    odd = completed_job(Scenario(**job | {"gpus": 24}), CATALOGUE).scenario.global_batch_size
     planned = {
         row["global_batch_size"] for row in map(plans.row, range(len(plans))) if row["world_size"] == 24
     }

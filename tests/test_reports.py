@@ -124,7 +124,8 @@ def test_the_page_of_a_plan_names_the_plan_and_its_rivals(tmp_path):
     assert answer.verdict[0] in words
     assert all(each.why in words for each in answer.rejected)
     assert (
-        "asked: --epochs 90, --deadline 24 h, --node aws-p3.16xlarge,aws-p4d.24xlarge, --max-gpus 16" in words
+        "options: --epochs 90, --deadline 24 h, --node aws-p3.16xlarge,aws-p4d.24xlarge, --max-gpus 16"
+        in words
     )
 
 

@@ -329,7 +329,7 @@ def test_parts_together_have_so_much_time():
 
 
 def test_cheap_requests_that_are_not_are_answered_like_costly_ones(monkeypatch):
-    monkeypatch.setattr(cheap, "MOMENT", 0.3)
+    monkeypatch.setattr(cheap, "TIME_LIMIT", 0.3)
 
     async def test(pool: Pool) -> None:
         slow = b'{"gpus": 1000000, "servers": 1000000, "strategy": "async"}'

@@ -266,7 +266,7 @@ FREE = {"names", "traces", "quote", "files"}
         (
             "plan",
             {"have": "8 x dgx-1v", "conditions": {"node_failure_interval": 9e9}},
-            "has no say with have",
+            "has no effect with have",
         ),
         ("plan", {"have": "8 x dgx-9v"}, "dgx-9v"),
         ("plan", {"have": "8 x dgx-1v", "adapter_prices": {"ib-ndr-400g": -1}}, "adapter_prices"),
@@ -284,7 +284,7 @@ FREE = {"names", "traces", "quote", "files"}
             "until = 1.5: expected less than or equal to 1",
         ),
         ("sensitivity", {"gpus": 32, "vary": "nics", "values": [0]}, "not a whole number from 1"),
-        ("sensitivity", {"gpus": 32, "vary": "nics", "conditions": {"price": 3.0}}, "have no say"),
+        ("sensitivity", {"gpus": 32, "vary": "nics", "conditions": {"price": 3.0}}, "have no effect"),
     ],
 )
 def test_what_goes_with_fleets_and_shares_is_refused_in_the_words_of_a_body(client, command, body, message):

@@ -158,7 +158,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
         HAVE | {"conditions": {"node_failure_interval": 9e9}},
         "conditions.node_failure_interval",
         9e9,
-        "has no say with have",
+        "has no effect with have",
     ),
     ("plan", HAVE | {"precisions": ["amp", "fp32"]}, "precisions", ["amp", "fp32"], "give one, not 2"),
     ("compare", {"scenarios": [{}, {}], "names": ["a"]}, "names", ["a"], "give one for each"),

@@ -328,10 +328,14 @@ def test_a_file_may_hold_lists_and_a_failed_write_leaves_nothing(tmp_path, invok
         ("gpuz = 2", "unknown option 'gpuz'; nearest: gpus"),
         ("gpus = 2\nworld_size = 2", "gpus and world_size: give one"),
         ('workload = "resnet5"', "unknown workload 'resnet5'; nearest"),
+        ('output = "sweep.csv"', "unknown option 'output'"),  # which is of the shell
     ):
         (tmp_path / "slip.toml").write_text(text)
         said = invoke("sweep", "--scenario", tmp_path / "slip.toml").stderr
         assert said.startswith(f"perfmodel: {tmp_path / 'slip.toml'}: {told}"), said
+    (tmp_path / "fine.toml").write_text("gpus = [1, 2]\ncolumns = ['gpus']\n")
+    typed = invoke("sweep", "--scenario", tmp_path / "fine.toml", "--workload", "resnet5")
+    assert typed.stderr.startswith("perfmodel: unknown workload 'resnet5'")  # not of the file
     odd = invoke("sweep", "--output", tmp_path / "sweep.xlsx")
     assert odd.exit_code == 2
     assert ".csv or .parquet" in odd.stderr

@@ -30,8 +30,8 @@ def stated(**job):
 
 def width(answer):
     """Of the class, without what low utilisation adds."""
-    less_used = min(max(0.3 / answer.mfu, 1.0) ** 0.5, 1.5)
-    return math.log(answer.interval.high_80 / answer.iteration_time) / NORMAL_80 / less_used
+    low_utilisation_factor = min(max(0.3 / answer.mfu, 1.0) ** 0.5, 1.5)
+    return math.log(answer.interval.high_80 / answer.iteration_time) / NORMAL_80 / low_utilisation_factor
 
 
 def reasons(answer):

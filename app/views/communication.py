@@ -1,4 +1,4 @@
-"""Communication: rings, trees and parameter servers by message size and by ranks, and where they cross."""
+"""Page Communication: times of collective algorithms by message size and ranks, and their crossovers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,9 +7,9 @@ from typing import Any, get_args
 import streamlit as st
 
 from app import charts, exchanges, session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.figure import Figure
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.looks import for_planners
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
@@ -26,12 +26,12 @@ from perfmodel.model.prediction.training.compressed_exchange import exchange_wor
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
 CHOICES = ("auto", "best")
-"""Between algorithms: none of their own."""
+"""Values of ``--algorithm`` that choose among algorithms."""
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
 RANGE = (math.log10(1e3), math.log10(LARGEST))
-# Of sizes of message beside measured ones, as plotly takes it.
-Lines = Mapping[str, Sequence[exchanges.Moved | None]]
+# Message sizes of the chart with measured curves, as logarithms, which plotly needs.
+Lines = Mapping[str, Sequence[exchanges.Transfer | None]]
 
 KNOWN = {name: option._replace(session=f"exchange-{name}") for name, option in options("collective").items()}
 COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
@@ -50,13 +50,23 @@ PLACED = (
     "a server's port moves",
     "memory of a server",
 )
-"""Headings of where servers run, as ``Arrangements.cells`` has them."""
+"""Headings of the table of server placements, as of ``Arrangements.cells``."""
 
 
 def picture(
     lines: Lines, xs: Sequence[float], y: str, x: str, name: str, marks: list[exchanges.Crossover]
 ) -> None:
-    """Draw every algorithm, and mark where the fastest changes."""
+    """Draw the chart of all algorithms, with marks where the fastest changes.
+
+    Parameters
+    ----------
+    lines : algorithm -> its transfer at each x
+    xs : message sizes [B] or numbers of ranks
+    y : key of ``YS``
+    x : title of the x axis
+    name : key of the chart
+    marks : crossovers
+    """
     title, field = YS[y]
     series = {
         known: (xs, [None if p is None else getattr(p, field) for p in line]) for known, line in lines.items()
@@ -65,7 +75,7 @@ def picture(
     for mark in marks:
         figure.add_vline(x=mark.message_bytes, line={"dash": "dot", "color": charts.GREY})
         figure.add_annotation(
-            x=math.log10(mark.message_bytes),  # of a logarithmic axis plotly takes the logarithm
+            x=math.log10(mark.message_bytes),  # plotly needs the logarithm on a logarithmic axis
             y=1,
             xref="x",
             yref="paper",
@@ -77,24 +87,24 @@ def picture(
     charts.draw(figure, name, f"{title} against {x}")
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    picked, y = asked.picked, asked.picked.get("show", "time")
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    picked, y = request.picked, request.picked.get("show", "time")
     name = picked.get("collective", "all-reduce")
     ranks, servers = picked.get("ranks", 8), picked.get("servers")
-    with mistakes_shown():
+    with errors_shown():
         size = convert(SIZE, picked.get("size", "100MB"))
         sizes = convert(SIZE, "1KB..1GB")
         place = exchanges.ranks_of(picked, ranks, session_hardware.catalogue())
         fabric = place.fabric
         if ranks < 2:
-            st.info("One rank has nobody to talk to: choose two or more.")
+            st.info("One rank has no peer to exchange messages with: choose two or more.")
             return
         chosen = picked.get("algorithms", DRAWN)
         by_size = exchanges.by_size(name, place, sizes, servers, chosen)
         at = exchanges.by_size(name, place, [size], servers, chosen)
         per_machine = ranks // fabric.hosts
-        counts = exchanges.counts(per_machine)
+        counts = exchanges.rank_counts(per_machine)
         places = _places(picked, counts, per_machine)
         by_ranks = exchanges.by_ranks(name, places, size, servers, chosen)
     wanted = [known for known in chosen if known in by_size]
@@ -102,7 +112,7 @@ def page(asked: Asked) -> None:
         st.info("None of the algorithms chosen can run here.")
         return
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
-    with asked.top:
+    with request.top:
         st.subheader(
             f"{name[:1].upper()}{name[1:]} of {show(size, 'B')} over {ranks} GPUs on "
             f"{fabric.hosts} {plural('machine', fabric.hosts)}",
@@ -112,7 +122,7 @@ def page(asked: Asked) -> None:
         if fabric.notes:
             notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
-    _measured_beside(name, place, size)
+    _measured_curves(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
     st.caption(f"By number of GPUs, {show(size, 'B')}, up to {per_machine} on each machine")
@@ -130,19 +140,26 @@ def page(asked: Asked) -> None:
         with fold("Where parameter servers run") as is_open:
             if is_open:
                 placed(fabric, servers, size)
-    where = exchanges.where(picked)
+    where = exchanges.rank_options(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": picked.get("size", "100MB")}
     with st.container(horizontal=True):
-        ways_out("collective", command, _python(name, ranks, values(where, where, "collective"), size))
-        downloads("communication", rows, {"rows": rows})
+        copy_buttons("collective", command, _python(name, ranks, values(where, where, "collective"), size))
+        download_buttons("communication", rows, {"rows": rows})
 
 
 def placed(fabric: Point, count: int | None, size: float) -> None:
-    """List what a push and a pull take by where so many servers run; by default one for each machine."""
+    """Draw a table of the times of a push and a pull by the placement of parameter servers.
+
+    Parameters
+    ----------
+    fabric : placement of the ranks
+    count : servers; None: one for each machine
+    size : of the gradient [B]
+    """
     if fabric.hosts < 2 or fabric.inter_link is None:
         st.info("All GPUs lie in one machine: choose more of them, or more machines.")
         return
-    with mistakes_shown():
+    with errors_shown():
         answer = servers_placed(
             workers=fabric.hosts,
             servers=count or fabric.hosts,
@@ -160,9 +177,16 @@ def placed(fabric: Point, count: int | None, size: float) -> None:
 
 
 def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float) -> None:
-    """List what each way to compress these bytes takes, and whether it pays."""
+    """Draw a table of compression schemes for a gradient: their times, compared with plain fp32.
+
+    Parameters
+    ----------
+    picked : chosen options
+    ranks, machines : of the job
+    size : of the gradient [B]
+    """
     names = ("accelerator", "node", "intra-link", "inter-link", "nics", *exchanges.RACKS)
-    where = exchanges.where(picked)
+    where = exchanges.rank_options(picked)
     given = values(where, [name for name in names if name in where], "compression")
     per_machine = ranks // machines
     try:
@@ -196,18 +220,18 @@ def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float
 
 
 def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[exchanges.Ranks]:
-    """The same machines, more and more of them."""
+    """Return the placement of each number of ranks on machines that are filled alike."""
     catalogue = session_hardware.catalogue()
     return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
 def _verdict(
-    at: Mapping[str, Sequence[exchanges.Moved]],
+    at: Mapping[str, Sequence[exchanges.Transfer]],
     wanted: list[str],
     marks: list[exchanges.Crossover],
     size: float,
 ) -> str:
-    """Say who is fastest for the message asked for, and where that changes."""
+    """Return the sentence on the fastest algorithm for the chosen message size, and its crossovers."""
     each = {known: at[known][0] for known in wanted if known != exchanges.NCCL} or {
         k: at[k][0] for k in wanted
     }
@@ -219,10 +243,10 @@ def _verdict(
     return f"{text} By size of message: {exchanges.crossing_words(marks)}." if marks else text
 
 
-def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
-    """Draw the library's way with its interval, and the nearest measured curves."""
-    answers = answering()
-    with mistakes_shown():
+def _measured_curves(name: str, place: exchanges.Ranks, size: float) -> None:
+    """Draw the library's choice of algorithm with its interval, and the nearest measured curves."""
+    answers = backend()
+    with errors_shown():
         figure = collective_figure(
             name,
             "auto",
@@ -234,29 +258,29 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
         )
         (row,) = answers.collective(name, *place, [size])
     where = for_planners(title_of(name, place.fabric))
-    said = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
+    title = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
     reasons = row.interval.wider_because if row.interval else []
-    said_too = [f"the interval is wider: {reason}" for reason in reasons]
+    notes = [f"the interval is wider: {reason}" for reason in reasons]
     if row.network_limit is not None:
-        said_too.append(f"what binds is {row.network_limit}")
-    st.caption("; ".join([said, *said_too]))
-    figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks say their unit as elsewhere
+        notes.append(f"what binds is {row.network_limit}")
+    st.caption("; ".join([title, *notes]))
+    figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks have units as on other charts
     figure.update_xaxes(title_text="message [B]", tickvals=None, ticktext=None, range=RANGE)
     figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})
     figure.for_each_trace(lambda trace: trace.update(name=for_planners(trace.name)))
     drawn = Figure(**figure.to_dict())
-    charts.draw(drawn, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
+    charts.draw(drawn, "measured", f"time and bus bandwidth by message size, {title}", height=820)
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     given = "".join(f", {word}={value!r}" for word, value in where.items())
     given += session_hardware.catalogue_words(", catalogue=perfmodel.")
     return f'import perfmodel\n\nprint(perfmodel.collective("{name}", ranks={ranks}, size={size!r}{given}))'
 
 
 page(
-    ask(
+    options_form(
         "communication",
         {
             "": [*(KNOWN[name] for name in exchanges.MACHINE), SERVERS, ALGORITHMS],

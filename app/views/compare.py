@@ -1,4 +1,4 @@
-"""Compare: two to six scenarios side by side, with what they differ by and how sure that is."""
+"""Page Compare: two to six scenarios, their differences, and the probability that one is faster."""
 
 import textwrap
 from collections.abc import Mapping
@@ -19,9 +19,17 @@ from app import (
     session_hardware,
     to_compare,
 )
-from app.answering import Compared, answering
+from app.backend import ComparisonAnswer, backend
 from app.cases import LETTERS, Variant
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    scenario_form,
+    sentence,
+    shell_command,
+)
 from app.looks import begun, for_planners, labelled, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
@@ -35,42 +43,48 @@ from perfmodel.model.prediction import Prediction
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
-# Cases that the page opens with where nobody has said any.
+# Cases that the page opens with by default.
 FEWEST = 3
-# Cases whose folds are drawn, at least.
+# Least number of cases whose sections are drawn.
 WIDEST_LABEL = 46
-# Characters of a line of what a bar is called: a telephone is 390 pixels wide.
+# Characters in a line of a bar's label: a phone is 390 pixels wide.
 
 
-def variants(picked: dict[str, Any]) -> list[Variant]:
-    """Return the cases asked for; of one alone, the same once more."""
+def shown_variants(picked: dict[str, Any]) -> list[Variant]:
+    """Return the cases that the options define; a single case is repeated."""
     result = cases.variants(picked)
     return result if len(result) > 1 else [*result, Variant("b", "the same", {})]
 
 
-def compared(base: dict[str, Any], asked: list[Variant]) -> Compared:
-    """Set every case beside the first, under the name that the page calls it by."""
+def compared(base: dict[str, Any], variants: list[Variant]) -> ComparisonAnswer:
+    """Return the comparison of every case with the first, under the names that the page shows.
+
+    Parameters
+    ----------
+    base : options of the first case
+    variants : all cases, the first included
+    """
     files = session_hardware.own_files()
-    jobs = [scenario(cases.full(base, each.changed), files) for each in asked]
-    try:  # what the model makes of options that are left to it
-        understood: list[Mapping[str, Any]] = [each.scenario for each in answering().predict_each(jobs)]
-    except InputError:  # the comparison says which case is wrong
+    jobs = [scenario(cases.full(base, each.changed), files) for each in variants]
+    try:  # for the values of options that are left to the model
+        understood: list[Mapping[str, Any]] = [each.scenario for each in backend().predict_each(jobs)]
+    except InputError:  # the comparison reports which case is wrong
         understood = [{} for _ in jobs]
-    named = dict(zip(cases.names(asked, understood), jobs, strict=True))
-    return answering().compare(named, Conditions(**values(base, MONEY)))
+    named = dict(zip(cases.names(variants, understood), jobs, strict=True))
+    return backend().compare(named, Conditions(**values(base, MONEY)))
 
 
 SHARES = ("scaling_efficiency", "mfu", "mfu_nominal", "hfu")
-"""Quantities that people read in per cent."""
+"""Quantities shown in per cent."""
 
 
 def shown(value: float | None, unit: str, quantity: str = "") -> str:
-    """Return a quantity as people read it."""
+    """Return a quantity of the table as text."""
     if value is None:
         return "-"
     if quantity in SHARES:
         return f"{value:.1%}"
-    if unit == "B":  # a memory's
+    if unit == "B":  # of memory
         return f"{value / 2**30:.3g} GiB"
     if unit == "s":
         return show(value, unit)
@@ -78,7 +92,7 @@ def shown(value: float | None, unit: str, quantity: str = "") -> str:
 
 
 def bar(name: str) -> str:
-    """Return what a bar is called, in lines that leave room for the bar on a phone."""
+    """Return the label of a bar from the name of its case, in lines of at most ``WIDEST_LABEL``."""
     letter, _, title = name.partition(" ")
     words = f"{letter}: {title.removeprefix('(').removesuffix(')')}" if title else letter
     return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
@@ -104,7 +118,7 @@ def _change(relative: float | None) -> str:
 
 
 def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
-    """Return a table, a row for each case: how many times as fast as A, how sure, how long it takes."""
+    """Return a Markdown table with the speed ratio to A, its probability and the time of each case."""
     rows = [("case", "against A, 80 % between", "iteration, 80 % between")]
     for case in result.cases:
         answer, ratio = answers[case.name], case.ratio
@@ -119,10 +133,11 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
 
 
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
-    """Return the warnings of the cases, each with the letters of those it is about.
+    """Return the warnings of all cases, each with the letters of the cases it is about.
 
     Parameters
     ----------
+    answers : name of a case -> its prediction
     picked : options of each case
     """
     letters: dict[str, list[str]] = {}
@@ -133,7 +148,7 @@ def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) 
 
 
 def table(result: Comparison) -> list[dict[str, str]]:
-    """Return every quantity, and what the others differ by from the first."""
+    """Return a row for each quantity: its value in every case, and the change from the first."""
     letters = [name.partition(" ")[0] for name in result.names]
     return [
         {
@@ -152,42 +167,42 @@ def table(result: Comparison) -> list[dict[str, str]]:
     ]
 
 
-def questions(base: dict[str, Any], asked: list[Variant]) -> None:
-    """Offer comparisons of the present scenario that answer a common question, and to leave cases out."""
+def questions(base: dict[str, Any], variants: list[Variant]) -> None:
+    """Draw buttons for common questions about the scenario, and to remove cases."""
     with st.container(horizontal=True):
         for question in cases.QUESTIONS:
-            to_compare.ask(question, base)
-        for gone in asked[1:] if len(asked) > 2 else ():
+            to_compare.question_button(question, base)
+        for gone in variants[1:] if len(variants) > 2 else ():
             if st.button(f"Remove {gone.letter.upper()}", key=f"remove-{gone.letter}"):
-                kept = [each for each in asked if each is not gone]
+                kept = [each for each in variants if each is not gone]
                 to_compare.open_compare([(each.title, cases.full(base, each.changed)) for each in kept])
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    base = {name: value for name, value in asked.picked.items() if name in SCENARIO}
-    money = {name: value for name, value in asked.picked.items() if name in MONEY}
-    which = variants(asked.picked)
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    base = {name: value for name, value in request.picked.items() if name in SCENARIO}
+    money = {name: value for name, value in request.picked.items() if name in MONEY}
+    which = shown_variants(request.picked)
     to_compare.follow(
-        [(each.title, cases.full(base, each.changed) | money) for each in cases.variants(asked.picked)],
-        is_example={name: v for name, v in asked.picked.items() if name[:2] in CASES} == EXAMPLE,
+        [(each.title, cases.full(base, each.changed) | money) for each in cases.variants(request.picked)],
+        is_example={name: v for name, v in request.picked.items() if name[:2] in CASES} == EXAMPLE,
     )
-    with mistakes_shown():
+    with errors_shown():
         result, answers = compared(base | money, which)
-    with asked.top:
+    with request.top:
         first = answers[result.names[0]].scenario
         job = f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}"
-        st.subheader(plain(f"{job}, beside others"), anchor=False)
+        st.subheader(plain(f"{job}, compared with others"), anchor=False)
         unfit = [name for name, each in answers.items() if not each.memory.fits]
-        said = decisions.of_comparison(result, unfit)
+        advice = decisions.of_comparison(result, unfit)
         if len(unfit) == len(answers) and (remedy := layout_options.remedy(base)):
-            said = f"{said} What to do for {result.names[0]}: {remedy}."
-        st.markdown(f"**{plain(said)}**")
+            advice = f"{advice} What to do for {result.names[0]}: {remedy}."
+        st.markdown(f"**{plain(advice)}**")
         taken = decisions.taken(result, unfit)
         if taken is not None:
             limit, why = decisions.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
-        with st.container(key="ratios"):  # whose cells break their lines: a telephone has no room beside them
+        with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
@@ -211,30 +226,30 @@ def page(asked: Asked) -> None:
         if note in shown_above:
             continue
         st.caption(plain(for_planners(begun(note))))
-    sets = [each.said for each in which[1:] if each.changed]
-    sets = sets or [f"gpus={first['world_size']}"]  # the same once more
+    sets = [each.set_argument for each in which[1:] if each.changed]
+    sets = sets or [f"gpus={first['world_size']}"]  # a single case, repeated
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
-        ways_out("compare", base | money, _python(base | money, which, result), more)
+        copy_buttons("compare", base | money, _python(base | money, which, result), more)
         rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", base | money, more)
         report = report_pages.of_comparison(result, command, money)
-        downloads("compare", rows, result.model_dump(mode="json"), report)
+        download_buttons("compare", rows, result.model_dump(mode="json"), report)
 
 
 def _flat(result: Comparison, row: Row) -> dict[str, Any]:
     return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
-def _python(base: dict[str, Any], asked: list[Variant], result: Comparison) -> str:
-    """The question in Python: every case under the name that it has on the page."""
+def _python(base: dict[str, Any], variants: list[Variant], result: Comparison) -> str:
+    """Return Python code that compares the cases, under the names that the page shows."""
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
     costs = f", conditions=Conditions({conditions})" if conditions else ""
     own, catalogue = session_hardware.own_names(), session_hardware.catalogue_words(", ")
     lines = [
         f"case_of({name!r}, Scenario({arguments(values(cases.full(base, each.changed), SCENARIO) | own)})"
         f"{catalogue}{costs})"
-        for name, each in zip(result.names, asked, strict=True)
+        for name, each in zip(result.names, variants, strict=True)
     ]
     imported = ["Catalogue"] * bool(catalogue) + ["Conditions"] * bool(conditions) + ["Scenario"]
     return (
@@ -245,28 +260,28 @@ def _python(base: dict[str, Any], asked: list[Variant], result: Comparison) -> s
     )
 
 
-def columns(said: set[str]) -> dict[str, list[Option]]:
-    """Return the options of each case and the names of all, by the heading of their fold.
+def columns(stated: set[str]) -> dict[str, list[Option]]:
+    """Return heading -> options: a section for each case, and one for the names of all.
 
     Parameters
     ----------
-    said : names of options that the address or the session says
+    stated : names of options that the address or the session has
     """
-    used = [letter for letter in LETTERS if any(name.startswith(f"{letter}-") for name in said)]
+    used = [letter for letter in LETTERS if any(name.startswith(f"{letter}-") for name in stated)]
     last = LETTERS.index(used[-1]) + 2 if used else 0
     letters = LETTERS[: max(last, FEWEST - 1)]
     result = {
-        f"{letter.upper()}, where it differs from A": cases.offered_options(letter, said, _also(letter))
+        f"{letter.upper()}, where it differs from A": cases.offered_options(letter, stated, _also(letter))
         for letter in letters
     }
     return result | {"Names": [cases.name_option(letter) for letter in ("a", *letters)]}
 
 
 def _also(letter: str) -> list[str]:
-    """Options that somebody asks to see: by the widget, which is newer than the address, or by that."""
+    """Return the options that the user added to a case, from the widget or else from the address."""
     key = f"{letter}-{cases.ALSO}"
-    said = st.query_params.get(key, "")
-    return list(st.session_state.get(f"option-{key}") or said.split(","))
+    text = st.query_params.get(key, "")
+    return list(st.session_state.get(f"option-{key}") or text.split(","))
 
 
 CASES = tuple(f"{letter}-" for letter in ("a", *LETTERS))
@@ -274,11 +289,11 @@ READ = {spelling for option in options().values() for spelling in option.spellin
 READ |= {name for name in st.query_params if name[:2] in CASES} | file_marks.parameters("compare")
 if not history.arrival("compare", READ)[0] and to_compare.kept():
     to_compare.open_compare(to_compare.kept())
-SAID = {*st.query_params, *st.session_state.get("chosen", ())}
-START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in SAID) else EXAMPLE)
-DRAWN = columns({*SAID, *START})
+STATED = {*st.query_params, *st.session_state.get("chosen", ())}
+START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in STATED) else EXAMPLE)
+DRAWN = columns({*STATED, *START})
 page(
-    ask_scenario(
+    scenario_form(
         "compare",
         start=START,
         money=True,

@@ -1,4 +1,4 @@
-"""Hardware: the catalogue with where each number comes from, and specs of one's own."""
+"""Page Hardware: the catalogue with the source of each number, and forms for a user's own specs."""
 
 import json
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, hardware, history, own_uploads, session_hardware
-from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
+from app import charts, hardware, history, own_uploads, scatter_charts, session_hardware
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, options_form
 from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -17,7 +17,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
 TAKEN = "own-taken"
-# In the session: which of the two forms was sent, and what came of it.
+# Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
 ID = one_of(
     "id", offered("hardware", Catalogue.built_in()), "v100-sxm2-16gb", "The spec whose numbers are shown."
@@ -25,7 +25,7 @@ ID = one_of(
 
 
 def picture(kind: str, shown: str) -> None:
-    """Draw what tells the things of a kind apart, the one shown with its name."""
+    """Draw a chart of all specs of a kind by two main numbers, with the shown spec marked."""
     if kind == "software":
         return
     catalogue = session_hardware.catalogue()
@@ -56,15 +56,17 @@ def picture(kind: str, shown: str) -> None:
         "your own": [point for point in others if point[2].id in mine],
         shown: [point for point in points if point[2].id == shown],
     }
-    charts.draw(charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}")
+    charts.draw(
+        scatter_charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}"
+    )
 
 
 def add() -> None:
-    """Take a spec of one's own, as TOML or by a form."""
+    """Draw the two forms for a user's own spec: fields of an accelerator, or TOML."""
     st.subheader("Hardware of your own", anchor=False)
     st.caption(
-        "Kept for this session alone, and offered on every page; an address names the file, and who opens it "
-        "needs the file too (see “The file”)."
+        "Kept for this session only, and offered on every page; an address names the file, and whoever opens "
+        "it needs the file too (see “The file”)."
     )
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
@@ -95,24 +97,24 @@ def add() -> None:
 
 
 def by_the_form() -> str:
-    """Return the spec file that the form describes.
+    """Return the text of the spec file that the fields describe.
 
     Raises
     ------
-    InputError : a number that cannot be read, an id that another has
+    InputError : an unreadable number, or an id that exists
     """
     session = st.session_state
-    numbers = {field: said for field in hardware.FIELDS if (said := session[f"form-{field}"])}
-    peaks = {kind: said for kind in FORMATS if (said := session[f"form-{kind}"])}
+    numbers = {field: text for field in hardware.FIELDS if (text := session[f"form-{field}"])}
+    peaks = {kind: text for kind in FORMATS if (text := session[f"form-{kind}"])}
     return hardware.accelerator_toml(session["form-like"], session["form-id"], numbers, peaks)
 
 
 def by_the_text() -> str:
-    """Return the spec file that was handed over or written.
+    """Return the text of the uploaded spec file, or else of the text field.
 
     Raises
     ------
-    InputError : not text
+    InputError : the file is not UTF-8
     """
     file = st.session_state["toml-file"]
     try:
@@ -122,17 +124,17 @@ def by_the_text() -> str:
 
 
 def take(text_of: Callable[[], str]) -> None:
-    """Take a spec file in the run to come, whose address then names it."""
+    """Store and use the spec file of a form in the next run; the callback of the form's button."""
     session = st.session_state
     try:
-        session[TAKEN] = (text_of.__name__, hardware.take(text_of()))
-        history.act()
+        session[TAKEN] = (text_of.__name__, hardware.use_spec(text_of()))
+        history.note_action()
     except InputError as error:
         session[TAKEN] = (text_of.__name__, str(error))
 
 
 def say_taken(text_of: Callable[[], str]) -> None:
-    """Say what was taken, and what is suspicious about it, or why it was refused."""
+    """Draw the result of a form: the stored spec with findings about it, or the error."""
     form, result = st.session_state.get(TAKEN, ("", ""))
     if form != text_of.__name__:
         return
@@ -145,17 +147,17 @@ def say_taken(text_of: Callable[[], str]) -> None:
         st.warning(plain(finding))
 
 
-def page(asked: Asked) -> None:
-    """Draw the catalogue."""
-    kind = asked.picked.get("kind", "accelerators")
-    with mistakes_shown():
-        id = asked.picked.get("id", START["id"])
+def page(request: PageRequest) -> None:
+    """Draw the page: the shown spec, the catalogue of its kind, and the forms."""
+    kind = request.picked.get("kind", "accelerators")
+    with errors_shown():
+        id = request.picked.get("id", START["id"])
         catalogue = session_hardware.catalogue()
         kind_of_id, result = catalogue.find(id)
         rows = hardware.overview(catalogue, kind)
     numbers = hardware.provenance(result)
     stated = sum(row["basis"] in ("datasheet", "measured") for row in numbers)
-    with asked.top:
+    with request.top:
         st.subheader(plain(result.name), anchor=False)
         st.markdown(
             f"**{stated} of the {len(numbers)} numbers of `{id}` are from a data sheet or measured; the "
@@ -172,13 +174,13 @@ def page(asked: Asked) -> None:
     st.dataframe(rows, hide_index=True)
     with st.container(horizontal=True):
         command = "specs show " + id
-        ways_out(command, {}, _python(kind_of_id, id))
-        downloads("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
+        copy_buttons(command, {}, _python(kind_of_id, id))
+        download_buttons("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
     add()
 
 
 def _python(kind: str, id: str) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     return (
         "from perfmodel.hardware.catalogue.store import Catalogue\n\n"
         f"print({session_hardware.catalogue_words() or 'Catalogue()'}.{kind.removesuffix('s')}({id!r}))"
@@ -186,7 +188,7 @@ def _python(kind: str, id: str) -> str:
 
 
 page(
-    ask(
+    options_form(
         "hardware",
         {},
         body=(

@@ -1,22 +1,22 @@
-"""Plan: what to hire, by when and for how much; a point leads to its prediction."""
+"""Page Plan: machines to rent within a deadline and a budget; a click on a plan opens its prediction."""
 
 from typing import Any
 
 import streamlit as st
 
-from app import charts, file_marks, plan_form, plan_limits, session_hardware, to_compare
-from app.answering import answering
+from app import charts, file_marks, plan_form, plan_limits, scatter_charts, session_hardware, to_compare
+from app.backend import backend
 from app.figure import Figure
 from app.layout import (
-    Asked,
-    ask,
-    downloads,
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
     fold,
-    mistakes_shown,
+    options_form,
     own_calibration,
     sentence,
     shell_command,
-    ways_out,
 )
 from app.looks import for_planners, labelled, main_number
 from app.options import scenario
@@ -32,12 +32,12 @@ SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", 
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the front, then the best plan of every rejected machine."""
+    """Return the plans of the Pareto front, then the best plan of each rejected machine."""
     return [*result["front"], *result["lost"]]
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Return both ends of a time as people read them, the unit once where it is the same.
+    """Return a range of times [s] as text, with the unit once where both ends share it; "" without a range.
 
     >>> between(1.53e7, 2.01e7), between(3000.0, 5e4)
     ('177-233 days', '50 min-13.9 h')
@@ -49,7 +49,7 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return plans as a table people read."""
+    """Return plans as a table for display."""
     return [
         {
             "machines": f"{row['nodes']} x {row['name']}",
@@ -69,18 +69,25 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[str, Any]) -> None:
-    """Open Predict with the plan somebody clicked."""
+    """Open the page Predict with the plan that was clicked in the chart or the table.
+
+    Parameters
+    ----------
+    rows : the plans
+    chosen : Streamlit's event
+    workload, picked : network and options of the search
+    """
     points = chosen.selection.get("points") or []
     indices = [point["customdata"] for point in points if point.get("customdata") is not None]
     indices += [[index] for index in chosen.selection.get("rows", [])]
     if indices:
         index = indices[0][0] if isinstance(indices[0], list) else indices[0]
         query = plan_form.as_query(rows[int(index)], workload, picked)
-        file_marks.go("predict", query)
+        file_marks.go_to("predict", query)
 
 
 def figures(plan: dict[str, Any]) -> None:
-    """Show the time and the cost of the plan chosen with their ranges, and the risk of each limit."""
+    """Draw time and cost of the chosen plan with their ranges, and the risk of missing each limit."""
     with st.container(horizontal=True):
         times = between(plan["run_time_low_80"], plan["run_time_high_80"])
         main_number("Time of the run", duration(plan["run_time"]), times or None)
@@ -92,7 +99,7 @@ def figures(plan: dict[str, Any]) -> None:
 
 
 def with_range(figure: Figure, plan: dict[str, Any]) -> Figure:
-    """Draw where the plan chosen ends with 80 % confidence: what takes longer costs more."""
+    """Add the 80 % range of the chosen plan's time and cost to the chart; return the chart."""
     if plan["cost_low_80"] is not None:
         figure.add_scatter(
             x=[plan["run_time_low_80"], plan["run_time_high_80"]],
@@ -107,12 +114,12 @@ def with_range(figure: Figure, plan: dict[str, Any]) -> Figure:
 
 
 def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> list[str]:
-    """Say what limits the plan chosen, and what comes next."""
+    """Return sentences on what limits the chosen plan, and on the next best plan."""
     plan = plan_limits.plan_in_question(result, goal)
     if plan is None:
         return []
     options = plan_form.as_picked(plan, goal.workload, picked)
-    prediction = answering().predict(scenario(options, session_hardware.own_files("plan")))
+    prediction = backend().predict(scenario(options, session_hardware.own_files("plan")))
     fit = goal.by_id(session_hardware.catalogue()).completed().fit()
     return plan_limits.limits(result, goal, prediction, fit)
 
@@ -120,7 +127,7 @@ def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> l
 def plans_to_compare(
     rows: list[dict[str, Any]], chosen: dict[str, Any] | None, workload: str, picked: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the scenario of every plan by its machines, the chosen first."""
+    """Return plan's name -> options of its scenario, the chosen plan first."""
     result: dict[str, dict[str, Any]] = {}
     for row in [*([chosen] if chosen else []), *rows]:
         name = f"{row['nodes']} x {row['name']}, {row['world_size']} GPUs"
@@ -128,17 +135,17 @@ def plans_to_compare(
     return result
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    with mistakes_shown():
-        goal = plan_form.goal(asked.picked, OFFERED)
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with errors_shown():
+        goal = plan_form.goal_of_form(request.picked, OFFERED)
         missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
         if missing:
             raise InputError(missing)
-        searched = answering().plan(goal)
+        searched = backend().plan(goal)
         result = searched.report
-        limits = what_limits(result, goal, asked.picked)
-    with asked.top:
+        limits = what_limits(result, goal, request.picked)
+    with request.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         st.markdown(f"**{plain(for_planners(first.replace('NODE=USD', 'MACHINE=USD')))}**")
@@ -146,7 +153,7 @@ def page(asked: Asked) -> None:
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
     rows = rows_of(result)
     if result["front"]:
-        drawn = charts.pareto(
+        drawn = scatter_charts.pareto(
             result["front"],
             result["lost"],
             result["chosen"],
@@ -159,12 +166,12 @@ def page(asked: Asked) -> None:
             with_range(drawn, result["chosen"])
         st.caption("Click a point, or a row below, to load it into Predict")
         event = charts.draw(drawn, "plan", first, height=440, on_select="rerun")
-        load(rows, event, goal.workload, asked.picked)
+        load(rows, event, goal.workload, request.picked)
     with st.container(horizontal=True):
         if result["chosen"] and st.button(f"Load the {plan_limits.mark(result['chosen'])} plan into Predict"):
-            query = plan_form.as_query(result["chosen"], goal.workload, asked.picked)
-            file_marks.go("predict", query)
-        to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, asked.picked), titles=True)
+            query = plan_form.as_query(result["chosen"], goal.workload, request.picked)
+            file_marks.go_to("predict", query)
+        to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, request.picked), titles=True)
     event = st.dataframe(
         table(rows),
         hide_index=True,
@@ -176,12 +183,12 @@ def page(asked: Asked) -> None:
             "epochs": st.column_config.NumberColumn(format="localized"),
         },
     )
-    load(rows, event, goal.workload, asked.picked)
-    once, each = plan_form.as_words(asked.picked)
+    load(rows, event, goal.workload, request.picked)
+    once, each = plan_form.as_words(request.picked)
     with st.container(horizontal=True):
-        ways_out("plan", once, plan_form.as_python(goal), each)
+        copy_buttons("plan", once, plan_form.as_python(goal), each)
         command = shell_command("plan", once, each)
-        downloads("plan", table(rows), result, plan_form.report_page(goal, searched, command))
+        download_buttons("plan", table(rows), result, plan_form.report_page(goal, searched, command))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())
@@ -202,7 +209,7 @@ def page(asked: Asked) -> None:
 
 
 OFFERED = plan_form.known()
-asked = ask(
+request = options_form(
     "plan",
     {
         "": [OFFERED[name] for name in SIDE],
@@ -213,4 +220,4 @@ asked = ask(
 )
 with st.sidebar:
     own_calibration()
-page(asked)
+page(request)

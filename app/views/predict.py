@@ -1,4 +1,4 @@
-"""Predict: one iteration, where its time goes, and what a person can do with the answer."""
+"""Page Predict: the time of one iteration by terms, its memory and costs, and links to other pages."""
 
 from itertools import groupby
 from typing import Any
@@ -19,9 +19,18 @@ from app import (
     similar_runs,
     to_compare,
 )
-from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import for_planners, labelled, main_number, said, show_warnings
+from app.backend import backend
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    scenario_form,
+    sentence,
+    shell_command,
+)
+from app.looks import for_planners, labelled, main_number, option_value_words, show_warnings
 from app.options import MONEY, options
 from app.plain import plain
 from perfmodel.core.units import duration, show, show_range, three_digits
@@ -59,27 +68,27 @@ PRESETS = {
         "predict",
         {"workload": "bert-large", "accelerator": "h100-sxm5-80gb", "gpus": "64", "precision": "bf16"},
     ),
-    "How to share Llama 70B out over 512 H100s?": (
+    "Which layout for Llama 70B on 512 H100s?": (
         "transformers",
         {"workload": "llama-3-70b", "gpus": "512", "global-batch-size": "1024", "node": "dgx-h100"},
     ),
 }
-# What it answers -> the page that does, and its URL.
+# Question -> the page that answers it, and its query.
 
 
 def presets() -> None:
-    """Offer scenarios to start from."""
+    """Draw buttons that open example scenarios."""
     st.caption(
-        "Start with a question, or describe your own job beside the page (on a phone: “Menu and options”)"
+        "Start with a question, or describe your own job in the sidebar (on a phone: “Menu and options”)"
     )
     with st.container(horizontal=True):
         for question, (page, query) in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):
-                file_marks.go(page, query)
+                file_marks.go_to(page, query)
 
 
 def figures(prediction: Prediction) -> None:
-    """Show the main numbers; of a job that cannot run what they would be, in small letters."""
+    """Draw the main numbers; for a job that does not fit, what they would be as a caption."""
     if not prediction.memory.fits:
         rate = decisions.per_second(prediction, prediction.samples_per_second)
         st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {rate}")
@@ -121,19 +130,19 @@ def figures(prediction: Prediction) -> None:
 
 
 def speed_up(value: float) -> str:
-    """Return a speed-up as people compare it with the number of GPUs: ``6.48``, ``18,720``."""
+    """Return a speed-up as text: two decimals, or whole from 1000 on."""
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
 
-def behind(asked: Asked) -> None:
-    """The equations that ran, with what they gave, one bar after another."""
+def behind(request: PageRequest) -> None:
+    """Draw the folded section of the equations behind each term, with their numbers."""
     with fold("Equations behind the bars") as is_open:
         if not is_open:
             return
         from perfmodel.decide.explanations.write import value_text
 
-        with mistakes_shown():
-            result = answering().explain(asked.scenario())
+        with errors_shown():
+            result = backend().explain(request.scenario())
         for term, equations in groupby(result.equations, lambda equation: equation.term):
             st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
             if made := result.arithmetic(term):
@@ -145,17 +154,17 @@ def behind(asked: Asked) -> None:
 
 
 def network_question(prediction: Prediction) -> str:
-    """Return the question of the network to answer in one click, where the job waits for it."""
+    """Return the question about the network to offer for a job that waits for it; "" for any other job."""
     waits = added(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
     return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
 
 
 def to_target(reached: dict[str, Any] | None, prediction: Prediction) -> None:
-    """Show the time to the target of the recipe chosen, its interval, what is counted and whose it is."""
+    """Draw the time to the target of the chosen recipe, with its interval, length and source."""
     if reached is None or not prediction.memory.fits:
         return
     time, ends, spread = reached["time"], None, prediction.interval
-    if spread is not None and not reached["phases"]:  # phases of other samples have other intervals
+    if spread is not None and not reached["phases"]:  # phases with other samples have other intervals
         low, high = (time * end / prediction.iteration_time for end in (spread.low_80, spread.high_80))
         ends = show_range(low, high, "s")
     main_number("Time to target", duration(time), ends)
@@ -167,18 +176,18 @@ def to_target(reached: dict[str, Any] | None, prediction: Prediction) -> None:
         st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    with mistakes_shown():
-        recipe, reached = asked.picked.get("recipe"), None
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with errors_shown():
+        recipe, reached = request.picked.get("recipe"), None
         if recipe is None:
-            prediction = asked.predict()
+            prediction = request.predict()
         else:
-            prediction, reached = answering().to_target(asked.scenario(), recipe)
-        costs = money.costs(prediction, asked.picked, session_hardware.catalogue())
+            prediction, reached = backend().to_target(request.scenario(), recipe)
+        costs = money.costs(prediction, request.picked, session_hardware.catalogue())
     result = prediction.scenario
-    remedy = "" if prediction.memory.fits else layout_options.remedy(asked.picked)
-    with asked.top:
+    remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
+    with request.top:
         presets()
         st.subheader(
             plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
@@ -186,7 +195,7 @@ def page(asked: Asked) -> None:
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings([*prediction.warnings, *decisions.without_effect(prediction, asked.picked)])
+    show_warnings([*prediction.warnings, *decisions.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
@@ -195,32 +204,32 @@ def page(asked: Asked) -> None:
         f"{for_planners(prediction.placement)}, by the {prediction.model} model. {sent_in_all}"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
-    pipeline_chart.draw_schedule(asked.scenario(), prediction, "pipeline")
+    pipeline_chart.draw_schedule(request.scenario(), prediction, "pipeline")
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
-    to_compare.offer({"this job": asked.picked}, question=network_question(prediction))
+    to_compare.offer({"this job": request.picked}, question=network_question(prediction))
     with st.container(horizontal=True):
-        priced = any(name in asked.picked for name in MONEY)
+        priced = any(name in request.picked for name in MONEY)
         command = "predict --cost" if costs["price"] and not priced else "predict"
-        ways_out(command, asked.picked)
+        copy_buttons(command, request.picked)
         rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
         report = report_pages.of_prediction(
             prediction,
-            shell_command(command, asked.picked),
-            asked.picked,
+            shell_command(command, request.picked),
+            request.picked,
             reached,
             answer.economics,
         )
-        downloads("prediction", rows, answer.to_json, report)
-    behind(asked)
+        download_buttons("prediction", rows, answer.to_json, report)
+    behind(request)
     money.show_costs(costs)
     near = similar_runs.family(result)
     with fold("Nearest measured runs") as is_open:
         if is_open:
             st.caption(f"{len(near)} of {result['workload']} on {result['accelerator']}, the nearest first")
             st.dataframe(similar_runs.rows(near[: similar_runs.SHOWN]), hide_index=True)
-    st.caption(plain("Taken where nothing was chosen: " + "; ".join(map(said, prediction.defaults))))
+    st.caption(plain("Defaults: " + "; ".join(map(option_value_words, prediction.defaults))))
 
 
-RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not asked")
-page(ask_scenario("predict", body=[RECIPE], money=True))
+RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not computed")
+page(scenario_form("predict", body=[RECIPE], money=True))

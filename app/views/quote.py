@@ -1,4 +1,4 @@
-"""Check a quote: a vendor's claims against physics, the model and measured runs."""
+"""Page Check a quote: a vendor's claims compared with physical limits, the model and measured runs."""
 
 import math
 from collections.abc import Sequence
@@ -7,9 +7,17 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import axes, charts, decisions, history, own_uploads, quotes, report_pages, session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.figure import Figure
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    scenario_form,
+    sentence,
+    shell_command,
+)
 from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
 from app.state import newest
@@ -24,14 +32,14 @@ DOWNLOADED = "quote.toml"
 UNSTATED = "not stated"
 MODEL, LIMIT = "the model", "physics allows"
 TALL = 320
-# The table of all claims [px], which scrolls.
+# Height of the table of all claims [px], which scrolls.
 FILE = "quote-file"
-# The uploaded quote, in the session.
+# Session key of the uploaded quote.
 STATED = "It states its job and its claims, so there is nothing to fill in."
 DRAWN = 10
-# Claims drawn; of more, the worst.
+# Most claims drawn; of more, the worst.
 WIDE = 8
-# Times the least of what is drawn, from which equal steps are equal factors.
+# Largest over least drawn value from which the axis is logarithmic.
 USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 COLOURS = {
@@ -92,19 +100,19 @@ BODY = (
 
 
 class Given(NamedTuple):
-    """A quote that is to be checked."""
+    """The quote to check."""
 
     quote: Quote
     file: str
-    """What a command calls it: a file's own name, an example's, or that of the file to download."""
+    """Its argument in the shell command: a file's name, an example's, or that of the file to download."""
     is_filled_in: bool
+    """Whether it comes from the fields of the page."""
 
 
 def counts(name: str) -> bool:
-    """Return whether an option says something about the quote at hand.
+    """Return whether an option applies to the current quote.
 
-    A public quote and an uploaded one say everything themselves; of a claim to fill in, each quantity has
-    options that go with it.
+    A public or uploaded quote states everything itself; for the claim in the fields the quantity decides.
     """
     if name == "quote":
         return True
@@ -113,23 +121,23 @@ def counts(name: str) -> bool:
     return name not in quotes.EXTRA or quotes.goes_with(name, newest(QUANTITY) or USUAL)
 
 
-def quote_of(asked: Asked) -> Given:
-    """Return what is to be checked: an upload, an example, or the fields."""
+def quote_of(request: PageRequest) -> Given:
+    """Return the quote to check: an uploaded one, an example, or that of the fields."""
     with st.sidebar:
         own_uploads.field("quote", "Or a quote's file", FILE)
     for path in session_hardware.files("quote"):
         own_uploads.in_use_line("quote", f"{STATED} It is", "Put it away")
-        return Given(quotes.handed_over(path), path.name, False)
-    example = asked.picked.get("quote", FILLED)
+        return Given(quotes.uploaded_quote(path), path.name, False)
+    example = request.picked.get("quote", FILLED)
     if example != FILLED:
         st.caption(f"{STATED} To ask about a job of your own, take “{FILLED}”.")
     if example == FILLED:
-        return Given(quotes.filled_in(asked.picked), DOWNLOADED, True)
+        return Given(quotes.filled_in(request.picked), DOWNLOADED, True)
     return Given(read_quote(example)[0], example, False)
 
 
 def picture(claim: Checked, index: int) -> None:
-    """Draw the claim below what the model expects and what physics allows, each in a row of its own."""
+    """Draw the chart of a claim: physical limit, measured runs, the model's interval and the claim."""
     figure = Figure()
     within = [end for end in (claim.low_80, claim.high_80) if end is not None]
     if within:
@@ -145,7 +153,7 @@ def picture(claim: Checked, index: int) -> None:
         )
     near = [one for one in claim.measured if one.value > 0]
     drawn = [claim.value, claim.limit, *(one.value for one in near), *within]
-    wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # of equal steps the interval would be a dot
+    wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # on a linear axis the interval would be a dot
     middle = math.sqrt(min(drawn) * max(drawn)) if wide else (min(drawn) + max(drawn)) / 2
     limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)
     for row, values, symbol, colour, hover, words in (
@@ -181,9 +189,9 @@ def picture(claim: Checked, index: int) -> None:
 
 
 def in_full(claim: Checked, index: int) -> None:
-    """Say everything of a claim, and draw it."""
-    said = plain(claim.text or quotes.text(claim, claim.value))
-    st.markdown(f"**{index + 1}. {claim.verdict.upper()}**: {said}")
+    """Draw everything about a claim: verdict, sentence for a mail, chart, arithmetic and sources."""
+    words = plain(claim.text or quotes.text(claim, claim.value))
+    st.markdown(f"**{index + 1}. {claim.verdict.upper()}**: {words}")
     st.markdown(f"{plain(sentence(judgement_words(claim)))} For a mail:")
     st.code(claim.sentence, language=None, wrap_lines=True)
     picture(claim, index)
@@ -195,7 +203,7 @@ def in_full(claim: Checked, index: int) -> None:
 
 
 def drawn(checked: Sequence[Checked]) -> list[int]:
-    """Return the indices of the claims to draw: all of a few, else the worst below a table of all."""
+    """Return the indices of the claims to draw; of many the worst, after drawing a table of all."""
     if len(checked) <= DRAWN:
         return list(range(len(checked)))
     order = worst_first(checked)
@@ -207,7 +215,7 @@ def drawn(checked: Sequence[Checked]) -> list[int]:
         [row(checked[index], index) for index in order],
         hide_index=True,
         height=TALL,
-        on_select=history.act,
+        on_select=history.note_action,
         selection_mode="single-row",
         key="claims",
         column_config={"likely": st.column_config.NumberColumn(format="percent")},
@@ -217,7 +225,7 @@ def drawn(checked: Sequence[Checked]) -> list[int]:
 
 
 def row(claim: Checked, index: int) -> dict[str, Any]:
-    """Return a claim as a table people read has it."""
+    """Return a claim as a row of the table of claims."""
     return {
         "claim": index + 1,
         "verdict": claim.verdict,
@@ -231,17 +239,17 @@ def row(claim: Checked, index: int) -> dict[str, Any]:
     }
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    with mistakes_shown():
-        given = quote_of(asked)
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with errors_shown():
+        given = quote_of(request)
         quote = given.quote
-        checked = answering().check_quote(quote, session_hardware.calibration())
-    with asked.top:
+        checked = backend().check_quote(quote, session_hardware.calibration())
+    with request.top:
         st.subheader(plain(quote.title), anchor=False)
         st.markdown(f"**{plain(decisions.of_quote(checked))}**")
     if given.is_filled_in:
-        st.caption("Describe the job beside the page, and what is claimed of it in the fields above.")
+        st.caption("Describe the job in the sidebar, and the claim in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
     for index in drawn(checked):
@@ -260,9 +268,9 @@ def page(asked: Asked) -> None:
     ]
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"
-        ways_out(command, {}, _python(given.file))
+        copy_buttons(command, {}, _python(given.file))
         report = report_pages.of_quote(quote, checked, shell_command(command, {}))
-        downloads("quote", rows, lambda: QuoteAnswer.of(quote, checked).to_json(), report)
+        download_buttons("quote", rows, lambda: QuoteAnswer.of(quote, checked).to_json(), report)
         if given.is_filled_in:
             text = quotes.as_toml(quote)
             st.download_button(
@@ -271,7 +279,7 @@ def page(asked: Asked) -> None:
 
 
 def _python(file: str) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     own = session_hardware.calibration() and session_hardware.own_names()["calibration"]
     calibration = f", calibration={own!r}" if own else ""
     catalogue = session_hardware.catalogue_words(", ")
@@ -282,4 +290,4 @@ def _python(file: str) -> str:
     )
 
 
-page(ask_scenario("quote", body=BODY, start=START, counts=counts))
+page(scenario_form("quote", body=BODY, start=START, counts=counts))

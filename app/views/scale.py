@@ -1,4 +1,4 @@
-"""Scale: efficiency, throughput and cost against the number of GPUs, for several strategies and networks."""
+"""Page Scale: efficiency, throughput and cost by the number of GPUs, for several strategies and networks."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,17 @@ from app import (
     similar_runs,
     to_compare,
 )
-from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.backend import backend
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    scenario_form,
+    sentence,
+    shell_command,
+)
 from app.looks import labelled, show_warnings
 from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
@@ -32,7 +41,7 @@ from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60
-# Counts a chart shows well.
+# Most counts in a chart.
 MOST_TICKS = 12
 YS = {
     "efficiency": "scaling efficiency",
@@ -47,7 +56,7 @@ FIELDS = {
     "speedup": "speedup",
     "time": "iteration_time",
 }
-# What can be drawn -> the field of a prediction; a cost comes from elsewhere.
+# Quantity of the chart -> field of a prediction; the cost is computed separately.
 COUNTS = options("scale")["gpus"]._replace(session="counts", label="GPUs, e.g. 1,2,4 or 1-16")
 SHOWN = one_of("show", YS, "efficiency", "What is drawn against the number of GPUs.")
 STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over the chosen one.")._replace(
@@ -58,49 +67,51 @@ NETWORKS = some_of("networks", options()["inter-link"].choices, "Drawn over the 
 )
 
 
-def curves(asked: Asked) -> dict[str, list[Prediction]]:
-    """Predict each overlaid plan at each count; one that cannot be predicted is reported and left out."""
-    counts = convert(COUNTS, asked.picked.get("gpus", "1,2,4,8,16,32"))
+def curves(request: PageRequest) -> dict[str, list[Prediction]]:
+    """Return curve's name -> predictions at each count; report and leave out a curve that has none."""
+    counts = convert(COUNTS, request.picked.get("gpus", "1,2,4,8,16,32"))
     if len(counts) > MOST:
         st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
     result = {}
-    for name, changed in overlaid(asked).items():
+    for name, changed in overlaid(request).items():
         try:
-            line = answering().predict_each([asked.scenario({**changed, "gpus": n}) for n in counts[:MOST]])
+            line = backend().predict_each([request.scenario({**changed, "gpus": n}) for n in counts[:MOST]])
         except InputError as error:
-            if not name:  # lines laid over it would answer another question
+            if not name:  # the chosen plan itself: overlaid curves alone would answer another question
                 raise
             st.error(plain(f"{name}: {error}"))
             continue
-        result[name or _chosen(line[-1], asked)] = line
+        result[name or _chosen(line[-1], request)] = line
     return result
 
 
-def overlaid(asked: Asked) -> dict[str, dict[str, Any]]:
-    """Return what each curve changes of the plan chosen, which comes first and has no name."""
+def overlaid(request: PageRequest) -> dict[str, dict[str, Any]]:
+    """Return curve's name -> options that it changes; the chosen plan comes first, with an empty name."""
     plans: dict[str, dict[str, Any]] = {"": {}}
     plans |= {
         name: {"strategy": name} if name == "parameter-server" else {"strategy": name, "servers": None}
-        for name in asked.picked.get("strategies", ())
+        for name in request.picked.get("strategies", ())
     }
-    return plans | {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
+    return plans | {name: {"inter-link": name} for name in request.picked.get("networks", ())}
 
 
-def _chosen(last: Prediction, asked: Asked) -> str:
-    """What the line of the chosen plan is called beside those laid over it."""
-    name = str(last.scenario["inter_link" if asked.picked.get("networks") else "strategy"])
-    return f"{name} (chosen)" if len(overlaid(asked)) > 1 else name
+def _chosen(last: Prediction, request: PageRequest) -> str:
+    """Return the name of the chosen plan's curve among overlaid ones."""
+    name = str(last.scenario["inter_link" if request.picked.get("networks") else "strategy"])
+    return f"{name} (chosen)" if len(overlaid(request)) > 1 else name
 
 
-def values(result: dict[str, list[Prediction]], asked: Asked, y: str) -> dict[str, list[float | None]]:
-    """Return what is drawn of each prediction."""
+def values(
+    result: dict[str, list[Prediction]], request: PageRequest, y: str
+) -> dict[str, list[float | None]]:
+    """Return curve's name -> values of the drawn quantity."""
     if y in FIELDS:
         return {name: [getattr(p, FIELDS[y]) for p in line] for name, line in result.items()}
-    return {name: [_epoch_cost(p, asked) for p in line] for name, line in result.items()}
+    return {name: [_epoch_cost(p, request) for p in line] for name, line in result.items()}
 
 
-def _epoch_cost(prediction: Prediction, asked: Asked) -> float | None:
-    epoch = money.costs(prediction, asked.picked, session_hardware.catalogue())["per_epoch"]
+def _epoch_cost(prediction: Prediction, request: PageRequest) -> float | None:
+    epoch = money.costs(prediction, request.picked, session_hardware.catalogue())["per_epoch"]
     return epoch["cost"] if epoch else None
 
 
@@ -137,7 +148,7 @@ def answer_of(
 
 
 def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
-    """Draw one quantity of every curve, with its band, the ideal, and measured runs of the same family."""
+    """Draw the chart of one quantity: all curves with bands, the ideal, and similar measured runs."""
     xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
     first = next(iter(result.values()))
     counts = xs[next(iter(result))]
@@ -160,13 +171,13 @@ def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | N
 
 
 def _ticks(counts: list[int]) -> list[int] | None:
-    """Return the counts to write at the axis: all where they are few, else powers of two, or None."""
+    """Return the counts that get ticks: all of a few, else powers of two; None for automatic ticks."""
     some = counts if len(counts) <= MOST_TICKS else [count for count in counts if count & (count - 1) == 0]
     return some if len(some) <= MOST_TICKS and (some == counts or len(some) > 2) else None
 
 
 def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
-    """The 80 % interval of the time, or what it makes of the rate."""
+    """Return curve's name -> ends of the 80 % interval, of the time or the throughput."""
     bands = {}
     for name, line in result.items():
         spans = [(p, p.interval) for p in line if p.interval]
@@ -184,7 +195,7 @@ def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[
 
 
 def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
-    """Runs of the same network, accelerator, precision and batch."""
+    """Return measured points of runs with the same network, accelerator, precision and batch."""
     runs = [
         run
         for run in similar_runs.family(scenario)
@@ -207,11 +218,12 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
 
 
 def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
-    """Say how each curve ends, the fastest first, and what limits the one chosen.
+    """Return text on the last point of each curve, the fastest first, and on what limits the chosen plan.
 
     Parameters
     ----------
-    remedy : what makes the one chosen fit, in words, where it does not
+    result : predictions by curve
+    remedy : advice for the chosen plan if it does not fit
     """
     chosen = next(iter(result.values()))[-1]
     last = sorted(
@@ -221,15 +233,15 @@ def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
     lines = [f"{name}: {_end(each)}" for name, each in last]
     count = f"{chosen.scenario['world_size']:,} GPUs"
     if len(lines) == 1:
-        said = plain(f"{count}, {lines[0]}.{f' What to do: {remedy}.' if remedy else ''}")
-        said = f"**{said}**"
+        text = plain(f"{count}, {lines[0]}.{f' What to do: {remedy}.' if remedy else ''}")
+        text = f"**{text}**"
     else:
-        said = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
-    return f"{said}\n\n{labelled(sentence(chosen.verdict))}"
+        text = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
+    return f"{text}\n\n{labelled(sentence(chosen.verdict))}"
 
 
 def _end(last: Prediction) -> str:
-    """Say how fast and how efficient the last point of a curve is, or that it does not fit."""
+    """Return text on the throughput and efficiency of a curve's last point, or that it does not fit."""
     if not last.memory.fits:
         bar = memory_chart.of_prediction(last)
         return f"{bar.words} of memory on each GPU"
@@ -242,7 +254,7 @@ def _end(last: Prediction) -> str:
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
-    """The question in Python: one curve."""
+    """Return Python code for one curve."""
     given = {name: value for name, value in picked.items() if name != "gpus"}
     words = "".join(
         f", {name}={value!r}"
@@ -252,24 +264,24 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
     return f"print(perfmodel.scale(gpus={counts}{words}{own}))"
 
 
-def copies(asked: Asked, counts: list[int]) -> str:
-    """Offer the question as commands and as Python, a line for each curve; return the first command."""
-    base = {name: value for name, value in asked.picked.items() if name in SCENARIO}
+def copies(request: PageRequest, counts: list[int]) -> str:
+    """Draw the buttons with shell commands and Python code for all curves; return the first command."""
+    base = {name: value for name, value in request.picked.items() if name in SCENARIO}
     lines = [
         {name: value for name, value in (base | changed).items() if value is not None}
-        for changed in overlaid(asked).values()
+        for changed in overlaid(request).values()
     ]
     python = "\n".join(_python(line, counts) for line in lines)
     command = {"gpus": ",".join(map(str, counts))}
-    ways_out(
+    copy_buttons(
         "scale", command | lines[0], f"import perfmodel\n\n{python}", others=[command | x for x in lines[1:]]
     )
     return shell_command("scale", command | lines[0])
 
 
-def points_to_compare(asked: Asked, result: dict[str, list[Prediction]]) -> dict[str, dict[str, Any]]:
-    """Return the scenario of every point, the last of each curve first, by what it is called."""
-    base, plans = {n: v for n, v in asked.picked.items() if n in (*SCENARIO, *MONEY)}, overlaid(asked)
+def points_to_compare(request: PageRequest, result: dict[str, list[Prediction]]) -> dict[str, dict[str, Any]]:
+    """Return point's name -> options of its scenario, the last point of each curve first."""
+    base, plans = {n: v for n, v in request.picked.items() if n in (*SCENARIO, *MONEY)}, overlaid(request)
     points = {
         f"{f'{curve}, ' if len(result) > 1 else ''}{each.scenario['world_size']} GPUs": base
         | plans.get(curve, {})
@@ -283,20 +295,20 @@ def points_to_compare(asked: Asked, result: dict[str, list[Prediction]]) -> dict
     }
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    y = asked.picked.get("show", "efficiency")
-    with mistakes_shown():
-        result = curves(asked)
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    y = request.picked.get("show", "efficiency")
+    with errors_shown():
+        result = curves(request)
         if not result:
             return
-        drawn = values(result, asked, y)
+        drawn = values(result, request, y)
     first = next(iter(result.values()))
-    with asked.top:
+    with request.top:
         last = first[-1]
         st.subheader(plain(f"{last.scenario['workload']} on {last.scenario['accelerator']}"), anchor=False)
         st.caption(f"By the {last.model} model.")
-        at_end = asked.picked | {"gpus": first[-1].scenario["world_size"]}
+        at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
@@ -306,11 +318,11 @@ def page(asked: Asked) -> None:
         for note in notes_of(line):
             st.caption(plain(labelled(f"{name}: {note}")))
     rows = table(result, drawn, y)
-    to_compare.offer(points_to_compare(asked, result))
+    to_compare.offer(points_to_compare(request, result))
     with st.container(horizontal=True):
-        command = copies(asked, [p.scenario["world_size"] for p in first])
+        command = copies(request, [p.scenario["world_size"] for p in first])
         report = report_pages.of_scaling(first, command)
-        downloads("scale", rows, lambda: answer_of(result, drawn, y), report)
+        download_buttons("scale", rows, lambda: answer_of(result, drawn, y), report)
     if len(result) > 1:
         st.caption("The report is of the first curve; CSV and JSON have all.")
     with fold("As a table") as is_open:
@@ -337,7 +349,7 @@ def page(asked: Asked) -> None:
 
 
 page(
-    ask_scenario(
+    scenario_form(
         "scale", body=(COUNTS, SHOWN, STRATEGIES, NETWORKS), without=("gpus",), start=START, money=True
     )
 )

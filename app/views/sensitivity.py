@@ -1,4 +1,4 @@
-"""Sensitivity: what the time of an iteration depends on, what binds, and where that changes."""
+"""Page Sensitivity: the inputs that an iteration's time depends on, the binding limits, and crossovers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from typing import Any
 import streamlit as st
 
 from app import charts, memory_chart, report_pages, session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.figure import Figure
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    scenario_form,
+    sentence,
+    shell_command,
+)
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
@@ -20,13 +28,13 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
 
 DRAWN = 12
-"""Inputs of the figure, those that matter most."""
+"""Most inputs in the chart, the strongest ones."""
 LEAST = 1e-3
-"""Share of the iteration time that a bar of the figure shows."""
+"""Least change of the time that is drawn, as a share of the iteration time."""
 
 
 def swings(report: SensitivityReport) -> list[dict[str, Any]]:
-    """Return the inputs that move the time when they change by a quarter, the strongest first."""
+    """Return the inputs whose change by a quarter changes the time, the strongest first."""
     rows = [row for row in report.inputs if row["at_-25%"] is not None and row["at_+25%"] is not None]
     least = LEAST * report.iteration_time
     rows = [row for row in rows if abs(row["at_+25%"] - row["at_-25%"]) > least]
@@ -34,7 +42,7 @@ def swings(report: SensitivityReport) -> list[dict[str, Any]]:
 
 
 def tornado(rows: list[dict[str, Any]], time: float) -> Figure:
-    """The change of the time where an input is a quarter less and a quarter more."""
+    """Return the chart of the time's change for each input a quarter less and a quarter more."""
     figure = Figure()
     for key, name, colour in (("at_-25%", "25 % less", charts.ORANGE), ("at_+25%", "25 % more", charts.BLUE)):
         figure.add_bar(
@@ -53,17 +61,17 @@ def tornado(rows: list[dict[str, Any]], time: float) -> Figure:
 
 
 def _whole(line: str) -> str:
-    """Return a line as a sentence; one that begins with a name keeps it as it is."""
+    """Return a line as a sentence; a first word with a digit, as in names, keeps its case."""
     return f"{line}." if any(map(str.isdigit, line.partition(" ")[0])) else sentence(line)
 
 
 def _input(row: dict[str, Any]) -> str:
-    """What an input is called."""
+    """Return the label of an input."""
     return sentence(words_of(row["name"])).removesuffix(".")
 
 
 def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: Prediction) -> str:
-    """Say what the time hangs on most, and first of a job that does not fit that it does not."""
+    """Return the sentence on the input that matters most, after a warning if the job does not fit."""
     unfit, interval = "", prediction.interval
     if not prediction.memory.fits:
         unfit, interval = (
@@ -82,7 +90,7 @@ def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: 
 
 
 def table(report: SensitivityReport) -> list[dict[str, Any]]:
-    """Return every input as a table people read."""
+    """Return all inputs as a table for display."""
     return [
         {
             "input": _input(row),
@@ -99,7 +107,7 @@ def table(report: SensitivityReport) -> list[dict[str, Any]]:
 
 
 def python(picked: dict[str, Any]) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(picked, MONEY).items())
     given = arguments(values(picked, SCENARIO) | session_hardware.own_names())
     catalogue = session_hardware.catalogue_words(", ")
@@ -113,22 +121,22 @@ def python(picked: dict[str, Any]) -> str:
     )
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    with mistakes_shown():
-        conditions = Conditions(**values(asked.picked, MONEY))
-        report = answering().sensitivity(asked.scenario(), conditions)
-        prediction = asked.predict()
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with errors_shown():
+        conditions = Conditions(**values(request.picked, MONEY))
+        report = backend().sensitivity(request.scenario(), conditions)
+        prediction = request.predict()
     rows = swings(report)
-    said = decision(report, rows, prediction)
-    with asked.top:
+    advice = decision(report, rows, prediction)
+    with request.top:
         st.subheader(plain(report.title), anchor=False)
         if report.unfit:
             st.markdown(f"**{plain('The job ' + report.unfit + '.')}**")
-        st.markdown(f"**{plain(said)}**")
+        st.markdown(f"**{plain(advice)}**")
     if rows:
         figure = tornado(rows, report.iteration_time)
-        charts.draw(figure, "tornado", said, height=120 + 28 * len(rows))
+        charts.draw(figure, "tornado", advice, height=120 + 28 * len(rows))
     for heading, lines in (
         ("Which limit sets the time, where there are several", map(limit_words, report.maxima)),
         ("Where the answer changes", [each["words"] for each in report.crossovers]),
@@ -140,10 +148,10 @@ def page(asked: Asked) -> None:
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
-        ways_out("sensitivity", asked.picked, python(asked.picked))
-        command = shell_command("sensitivity", asked.picked)
-        page = report_pages.of_sensitivity(report, asked.scenario(), command, conditions)
-        downloads("sensitivity", table(report), report.model_dump(mode="json"), page)
+        copy_buttons("sensitivity", request.picked, python(request.picked))
+        command = shell_command("sensitivity", request.picked)
+        page = report_pages.of_sensitivity(report, request.scenario(), command, conditions)
+        download_buttons("sensitivity", table(report), report.model_dump(mode="json"), page)
 
 
-page(ask_scenario("sensitivity", money=True))
+page(scenario_form("sensitivity", money=True))

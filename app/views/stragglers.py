@@ -1,4 +1,4 @@
-"""Stragglers: what the slowest worker costs, and what each variant of SGD makes of it."""
+"""Page Stragglers: update times, staleness and error bounds of SGD variants under random worker times."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app import charts, own_uploads, session_hardware
-from app.answering import answering
+from app.backend import backend
 from app.figure import Figure
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.options import options, values
 from app.plain import plain
 from perfmodel.core.units import show
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurve, ErrorCurves
 
 START = {"workers": 16, "k": 8}
-# what a law is drawn with until somebody says more
+# Default parameters of each distribution.
 EXAMPLES = {
     **USUAL,
     "uniform": "low=0.5,high=1.5",
@@ -50,16 +50,16 @@ LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
 PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="those in the heading")
-# of a scenario the two would be those of its strategy
+# Own session keys: a scenario has options of these names for its strategy.
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
 RATE = KNOWN["learning-rate"]
 NAMED = ("workers", "k", "local-steps", "communication-time", "server-time")
-"""Options of ``perfmodel stragglers`` beside the law."""
+"""Options of ``perfmodel stragglers`` in addition to the distribution."""
 
 
 def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
-    """Return the law of a worker's time, and the options that say it."""
+    """Return the distribution of a worker's time, and the options that define it."""
     sample = session_hardware.sample()
     if sample is not None:
         return sample, {"distribution": str(sample)}
@@ -69,12 +69,12 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 
 
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
-    """Return every variant, as ``perfmodel stragglers`` has them."""
-    return answering().stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
+    """Return the predictions of all variants, as of ``perfmodel stragglers``."""
+    return backend().stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
 
 
 def law_words(times: Distribution) -> str:
-    """Say how long a gradient takes a worker: the mean, and the law.
+    """Return text on a worker's time for one gradient: its mean and distribution.
 
     >>> law_words(law_from("uniform:low=0.5,high=1.5"))
     '1 s in the mean (uniform: low=0.5, high=1.5)'
@@ -85,7 +85,7 @@ def law_words(times: Distribution) -> str:
 
 
 def least_error(curves: "ErrorCurves") -> str:
-    """Say which variant has the least bound on the error until when."""
+    """Return text on the variant with the least error bound in each period."""
     leaders = [
         min(curves.variants, key=lambda curve: curve.error[index]) for index in range(len(curves.times))
     ]
@@ -99,14 +99,14 @@ def least_error(curves: "ErrorCurves") -> str:
 
 
 def overtaken(times: Sequence[float], before: "ErrorCurve", after: "ErrorCurve", index: int) -> float:
-    """Return when one curve falls below another after a time [s]; both are straight in logarithms."""
+    """Return the time after ``times[index]`` at which one curve falls below another [s], interpolated."""
     ahead, behind = (log(after.error[i] / before.error[i]) for i in (index, index + 1))
     share = ahead / (ahead - behind) if ahead > behind else 1.0
     return float(times[index] * (times[index + 1] / times[index]) ** share)
 
 
 def rounded(seconds: float) -> str:
-    """Return a time in two digits.
+    """Return a time as text with two digits.
 
     >>> rounded(0.123), rounded(95.4), rounded(272.0), rounded(2735.0), rounded(9000.0)
     ('120 ms', '95 s', '4.5 min', '46 min', '2.5 h')
@@ -119,7 +119,7 @@ def rounded(seconds: float) -> str:
 
 
 def times_of(result: Sequence[StragglerPrediction]) -> Figure:
-    """Time per update and per gradient of each variant, with what is proven of the first."""
+    """Return the chart of each variant's time per update, with its proven bounds, and per gradient."""
     figure = Figure()
     names = [row.variant for row in result]
     for row in result:
@@ -157,17 +157,17 @@ def times_of(result: Sequence[StragglerPrediction]) -> Figure:
     return figure
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    picked = asked.picked
-    with mistakes_shown():
-        times, said = law(picked)
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    picked = request.picked
+    with errors_shown():
+        times, law_options = law(picked)
         answer = variants(picked, times)
         result, workers = answer.rows, answer.workers
         per_gradient = answer.sync_over_async[1]
         curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
     fastest = min(result, key=lambda row: row.time_per_gradient)
-    with asked.top:
+    with request.top:
         st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
         st.markdown(
             f"**Waiting for everybody takes {per_gradient:.2f} times as long per gradient as waiting for "
@@ -188,10 +188,12 @@ def page(asked: Asked) -> None:
         st.caption(sentence(f"left out: {'; '.join(curves.left_out.values())}"))
     st.caption(sentence(curves.note))
     rows = [asdict(row) for row in result]
-    command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
+    command = {
+        k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")
+    } | law_options
     with st.container(horizontal=True):
-        ways_out("stragglers", command, _python(said, picked))
-        downloads("stragglers", rows, rows)
+        copy_buttons("stragglers", command, _python(law_options, picked))
+        download_buttons("stragglers", rows, rows)
     with fold("What staleness leaves of the learning rate") as is_open:
         if is_open:
             rates(result)
@@ -218,9 +220,9 @@ def page(asked: Asked) -> None:
 
 
 def schedule(picked: dict[str, Any], times: Distribution, workers: int) -> None:
-    """List what AdaSync and AdaComm choose, as ``perfmodel stragglers --adaptive`` does."""
+    """Draw a table of AdaSync's and AdaComm's choices, as of ``perfmodel stragglers --adaptive``."""
     given = values(picked, ("communication-time", RATE.name), "stragglers")
-    with mistakes_shown():
+    with errors_shown():
         answer = adaptive_synchrony(workers=workers, distribution=times, **given)
     st.dataframe(
         [
@@ -246,7 +248,7 @@ def schedule(picked: dict[str, Any], times: Distribution, workers: int) -> None:
 
 
 def rates(result: Sequence[StragglerPrediction]) -> None:
-    """List what staleness leaves of the learning rate of each variant, by two rules."""
+    """Draw a table of the learning rate of each variant, reduced for staleness by two rules."""
     st.dataframe(
         [
             {
@@ -263,34 +265,34 @@ def rates(result: Sequence[StragglerPrediction]) -> None:
 
 
 def stale_rates(staleness: float) -> list[LearningRate]:
-    """Return the rates by the rules of staleness, over the synchronous rate."""
-    answer = answering().learning_rate(1.0, 1, 1, staleness=staleness)
+    """Return the learning rates by the rules of staleness, relative to the synchronous rate."""
+    answer = backend().learning_rate(1.0, 1, 1, staleness=staleness)
     return [row for row in answer.rows if "staleness" in row.rule]
 
 
-def _python(said: dict[str, Any], picked: dict[str, Any]) -> str:
-    """The question in Python: every variant, as the page has them."""
-    given = values(picked, NAMED, "stragglers") | said
+def _python(law_options: dict[str, Any], picked: dict[str, Any]) -> str:
+    """Return Python code that predicts all variants."""
+    given = values(picked, NAMED, "stragglers") | law_options
     words = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return f"import perfmodel\n\nprint(perfmodel.stragglers({words}))"
 
 
 def upload() -> None:
-    """Take a sample of one's own."""
-    with st.sidebar, mistakes_shown():
+    """Draw the upload field for measured times of a worker."""
+    with st.sidebar, errors_shown():
         own_uploads.field("times", "Or your own times: a CSV or text file, seconds, one a line", "times-file")
     own_uploads.in_use_line("times", "A worker's times are those of")
 
 
 def take_apart() -> None:
-    """Let an address say a distribution as the command line does: ``lognormal:cv=0.5``."""
+    """Split a distribution in the address, such as ``lognormal:cv=0.5``, into its two options."""
     law, _, parameters = st.query_params.get("distribution", "").partition(":")
     if parameters and law in LAW.choices and "param" not in st.query_params:
         st.query_params.update({"distribution": law, "param": parameters})
 
 
 take_apart()
-asked = ask(
+request = options_form(
     "stragglers",
     {
         "": [
@@ -308,4 +310,4 @@ asked = ask(
     ends={"k": "workers"},
 )
 upload()
-page(asked)
+page(request)

@@ -1,4 +1,4 @@
-"""Trace: what a profiler saw of a step, and what the model learns from it."""
+"""Page Trace: summary of a profiler's trace, and calibration of the model on it."""
 
 from collections.abc import Collection
 from html import escape
@@ -7,10 +7,19 @@ from typing import Any
 import streamlit as st
 
 from app import charts, own_profile, own_uploads, report_pages, session_hardware, traced_job, uploads
-from app.answering import answering
+from app.backend import backend
 from app.figure import Figure
 from app.file_marks import in_use
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    scenario_form,
+    sentence,
+    shell_command,
+)
 from app.looks import labelled
 from app.options import file_words, options, scenario
 from app.plain import plain
@@ -28,20 +37,20 @@ SKIP = options("calibrate")["skip"]._replace(label="Steps to leave out first", u
 
 
 def title(device: dict[str, Any]) -> str:
-    """Name a device as people know it."""
+    """Return the name of a device: its file, number and rank."""
     rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
     return f"{device['file']}: device {device['device']}{rank}"
 
 
 def short_titles(devices: list[dict[str, Any]]) -> list[str]:
-    """Name devices at bars: without the file, for which a phone has no room, where none is meant twice."""
+    """Return names of devices for bars: without the file, to save space, if they stay distinct."""
     full = [title(device) for device in devices]
     short = [name.removeprefix(f"{device['file']}: ") for name, device in zip(full, devices, strict=True)]
     return short if len(set(short)) == len(short) else full
 
 
 def step(devices: list[dict[str, Any]]) -> None:
-    """Draw the parts of a step of each device; of the whole file where no steps are marked."""
+    """Draw the parts of a step of each device; of the whole file if no steps are marked."""
     marked = all(device["per_step"] for device in devices)
     shown = devices[:MOST_DEVICES]
     rows = {
@@ -60,20 +69,20 @@ def step(devices: list[dict[str, Any]]) -> None:
 
 
 def height_of(figure: Figure, rows: Collection[str]) -> int:
-    """Return how high bars are drawn [px]: on a phone each part has a line of the legend."""
+    """Return the height of a chart of bars [px], with a line of the legend for each part."""
     for trace in figure.data:
         trace["width"] = 0.6
     return 100 + 40 * len(rows) + 20 * len(figure.data)
 
 
 def differing(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
-    """Return rows without those of some columns that are the same in all."""
+    """Return rows without those of the named columns whose value is the same in all rows."""
     same = {name for name in names if len({row[name] for row in rows}) == 1}
     return [{name: value for name, value in row.items() if name not in same} for row in rows]
 
 
 def collectives(devices: list[dict[str, Any]]) -> None:
-    """List what the ranks exchanged."""
+    """Draw a table of the collectives of all devices."""
     rows = [
         {
             "device": device["device"],
@@ -93,7 +102,7 @@ def collectives(devices: list[dict[str, Any]]) -> None:
 
 
 def uses(devices: list[dict[str, Any]]) -> None:
-    """Draw what kept each device's time, how well kernels filled it, and its memory."""
+    """Draw each device's time by kind of work, its utilisation, and its memory."""
     shown = [device for device in devices[:MOST_DEVICES] if device["shares"]]
     recorded = {
         escape(name): device["shares"] for name, device in zip(short_titles(shown), shown, strict=True)
@@ -137,17 +146,17 @@ def uses(devices: list[dict[str, Any]]) -> None:
 
 
 def share(value: float | None) -> str:
-    """Write a share as people read it; blank where it is not known."""
+    """Return a share as a percentage; "" if it is not known."""
     return "" if value is None else f"{value:.1%}"
 
 
 def by_rank(ranks: list[dict[str, Any]]) -> None:
-    """List what each rank did, and who is waited for."""
+    """Draw a table of each rank's times, and the ranks that others wait for."""
     if not ranks:
         return
     late = [row["rank"] for row in ranks if row["straggler"]]
-    said = f"; the others wait for rank {', '.join(late)}" if late else ""
-    st.caption(f"By rank, over the whole file{said}")
+    waited_for = f"; the others wait for rank {', '.join(late)}" if late else ""
+    st.caption(f"By rank, over the whole file{waited_for}")
     names = ("compute_time", "overlap_time", "transfer_time", "waiting_time", "waited_for")
     rows = [{"rank": row["rank"], **{name: show(row[name], "s") for name in names}} for row in ranks]
     st.dataframe(
@@ -156,7 +165,7 @@ def by_rank(ranks: list[dict[str, Any]]) -> None:
 
 
 def advice(rows: list[dict[str, Any]]) -> None:
-    """List what would shorten a step."""
+    """Draw a table of changes that would shorten a step."""
     if rows:
         st.caption("What would shorten a step, each on its own")
         st.dataframe(
@@ -169,7 +178,7 @@ def advice(rows: list[dict[str, Any]]) -> None:
 
 
 def ranges(rows: list[dict[str, Any]]) -> None:
-    """List the time by marked range."""
+    """Draw a table of the time in each marked range."""
     if rows:
         st.caption("Time by marked range; ranges within ranges count in both")
         listed = [
@@ -185,48 +194,48 @@ def ranges(rows: list[dict[str, Any]]) -> None:
         st.dataframe(differing(listed, "file"), hide_index=True)
 
 
-def advised(
-    seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int
+def advice_for_job(
+    files: uploads.TraceFiles, result: dict[str, Any], request: PageRequest, skip: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return what would shorten the step of the job described, and how a command says that job.
+    """Return recommendations for the step, and the job as options of ``perfmodel trace summary``.
 
-    Of a job that nobody described, or a trace of another, it is what the trace alone shows.
+    If the job is not described, or the trace is of another one, they are based on the trace alone.
     """
-    known, answers = session_hardware.catalogue(), answering()
-    job = traced_job.as_options(seen, asked.picked)
+    known, answers = session_hardware.catalogue(), backend()
+    job = traced_job.as_options(files, request.picked)
     try:
-        described = scenario(asked.picked) if job else None
-        return recommendations(seen.traces, result, skip, described, known, answers.predict), job
+        described = scenario(request.picked) if job else None
+        return recommendations(files.traces, result, skip, described, known, answers.predict), job
     except InputError:
-        return recommendations(seen.traces, result, skip, None, known), {}
+        return recommendations(files.traces, result, skip, None, known), {}
 
 
-def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
-    """Set the measured step beside the predicted one."""
+def comparison(files: uploads.TraceFiles, request: PageRequest, skip: int) -> None:
+    """Draw a table of the measured and the predicted step."""
     try:
-        st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
+        st.dataframe(uploads.against_prediction(files, request.predict(), skip), hide_index=True)
     except InputError as error:
         st.error(plain(str(error)))
 
 
-def learn(seen: uploads.Seen, asked: Asked) -> None:
-    """Calibrate, and carry the profile to the other pages."""
-    skip = asked.picked.get("skip", 0)
+def learn(files: uploads.TraceFiles, request: PageRequest) -> None:
+    """Draw the section that calibrates on the trace and applies the profile to other pages."""
+    skip = request.picked.get("skip", 0)
     st.subheader("Predict from this trace", anchor=False)
-    lacking = traced_job.missing(asked.picked) if seen.traces else []
+    lacking = traced_job.missing(request.picked) if files.traces else []
     if lacking:
         words = " and ".join(
             filter(None, [", ".join(f"“{one}”" for one in lacking[:-1]), f"“{lacking[-1]}”"])
         )
         st.info(
-            f"What was traced? The file does not say: choose {words} beside the page (on a phone under “Menu "
+            f"What was traced? The file does not say: choose {words} in the sidebar (on a phone under “Menu "
             "and options”), as the job had them."
         )
-    elif seen.traces:
-        st.caption(f"The trace is taken as {traced_job.described(asked.picked)}.")
+    elif files.traces:
+        st.caption(f"The trace is taken as {traced_job.job_words(request.picked)}.")
     if st.button("Calibrate on this trace", type="primary", disabled=bool(lacking)):
-        with mistakes_shown():
-            uploads.calibrate(seen, scenario(asked.picked), skip)
+        with errors_shown():
+            uploads.calibrate(files, scenario(request.picked), skip)
         st.rerun()  # the address names the profile
     mark = own_profile.known()
     if mark is None:
@@ -235,7 +244,7 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
     if session_hardware.profile() is not None:
         st.success(plain(f"In use on every page that predicts: {own_profile.summary(mark)}"))
     else:
-        st.info(plain(f"Put aside, no page predicts by it: {own_profile.summary(mark)}"))
+        st.info(plain(f"Not in use on any page: {own_profile.summary(mark)}"))
     with st.container(horizontal=True):
         for page in ("predict", "scale"):
             if st.button(f"See it in {page.title()}"):
@@ -247,42 +256,42 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
         st.code(text, language="toml")
 
 
-def uploaded(seen: uploads.Seen, asked: Asked) -> None:
-    """Show what the files hold."""
-    skip = asked.picked.get("skip", 0)
-    with mistakes_shown():
-        traced_job.take_from_files(seen, in_use("trace"), asked.picked)
-        result = summary(seen.traces, skip)
+def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
+    """Draw the page for uploaded traces."""
+    skip = request.picked.get("skip", 0)
+    with errors_shown():
+        traced_job.take_from_files(files, in_use("trace"), request.picked)
+        result = summary(files.traces, skip)
     devices = result["devices"]
-    with asked.top:
+    with request.top:
         if devices:
             first = devices[0]
             each = first["iteration_time"]
-            device = traced_job.device_of(seen)
-            named = asked.picked.get("accelerator") or device.called
+            device = traced_job.device_of(files)
+            named = request.picked.get("accelerator") or device.called
             st.subheader(plain(f"{title(first)}{f', {named}' if named else ''}"), anchor=False)
             pace = f"{show(each, 's')} a step, " if each is not None else ""
             verdict = f"{first['verdict']}: {pace}the GPU is busy {first['utilisation']:.0%} of the time"
             st.markdown(f"**{sentence(verdict)}**")
         else:
             st.subheader("nccl-tests", anchor=False)
-            st.markdown(f"**{len(seen.timings)} file(s) of timings: calibrate on them below.**")
+            st.markdown(f"**{len(files.timings)} file(s) of timings: calibrate on them below.**")
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
     job: dict[str, Any] = {}
     if devices:
         step(devices)
-        result["recommendations"], job = advised(seen, result, asked, skip)
+        result["recommendations"], job = advice_for_job(files, result, request, skip)
         advice(result["recommendations"])
         uses(devices)
         by_rank(result["ranks"])
         collectives(devices)
         ranges(result["ranges"])
-        with fold("Beside the predicted step of the job described") as is_open:
+        with fold("Compared with the predicted step of the job described") as is_open:
             if is_open:
-                beside(seen, asked, skip)
-    for timing in seen.timings:
+                comparison(files, request, skip)
+    for timing in files.timings:
         rows = [row._asdict() for row in timing.rows]
         lines = {"bus bandwidth": ([r["message_bytes"] for r in rows], [r["bus_bandwidth"] for r in rows])}
         charts.draw(charts.lines(lines, "message [B]", "bus bandwidth [B/s]"), timing.file, "nccl-tests")
@@ -294,33 +303,33 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         names = uploads.names()
         command = f"trace summary {file_words(names)}"
         described = {**job, **({"skip": skip} if skip else {})}
-        ways_out(command, described, _python(names, skip))
-        downloads("trace", rows, result, (lambda: html_report(result)) if devices else None)
-    learn(seen, asked)
+        copy_buttons(command, described, _python(names, skip))
+        download_buttons("trace", rows, result, (lambda: html_report(result)) if devices else None)
+    learn(files, request)
 
 
-def predicted(asked: Asked) -> None:
-    """Until a file is there, show the step the model expects of the job described."""
-    with mistakes_shown():
-        answer = asked.predict()
-    with asked.top:
+def predicted(request: PageRequest) -> None:
+    """Draw the page without a trace: the predicted step of the described job."""
+    with errors_shown():
+        answer = request.predict()
+    with request.top:
         st.subheader("What a profiler saw", anchor=False)
         st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
     st.caption(
-        "Until then, the step that the model expects of the job described beside the page. "
+        "Until then, the step that the model expects of the job described in the sidebar. "
         f"{labelled(sentence(answer.verdict))}"
     )
     charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=280)
     with st.container(horizontal=True):
-        picked = {name: value for name, value in asked.picked.items() if name != SKIP.name}
-        ways_out("predict", picked)
+        picked = {name: value for name, value in request.picked.items() if name != SKIP.name}
+        copy_buttons("predict", picked)
         rows = [{"term": name, "seconds": time} for name, time in answer.terms.items()]
         report = report_pages.of_prediction(answer, shell_command("predict", picked), picked)
-        downloads("step", rows, answer.to_json, report)
+        download_buttons("step", rows, answer.to_json, report)
 
 
 def _python(names: list[str], skip: int) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     return (
         "from pathlib import Path\n\n"
         "from perfmodel.evidence.traces.read import read_trace\n"
@@ -330,8 +339,8 @@ def _python(names: list[str], skip: int) -> str:
     )
 
 
-asked = ask_scenario("trace", body=(SKIP,), start=START)
-with mistakes_shown():
+request = scenario_form("trace", body=(SKIP,), start=START)
+with errors_shown():
     own_uploads.field(
         "trace",
         "Traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or what "
@@ -341,8 +350,8 @@ with mistakes_shown():
         help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
     )
     own_uploads.in_use_line("trace", "In use:", "Put it away")
-    seen = uploads.in_use_seen()
-if seen is None:
-    predicted(asked)
+    files = uploads.traces_in_use()
+if files is None:
+    predicted(request)
 else:
-    uploaded(seen, asked)
+    uploaded(files, request)

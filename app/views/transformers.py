@@ -1,4 +1,4 @@
-"""Transformers: how to share one out over accelerators; a layout leads to its details and its prediction."""
+"""Page Transformers: the layouts of a transformer on accelerators, with the details of one."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,9 +18,18 @@ from app import (
     report_pages,
     session_hardware,
 )
-from app.answering import answering
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.layout_search import FILTERS, LAYOUT, PRICES, QUESTION, RUN, known
+from app.backend import backend
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    options_form,
+    sentence,
+    shell_command,
+)
+from app.layout_search import FILTERS, LAYOUT, PRICES, QUESTION, RUN, page_options
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
@@ -56,21 +65,21 @@ PRESETS: dict[str, dict[str, str]] = {
 BODY = ("workload", "gpus", "global-batch-size", "tokens")
 SIDE = tuple(name for name in QUESTION if name not in BODY)
 SHOWN = 500
-# Rows of the list.
+# Most rows of the list.
 NEAR = 3
-# Layouts that are named beside the fastest.
+# Runner-up layouts that are named after the fastest.
 
 
 def presets() -> None:
-    """Offer questions to start from."""
+    """Draw buttons that open example searches."""
     with st.container(horizontal=True):
         for question, query in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):
-                file_marks.go("transformers", query)
+                file_marks.go_to("transformers", query)
 
 
 def uploaded() -> tuple[str, str] | None:
-    """Return the file of a network of one's own, and what its owner calls it; None without one."""
+    """Draw the upload field for a network; return path and name of the uploaded file, None without one."""
     with st.sidebar, fold("A network of your own") as is_open:
         if is_open:
             own_uploads.field("network", "Its config.json", "config")
@@ -81,13 +90,13 @@ def uploaded() -> tuple[str, str] | None:
 
 
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
-    """Return the prediction of one layout."""
-    asked = scenario(layout_search.as_options(picked, row, network))
-    return answering().predict(laid_out(asked))
+    """Return the prediction of one layout; ``network`` is the path of an uploaded network or None."""
+    job = scenario(layout_search.as_options(picked, row, network))
+    return backend().predict(laid_out(job))
 
 
 def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
-    """Return layouts as a table people read and sort."""
+    """Return layouts as a table for display, each with the number of others as fast."""
     return [
         {
             "layout": layout_search.name_of(row.layout),
@@ -112,7 +121,7 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
 
 LEGEND = (
     "Click a row for the details of its layout, a heading to sort. tp is tensor, pp pipeline, cp context, ep "
-    "expert, dp data parallelism, v chunks of layers on each stage; zero1 shares the optimizer out over "
+    "expert, dp data parallelism, v chunks of layers on each stage; zero1 shards the optimizer over "
     "replicas, zero2 gradients too, zero3 weights too; 1 x 32: samples of a pass x passes of a step"
 )
 COLUMNS = {
@@ -151,7 +160,7 @@ CONFIG = {
 
 
 def take_row(names: list[str], key: str) -> None:
-    """Show the details of the layout whose row somebody clicked."""
+    """Choose the layout whose row was clicked; the callback of the list."""
     session = st.session_state
     rows = session[key].selection.get("rows", [])
     session["layouts-clicked"] = (names[rows[0]] if rows else None, names)
@@ -159,10 +168,10 @@ def take_row(names: list[str], key: str) -> None:
 
 
 def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
-    """Draw the table, with the layout chosen selected."""
+    """Draw the table of layouts, with the chosen one selected."""
     session, names = st.session_state, [layout_search.name_of(row.layout) for row, _ in rows]
     here = layout_search.name_of(chosen.layout)
-    if session.get("layouts-clicked") != (here, names):  # a list somebody selects in cannot be told what is
+    if session.get("layouts-clicked") != (here, names):  # Streamlit cannot change a table's selection
         session["layouts-clicked"] = (here, names)
         session["layouts-lists"] = session.get("layouts-lists", 0) + 1
     key = f"layouts-list-{session['layouts-lists']}"
@@ -180,7 +189,7 @@ def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
 
 
 def take_cell(answer: Layouts) -> None:
-    """Show the details of the fastest layout of the cell that somebody clicked."""
+    """Choose the fastest layout of the cell that was clicked; the callback of the map."""
     points = st.session_state["layouts-map"].selection.get("points") or []
     for tensor, stages in (point["customdata"] for point in points if point.get("customdata")):
         for row in answer.rows:
@@ -191,7 +200,7 @@ def take_cell(answer: Layouts) -> None:
 
 
 def the_map(answer: Layouts, chosen: LayoutRow) -> None:
-    """Draw which pairs of tensor and pipeline parallelism are fast, and which fit not."""
+    """Draw the map of tensor and pipeline parallelism, coloured by speed."""
     charts.draw(
         layout_map.figure_of(answer, chosen.layout),
         "layouts-map",
@@ -208,7 +217,7 @@ def the_map(answer: Layouts, chosen: LayoutRow) -> None:
 
 
 def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
-    """Return the layout that the address names, or the fastest."""
+    """Return the layout of a name, or the fastest with a note if there is none of that name."""
     for row in rows:
         if name in (None, layout_search.name_of(row.layout)):
             return row
@@ -216,43 +225,43 @@ def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
     return rows[0]
 
 
-def answer_of(asked: Asked, path: str | None) -> Layouts:
-    """Return the answer; where nothing fits, offer the number of GPUs on which something would.
+def answer_of(request: PageRequest, path: str | None) -> Layouts:
+    """Return the search's answer; if nothing fits, draw a button for a sufficient number of GPUs and stop.
 
     Raises
     ------
-    InputError : as ``layout_search.searched``
+    InputError : as of ``layout_search.fitting_layouts``
     """
     try:
-        with st.spinner("Timing every layout ..."):  # a stop inside would leave it turning
-            return layout_search.searched(asked.picked, path)
+        with st.spinner("Timing every layout ..."):  # st.stop inside would leave the spinner on
+            return layout_search.fitting_layouts(request.picked, path)
     except InputError as error:
         gpus = error.problems[0].values.get("enough")
         if gpus is None:
             raise
-        with asked.top:
+        with request.top:
             st.subheader("No layout fits into memory", anchor=False)
         show_mistake(error)
         st.button(f"Take {gpus} GPUs", on_click=choose, args=({OPTIONS["gpus"]: gpus},), key="take-enough")
         st.stop()
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    with asked.top:
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with request.top:
         presets()
-    with mistakes_shown():
+    with errors_shown():
         own = uploaded()
         path, file_name = own or (None, None)
-        answer = answer_of(asked, path)
-        rows = layout_search.listed(answer, asked.picked)
+        answer = answer_of(request, path)
+        rows = layout_search.filtered(answer, request.picked)
         best = answer.rows[0]
-        prediction = predicted(asked.picked, best, path)
-        conditions = layout_search.conditions(asked.picked)
+        prediction = predicted(request.picked, best, path)
+        conditions = layout_search.conditions(request.picked)
         costs = economics(prediction, conditions, session_hardware.catalogue())
         near = answer.distinct()[1 : 1 + NEAR]
-        second = predicted(asked.picked, near[0][0], path) if near else None
-    with asked.top:
+        second = predicted(request.picked, near[0][0], path) if near else None
+    with request.top:
         st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
         if answer.wider_because:
@@ -260,36 +269,36 @@ def page(asked: Asked) -> None:
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
-        if "tokens" in asked.picked:
-            st.markdown(f"**{decisions.of_run(plain(asked.picked['tokens']), costs, prediction)}**")
+        if "tokens" in request.picked:
+            st.markdown(f"**{decisions.of_run(plain(request.picked['tokens']), costs, prediction)}**")
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
     fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
     if not rows:
-        st.info("No layout that fits is of those asked for: clear a field of “Which layouts are listed”.")
+        st.info("No layout that fits passes the filters: clear a field of “Which layouts are listed”.")
         st.stop()
-    distinct = layout_search.distinct(answer, rows)[:SHOWN]
-    chosen = chosen_of(rows, asked.picked.get("layout"))
+    distinct = layout_search.distinct_rows(answer, rows)[:SHOWN]
+    chosen = chosen_of(rows, request.picked.get("layout"))
     the_map(answer, chosen)
     the_list(distinct, chosen)
-    shown = prediction if chosen is best else predicted(asked.picked, chosen, path)
-    layout_detail.show_layout(asked, chosen, answer, shown, file_name)
+    shown = prediction if chosen is best else predicted(request.picked, chosen, path)
+    layout_detail.show_layout(request, chosen, answer, shown, file_name)
     with st.container(horizontal=True):
-        question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
+        question = {name: request.picked[name] for name in layout_search.QUESTION if name in request.picked}
         question |= {} if file_name is None else {"workload": file_name}
-        run = {name: asked.picked[name] for name in RUN if name in asked.picked}
+        run = {name: request.picked[name] for name in RUN if name in request.picked}
         command = "layouts --cost" if costs["price"] and not run else "layouts"
-        ways_out(command, question | run, layout_search.as_python(asked.picked, file_name))
+        copy_buttons(command, question | run, layout_search.as_python(request.picked, file_name))
         priced = replace(answer, economics=cast(Costs, costs)) if costs["price"] or run else answer
         report = report_pages.of_layouts(priced, shell_command(command, question | run), conditions)
-        downloads("layouts", table(distinct), priced.to_json, report)
+        download_buttons("layouts", table(distinct), priced.to_json, report)
     money.show_costs(costs)
 
 
-OPTIONS = known()
+OPTIONS = page_options()
 page(
-    ask(
+    options_form(
         "transformers",
         {
             "": [OPTIONS[name] for name in SIDE],

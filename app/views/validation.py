@@ -1,9 +1,9 @@
-"""Validation: predicted against measured, the misses first, every point with its source."""
+"""Page Validation: predicted against measured times, the largest errors first, each with its source."""
 
 import streamlit as st
 
-from app import charts, measured_runs
-from app.layout import Asked, ask, downloads, fold, ways_out
+from app import charts, measured_runs, scatter_charts
+from app.layout import PageRequest, copy_buttons, download_buttons, fold, options_form
 from app.options import one_of, options, some_of
 from perfmodel.evidence.accuracy import Row
 from perfmodel.evidence.accuracy.report.error_statistics import (
@@ -27,7 +27,7 @@ SHOWN = 300
 
 
 def picture(result: list[Row], by: str) -> None:
-    """Draw both times; the largest groups in colours of their own."""
+    """Draw the chart of predicted against measured times; the largest groups have their own colours."""
     groups: dict[str, list[Row]] = {}
     for row in result:
         groups.setdefault(str(GROUPS[by](row)), []).append(row)
@@ -35,7 +35,7 @@ def picture(result: list[Row], by: str) -> None:
     drawn = {name: groups[name] for name in largest[: MOST_GROUPS - 1]}
     rest = [row for name in largest[MOST_GROUPS - 1 :] for row in groups[name]]
     charts.draw(
-        charts.predicted_against_measured(drawn | ({"others": rest} if rest else {})),
+        scatter_charts.predicted_against_measured(drawn | ({"others": rest} if rest else {})),
         "validation",
         "Predicted against measured iteration time, both logarithmic; out of sample: "
         "each source by a fit to all others",
@@ -43,14 +43,14 @@ def picture(result: list[Row], by: str) -> None:
     )
 
 
-def page(asked: Asked) -> None:
-    """Draw the answer."""
-    picked = asked.picked
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    picked = request.picked
     mode = picked.get("mode", "specs")
     result = measured_runs.filtered(mode, {name: picked.get(name, ()) for name in measured_runs.FILTERS})
     predicted = measured_runs.misses_first(result)
     errors = statistics([row for row in predicted if counted(row)])
-    with asked.top:
+    with request.top:
         st.subheader("The model against published measurements", anchor=False)
         if errors["n"]:
             ten, twenty = errors["within_10"], errors["within_20"]
@@ -90,14 +90,14 @@ def page(asked: Asked) -> None:
         },
     )
     with st.container(horizontal=True):
-        ways_out("validate --out-of-sample", {"mode": mode}, _python(mode))
-        downloads(
+        copy_buttons("validate --out-of-sample", {"mode": mode}, _python(mode))
+        download_buttons(
             "validation", lambda: measured_runs.table(predicted), lambda: [row.to_dict() for row in result]
         )
         st.download_button(
             "Download report", measured_runs.report, "report.md", "text/markdown", on_click="ignore"
         )
-    with fold("The report in short: errors beside their bars, and what intervals cover") as is_open:
+    with fold("The report in short: errors, their limits, and the coverage of intervals") as is_open:
         if is_open:
             st.markdown(measured_runs.section("In short"))
     with fold("What the model does not cover") as is_open:
@@ -108,7 +108,7 @@ def page(asked: Asked) -> None:
 
 
 def _python(mode: str) -> str:
-    """The question in Python."""
+    """Return Python code that gives the page's answer."""
     return (
         "from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows\n\n"
         f'for row in shipped_rows("{mode}"):\n'
@@ -116,4 +116,4 @@ def _python(mode: str) -> str:
     )
 
 
-page(ask("validation", {"": [MODE, BY, *FILTERS]}, start={"mode": "specs", "by": "source"}))
+page(options_form("validation", {"": [MODE, BY, *FILTERS]}, start={"mode": "specs", "by": "source"}))

@@ -1,1 +1,1 @@
-"""What everything else stands on: quantities, numbers, formulas, errors, records and files."""
+"""The base of every other package: quantities, numbers, formulas, errors, records and files."""

@@ -1,4 +1,4 @@
-"""Types of numpy's arrays, as annotations name them."""
+"""Type aliases of numpy arrays, for annotations."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""How many candidates a request may try: counted before any is timed, wherever a search or a sweep begins.
+"""Limit on the candidates that one request may predict: searches and sweeps count theirs before they start.
 
-The HTTP service answers strangers.  What they leave open is crossed, and a few words leave millions open.
+The HTTP service answers strangers.  A search crosses every option that a request leaves open, so a short
+request can mean millions of candidates.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from contextvars import ContextVar
 
 
 class TooManyCandidates(Exception):
-    """A request that would try more candidates than it may.
+    """A request has more candidates than its limit.
 
-    No ``InputError``: those are what a search says of one candidate, and goes on with the next.
+    Not an ``InputError``: a search catches those for one candidate and goes on with the next.
     """
 
-    def __init__(self, asked: int, most: int) -> None:
-        """Take how many it would try at least, and how many it may."""
-        super().__init__(f"{asked:,} candidates; at most {most:,}")
-        self.asked, self.most = asked, most
+    def __init__(self, requested: int, most: int) -> None:
+        """Store the number of candidates requested, a lower bound, and the limit."""
+        super().__init__(f"{requested:,} candidates; at most {most:,}")
+        self.requested, self.most = requested, most
 
 
 class _Allowance:
-    """What one request may try, and has tried."""
+    """The limit of one request, and the candidates it has tried so far."""
 
     def __init__(self, most: int) -> None:
         self.most, self.tried = most, 0
@@ -34,7 +35,7 @@ _ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("candidates", default=Non
 
 @contextmanager
 def at_most(candidates: int) -> Iterator[None]:
-    """Let searches and sweeps try so many candidates in all, in this thread and task.
+    """Limit the candidates that searches and sweeps try inside the ``with`` block, in this thread and task.
 
     >>> with at_most(10):
     ...     tries(8)
@@ -51,11 +52,11 @@ def at_most(candidates: int) -> Iterator[None]:
 
 
 def tries(count: int) -> None:
-    """Say that so many candidates are tried now.
+    """Count candidates that the caller tries now against the limit of the request.
 
     Raises
     ------
-    TooManyCandidates : more than the request may try, with those before
+    TooManyCandidates : together with earlier ones, more than the limit
     """
     allowance = _ALLOWANCE.get()
     if allowance is not None:
@@ -64,17 +65,19 @@ def tries(count: int) -> None:
 
 
 def will_try(counts: Iterable[int]) -> None:
-    """Say how many candidates will be tried in all, so that none is tried in vain.
+    """Check candidates that the caller will try later against the limit, before it tries the first.
 
-    Without a limit nothing is counted.
+    Parameters
+    ----------
+    counts : candidates of each part of the search; read only where the request has a limit
 
     Raises
     ------
-    TooManyCandidates : more than the request may try, with those before
+    TooManyCandidates : together with earlier ones, more than the limit
     """
     allowance = _ALLOWANCE.get()
     if allowance is None:
         return
-    asked = allowance.tried + sum(counts)
-    if asked > allowance.most:
-        raise TooManyCandidates(asked, allowance.most)
+    requested = allowance.tried + sum(counts)
+    if requested > allowance.most:
+        raise TooManyCandidates(requested, allowance.most)

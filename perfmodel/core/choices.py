@@ -1,4 +1,4 @@
-"""The words that options of a scenario take, as types, their synonyms, and how large a number may be."""
+"""Types of a scenario's options: the words that each takes, their synonyms, and the limits of numbers."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from perfmodel.core.updates import UpdateStrategy
 StrategyOfCopies = Literal[
     "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"
 ]
-"""How copies of a whole network combine gradients."""
+"""How data-parallel replicas combine gradients."""
 ONE_PROCESS = "data-parallel-single-process"
 WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
 """Strategies whose accelerators share one host."""
@@ -47,23 +47,23 @@ DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "d
 Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 Cache = Literal["none", "ram"]
 Varied = Literal["servers", "inter-link", "nics", "gpus"]
-"""Of how much of it is enough."""
+"""Values of ``--vary``: resources of which ``enough`` reports how much a job needs."""
 
 LARGEST_WORLD_SIZE = 1_000_000
 LARGEST_BATCH_SIZE = 1_000_000_000
 LARGEST_DATA_SET = 100_000_000_000
 LARGEST_SAMPLE = 1e12
-"""[B]"""
+"""Bytes of one sample [B]."""
 LARGEST_RATE = 1e9
-"""[samples/s]"""
+"""Samples of all workers [samples/s]."""
 
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-"""Of machines, accelerators, workers and the like."""
+"""A count of machines, accelerators, workers and the like, from 1."""
 CountFromZero = Annotated[int, Within(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
 Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
-"""Of a batch."""
+"""Samples of a batch, from 1."""
 Names = Annotated[tuple[str, ...], Within(strict=False)]
-"""A list of names."""
+"""One or several names; pydantic also takes a list."""
 
 SYNONYMS: dict[str, dict[str, str]] = {
     "strategy": {
@@ -105,7 +105,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
     "recompute": {"full-recomputation": "full"},
 }
-"""Other names of values, as frameworks call them; PyTorch's DP is one process, its DDP several."""
+"""Option -> synonym -> the option's word, as frameworks call it; PyTorch's DP is one process, DDP several."""
 
 MOST_JOBS = 4096
 """More processes than any machine has cores are a slip."""

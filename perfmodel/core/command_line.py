@@ -1,4 +1,4 @@
-"""A command of ours as people type it."""
+"""Writes a call of a command as a shell command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 
 
 def command_line(command: str, options: Mapping[str, Any]) -> str:
-    """Return a command of ours with options by their names in Python; what is None is left out.
+    """Return the shell command line of a perfmodel command.
+
+    Parameters
+    ----------
+    command : such as ``predict``
+    options : values by their names in Python; an option that is None is left out
 
     >>> command_line("predict", {"workload": "vgg16", "world_size": 8, "network_cap": False, "node": None})
     'perfmodel predict --workload vgg16 --gpus 8 --no-network-cap'

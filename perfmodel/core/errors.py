@@ -1,4 +1,4 @@
-"""The one exception a user's input can cause; the command line prints it and exits with 2."""
+"""``InputError``, the exception that wrong input causes; the command line prints it and exits with 2."""
 
 from __future__ import annotations
 
@@ -21,49 +21,55 @@ from perfmodel.core.problem import (
 )
 
 LIKENESS = 0.5
-"""Of two names, from 0 to 1, from which on one is offered for the other."""
+"""Least likeness of two names, from 0 to 1, at which one is suggested for the other."""
 BEGINNING = 3
-"""Letters from which on the same beginning counts."""
+"""Letters that two names must share at their beginning for it to count."""
 LONGEST_QUOTED = 200
-"""Letters of what was given that a message repeats at once."""
+"""Longest piece of the input that a message repeats whole [letters]."""
 _QUOTED = re.compile(rf"(?<!\w)(['\"])(?:\\.|(?!\1)[^\\]){{{LONGEST_QUOTED + 1},}}+\1")
 _UNBROKEN = re.compile(rf"\S{{{LONGEST_QUOTED + 3},}}")
-"""Nothing of ours is as long without a blank; what is quoted has its quotes with it."""
+"""A word longer than any in our own messages; the three more are for quotes and a colon."""
 
 
 class InputError(ValueError):
-    """An input cannot be used: problems, or a sentence, that say what is wrong and what would be right."""
+    """An input cannot be used; the arguments are one or several ``Problem``, or a sentence."""
 
     inside: tuple[str, ...] = ()
-    """What the problems are of: a file, one job of several."""
+    """Names of the parts of the input that hold the problems, outermost first: a file, one job of several."""
     after = ""
-    """What the sentence ends with."""
+    """Text that ends the sentence."""
     most = 1
-    """Problems that the sentence says; it counts the others."""
+    """Problems that the sentence spells out; it counts the others."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong, the first first."""
+        """The problems in the order of the input."""
         if self.args and isinstance(self.args[0], Problem):
             return self.args
         return (Problem(UNSORTED, values={"words": super().__str__()}),)
 
     def words(self, place: Place = shell, longest: int | None = None) -> str:
-        """Return what is wrong as an interface says it, as of ``Problem.words``."""
-        said = "; ".join(each.words(place, longest) for each in self.problems[: self.most])
-        others = len(self.problems) - self.most
-        more = f" (and {others} more)" if others > 0 else ""
-        inside = "".join(f"{called(each, place)}: " for each in self.inside)
-        return f"{inside}{said}{more}{called(self.after, place)}"
-
-    def under(self, *path: object, said: str | None = None, after: str = "") -> Self:
-        """Return the error of a larger input that this one is a part of.
+        """Return the whole sentence.
 
         Parameters
         ----------
-        path : of the part: its keys and indices, or the name of its file
-        said : how people call the part, where that is not its path
-        after : what the sentence ends with
+        place : how the interface writes the name of an option
+        longest : letters of an input value that the sentence repeats; None: all
+        """
+        sentences = "; ".join(each.words(place, longest) for each in self.problems[: self.most])
+        others = len(self.problems) - self.most
+        more = f" (and {others} more)" if others > 0 else ""
+        inside = "".join(f"{called(each, place)}: " for each in self.inside)
+        return f"{inside}{sentences}{more}{called(self.after, place)}"
+
+    def under(self, *path: object, said: str | None = None, after: str = "") -> Self:
+        """Return this error as one of the larger input that holds the part it is about.
+
+        Parameters
+        ----------
+        path : keys and indices that lead to the part, or the name of its file
+        said : name of the part in the sentence; by default its path, joined by dots
+        after : text that ends the sentence
 
         >>> str(unknown_name("node", "dgx", ["dgx-1v"], "node").under("a.toml"))
         "a.toml: unknown node 'dgx'; nearest: dgx-1v"
@@ -76,7 +82,7 @@ class InputError(ValueError):
         return error
 
     def note(self) -> Note:
-        """Return the sentence, for an answer that says what was left out, with the code of the problem."""
+        """Return the sentence as a note of an answer, about the code of the first problem."""
         return Note(str(self), self.problems[0].code)
 
     def __str__(self) -> str:
@@ -84,11 +90,17 @@ class InputError(ValueError):
 
 
 class MissingPackage(InputError):
-    """An optional package is not installed; the message says how to get it."""
+    """An optional package is not installed; the message names the pip command that installs it."""
 
 
 def needed(module: str, extra: str, what: str) -> None:
-    """Import a module of an optional package before any work is done, or refuse what it is for.
+    """Import a module of an optional package, or raise an error that names the pip command for it.
+
+    Parameters
+    ----------
+    module : such as ``scipy.stats``
+    extra : of perfmodel that installs the package
+    what : the feature that needs it
 
     Raises
     ------
@@ -103,7 +115,7 @@ def needed(module: str, extra: str, what: str) -> None:
 
 
 def missing(package: str, extra: str, what: str) -> MissingPackage:
-    """Return the error about an optional package.
+    """Return the error about an optional package that is not installed; parameters as of ``needed``.
 
     >>> str(missing("scipy", "stats", "the gamma law"))
     "the gamma law needs scipy: pip install 'perfmodel[stats]'"
@@ -112,12 +124,12 @@ def missing(package: str, extra: str, what: str) -> MissingPackage:
 
 
 def refusal(code: str, /, *fields: str | Path, **values: Any) -> InputError:
-    """Return the error of one problem, as of ``problem``."""
+    """Return the error of one problem; parameters as of ``problem``."""
     return InputError(problem(code, *fields, **values))
 
 
 def brief(message: str) -> str:
-    """Return a message that repeats no more than ``LONGEST_QUOTED`` letters of anything at once.
+    """Return a message with every quoted text or word longer than ``LONGEST_QUOTED`` letters shortened.
 
     >>> brief("bad: 'a b'"), len(brief(f"bad: {'b ' * 1000!r}")), len(brief("a" * 1000 + ": bad"))
     ("bad: 'a b'", 207, 204)
@@ -129,12 +141,12 @@ def brief(message: str) -> str:
 
 
 def _ends(text: str) -> str:
-    """Return the two ends of a text that is too long: of a path the last folder matters most."""
+    """Return the beginning and the end of a long text; of a path the last folder matters most."""
     return f"{text[:140]}...{text[-(LONGEST_QUOTED - 143) :]}"
 
 
 def shortened(name: str) -> str:
-    """Return a name of somebody's as errors say it: of one that is too long its beginning.
+    """Return a name, cut to ``LONGEST_NAME`` letters and dots where it is longer.
 
     >>> shortened("v100"), len(shortened("v" * 1_000_000))
     ('v100', 103)
@@ -143,9 +155,9 @@ def shortened(name: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names most like one that nobody knows, the likest first; none where none is.
+    """Return up to four known names that are like an unknown one, the likest first; [] where none is.
 
-    Case, blanks and punctuation do not matter; of those that are alike, the same beginning goes first.
+    Case, blanks and punctuation do not count.  Names with the same beginning come before others.
 
     >>> nearest("mlpref", ["stock", "mlperf"])
     ['mlperf']
@@ -154,7 +166,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """
     import difflib
 
-    name = _letters(shortened(name))  # a comparison takes as long as the square of it
+    name = _letters(shortened(name))  # a comparison takes time with the square of the length
     if not name:
         return []
     letters = {each: _letters(each) for each in sorted(known)}
@@ -175,18 +187,18 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def _letters(name: str) -> str:
-    """Return a name without case, blanks and punctuation, a speed as the ids of links have it."""
+    """Return a name in lower case without blanks and punctuation; ``100 Gbit/s`` becomes ``100g``."""
     return re.sub(r"[\W_]+", "", re.sub(r"(?<=\d)\s*g(bit|bits|bps)(/s|ps)?$", "g", name.lower()))
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *field: str | int) -> InputError:
-    """Return the error for a name nobody knows, with the nearest known ones.
+    """Return the error for an unknown name, with the nearest known ones.
 
     Parameters
     ----------
-    kind : what people call such a name
-    known : names that there are
-    field : that has it, where it is known
+    kind : what the name is of, such as ``accelerator``
+    known : all names of that kind
+    field : path of the input's field that holds the name, if known
 
     >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
@@ -195,7 +207,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *field: str | int) 
 
 
 def unknown(code: str, kind: str, name: str, known: Iterable[str], field: Path = ()) -> Problem:
-    """Return the problem of a name nobody knows, as of ``unknown_name``."""
+    """Return the problem of an unknown name, under a code; the rest as of ``unknown_name``."""
     name, names = shortened(name), sorted(known)
     near = tuple(nearest(name, names))
     some = ", ".join(names[:12]) + (", ..." if names[12:] else "")

@@ -23,7 +23,7 @@ FORMULAS: dict[str, Formula] = {}
 
 
 def formula(*, cites: str | tuple[str, ...], symbolic: bool = True) -> Callable[[_Function], _Function]:
-    """Register the decorated function and return it untouched.
+    """Return a decorator that registers a function as a formula and leaves it unchanged.
 
     Parameters
     ----------

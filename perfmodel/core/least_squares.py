@@ -1,4 +1,4 @@
-"""The one solver of the fits: Newton's method in short steps, and robust least squares with priors by it."""
+"""Solvers of all fits: Newton's method with bounded steps, and robust least squares with normal priors."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def newton(
     iterations: int = 60,
     converged: float = 1e-7,
 ) -> Array:
-    """Return the numbers at which a convex function is least, shape (numbers,).
+    """Return the numbers that minimize a convex function, by Newton's method, shape (numbers,).
 
     Parameters
     ----------
-    derivatives : numbers -> gradient, shape (numbers,), and curvature or what stands for it, shape (numbers,
-        numbers), positive definite
-    start : where to begin, shape (numbers,)
-    least : bound below each number
-    longest_step : by which a number moves at once
-    iterations : at most
-    converged : step of every number below which it is done
+    derivatives : function from numbers to gradient, shape (numbers,), and curvature, exact or approximate,
+        shape (numbers, numbers), positive definite
+    start : initial numbers, shape (numbers,)
+    least : lower bound of each number
+    longest_step : largest change of a number in one iteration
+    iterations : most iterations
+    converged : stop when no number changes by more
     """
     numbers = start
     for _ in range(iterations):
@@ -58,19 +58,19 @@ def least_squares(
     iterations: int = 60,
     converged: float = 1e-7,
 ) -> Array:
-    """Return the numbers that explain ``measured`` without straying from their priors, shape (numbers,).
+    """Return the fitted numbers of a robust least-squares fit with priors, shape (numbers,).
 
     Gauss-Newton on Huber's loss (Huber 1964) with a normal prior on every number.
 
     Parameters
     ----------
-    evaluate : numbers -> what is predicted, shape (rows,), and its derivatives, shape (rows, numbers)
-    measured : what should be predicted, shape (rows,)
-    weights : of the rows, shape (rows,); 0 leaves a row out
-    mean, deviation : of the priors, shape (numbers,)
-    noise : standard deviation of a row that is not to be explained
-    robust : residual beyond which a row pulls no harder
-    start : where to begin; the prior means by default
+    evaluate : function from numbers to predictions, shape (rows,), and derivatives, shape (rows, numbers)
+    measured : values to fit, shape (rows,)
+    weights : one for each row, shape (rows,); 0 leaves the row out
+    mean, deviation : mean and standard deviation of each number's prior, shape (numbers,)
+    noise : standard deviation of the noise of a row
+    robust : residual beyond which the loss is linear (Huber's threshold)
+    start : initial numbers; the prior means by default
     longest_step, iterations, converged : as of ``newton``
     """
     precision = 1 / deviation**2
@@ -93,5 +93,5 @@ def least_squares(
 
 
 def solved(matrix: Any, columns: Any) -> Any:
-    """Return what a matrix, or each of many, makes the columns of, shape (..., rows, columns)."""
+    """Return x of ``matrix @ x = columns``, for one matrix or a stack, shape (..., rows, columns)."""
     return np.linalg.solve(matrix, columns)

@@ -1,7 +1,8 @@
-"""The few functions, beyond Python's operators, that serve number, array and symbol alike.
+"""Functions that serve number, array and symbol alike, in addition to Python's operators.
 
 A formula written with ``+ - * / **`` and these names answers one scenario with floats, a sweep with numpy
-arrays, and gives an equation with sympy symbols.  Neither library is imported to find out.
+arrays, and gives an equation with sympy symbols.  A function looks in ``sys.modules`` for the libraries and
+imports neither.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ else:
 
 _PLAIN = frozenset((float, int, bool))
 traced: Any = None
-"""The module of numbers that remember how they were made, once it is imported; it has every function that is
-here."""
+"""``core.tracing.traced``, the module of traced numbers, once imported; it has a function for each here."""
 
 
 def _library(*args: object) -> ModuleType:
@@ -51,12 +51,12 @@ def _library(*args: object) -> ModuleType:
 
 
 def maximum(a: Real, b: Real) -> Real:
-    """The larger of two values, element by element for arrays."""
+    """Return the larger of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
         return b if b > a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.maximum(a, b)  # which a traced one takes over
+        return numpy.maximum(a, b)  # a traced number overrides it
     library: Any = _library(a, b)
     if library is math:
         return max(a, b)
@@ -64,12 +64,12 @@ def maximum(a: Real, b: Real) -> Real:
 
 
 def minimum(a: Real, b: Real) -> Real:
-    """The smaller of two values, element by element for arrays."""
+    """Return the smaller of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
         return b if b < a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
-        return numpy.minimum(a, b)  # which a traced one takes over
+        return numpy.minimum(a, b)  # a traced number overrides it
     library: Any = _library(a, b)
     if library is math:
         return min(a, b)
@@ -77,7 +77,7 @@ def minimum(a: Real, b: Real) -> Real:
 
 
 def ceil(x: Real) -> Real:
-    """The smallest integer not below x."""
+    """Return the smallest integer not below x."""
     if type(x) is float:
         return math.ceil(x)
     library: Any = _library(x)
@@ -85,14 +85,14 @@ def ceil(x: Real) -> Real:
 
 
 def floor(x: Real) -> Real:
-    """The largest integer not above x."""
+    """Return the largest integer not above x."""
     if type(x) is float:
         return math.floor(x)
     return _library(x).floor(x)
 
 
 def sqrt(x: Real) -> Real:
-    """The square root of x."""
+    """Return the square root of x."""
     if type(x) is float:
         return math.sqrt(x)
     numpy = sys.modules.get("numpy")
@@ -102,14 +102,14 @@ def sqrt(x: Real) -> Real:
 
 
 def log(x: Real) -> Real:
-    """The natural logarithm of x."""
+    """Return the natural logarithm of x."""
     if type(x) is float:
         return math.log(x)
     return _library(x).log(x)
 
 
 def log2(x: Real) -> Real:
-    """The logarithm of x to base 2, exact for powers of two."""
+    """Return the logarithm of x to base 2, exact for powers of two."""
     if type(x) in _PLAIN:
         return math.log2(x)
     library: Any = _library(x)
@@ -117,14 +117,14 @@ def log2(x: Real) -> Real:
 
 
 def exp(x: Real) -> Real:
-    """E to the power of x."""
+    """Return e to the power of x."""
     if type(x) is float:
         return math.exp(x)
     return _library(x).exp(x)
 
 
 def where(condition: Any, a: Real, b: Real) -> Real:
-    """A where the condition holds, b elsewhere; both are evaluated."""
+    """Return a where the condition holds, b elsewhere; both are evaluated."""
     if type(condition) is bool:
         chosen = a if condition else b
         if traced is None or type(chosen) is not traced.Traced:
@@ -139,19 +139,19 @@ def where(condition: Any, a: Real, b: Real) -> Real:
 
 
 def holds(condition: Any) -> bool:
-    """Whether a condition holds; of an array, for all elements."""
+    """Return whether a condition holds; of an array, for all elements."""
     return condition if type(condition) is bool else bool(condition.all())
 
 
 def log1p(x: Real) -> Real:
-    """The natural logarithm of 1 + x."""
+    """Return the natural logarithm of 1 + x."""
     if type(x) is float:
         return math.log1p(x)
     return _library(x).log1p(x)
 
 
 def array(x: Any) -> Any:
-    """A value, or a sequence of numbers, as an array of floats."""
+    """Return a value or a sequence as a numpy array of floats, traced if a number in it is."""
     if traced is not None and _library(*x if isinstance(x, (tuple, list)) else (x,)) is traced:
         return traced.array(x)
     import numpy
@@ -160,10 +160,10 @@ def array(x: Any) -> Any:
 
 
 def number(x: Any) -> Any:
-    """A number of numpy's, or an array of one, as a plain float."""
+    """Return a numpy scalar, or an array of one element, as a Python float, traced if it was."""
     return traced.number(x) if traced is not None and type(x) is traced.Traced else float(x)
 
 
 def plain(x: Any) -> Any:
-    """A value without the history that a traced number has, where only the value matters: of a count."""
+    """Return a value without the history of a traced number, for where only the value matters."""
     return x if traced is None else traced.plain(x)

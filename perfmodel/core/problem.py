@@ -1,7 +1,7 @@
-"""What is wrong with an input, as data: a code, the fields it is about, their values; and its words.
+"""A problem with an input, as data: a code, the fields it is about, their values; and its sentence.
 
-The sentences are in ``perfmodel/core/messages``, a table for each subject.  A ``--name`` in one is an
-option, which every interface calls in its own way; a name in braces is a value.
+The sentences are in ``perfmodel/core/messages``, a table for each subject.  A ``--name`` in a sentence is an
+option, which every interface writes in its own form; a name in braces is a value.
 """
 
 from __future__ import annotations
@@ -15,37 +15,39 @@ from typing import Any, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the input down to a field."""
 Place: TypeAlias = Callable[[str], str]
-"""How an interface calls an option, from its name on the command line without the dashes."""
+"""Function from an option's name on the command line, without dashes, to the form an interface writes."""
 UNSORTED = "unsorted"
-"""The code of a sentence that was not sorted yet."""
+"""The code of an error that has only a sentence."""
 LONGEST_NAME = 100
-"""Letters of an unknown name that are looked at, and said."""
+"""Letters of an unknown name that are compared with known names, and printed."""
 _NAMED = re.compile(r"`[^`]*`|(?<![\w-])--([a-z][a-z-]*)")
-"""An option in a sentence; a command in backquotes is no sentence."""
+"""Matches an option in a sentence; commands in backquotes are matched whole, so they stay as they are."""
 _FIELDS = {
     "node-mtbf": "node_failure_interval",
     "adapter-price": "adapter_prices",
     "switch-price": "switch_prices",
 }
-"""Fields of options that are not called as they are written."""
+"""Option -> field in Python, where they differ by more than dashes."""
 _PART = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 _OPTIONS = {field: option for option, field in _FIELDS.items()}
 
 
 class Words(str):
-    """A value that is our own text, in which options are called as in a message."""
+    """A value of a problem that is our own text, whose options each interface writes in its own form."""
 
     __slots__ = ()
 
 
 class Note(str):
-    """A line of an answer, with what it is about, and what it says of that, for programs."""
+    """A line of an answer for people, with its subject and its value for programs."""
 
     about: str
+    """The subject: an option's name or a problem's code."""
     said: str
+    """The value of the subject, where the line states one."""
 
     def __new__(cls, words: str, about: str, said: str = "") -> Note:
-        """Take the line, and its two parts."""
+        """Make a note of the line and its two attributes."""
         note = str.__new__(cls, words)
         note.about = about
         note.said = said
@@ -56,7 +58,13 @@ class Note(str):
 
 
 def default(option: str, value: object, whose: str = "") -> Note:
-    """Return the line about an option that was left open, and the value that it has.
+    """Return the note that states the default of an option that the user left out.
+
+    Parameters
+    ----------
+    option : its name on the command line, without dashes
+    value : the default
+    whose : text after the value, such as the machine that it is the default of
 
     >>> line = default("nics", 4)
     >>> line, line.about
@@ -66,7 +74,7 @@ def default(option: str, value: object, whose: str = "") -> Note:
 
 
 def taken_as(what: str) -> Note:
-    """Return the line about what was taken where nothing was said.
+    """Return the note that states an assumption about something that no option states.
 
     >>> taken_as("racks of 4 nodes")
     'taken: racks of 4 nodes'
@@ -75,7 +83,7 @@ def taken_as(what: str) -> Note:
 
 
 def shell(option: str) -> str:
-    """Return an option as the command line has it.
+    """Return an option as the command line writes it.
 
     >>> shell("node-mtbf")
     '--node-mtbf'
@@ -84,7 +92,7 @@ def shell(option: str) -> str:
 
 
 def python(option: str) -> str:
-    """Return an option as Python, JSON and files have it.
+    """Return an option as Python, JSON and files write it.
 
     >>> python("node-mtbf"), python("inter-link")
     ('node_failure_interval', 'inter_link')
@@ -102,7 +110,7 @@ def json_path(path: Path) -> str:
 
 
 def path_of(text: str) -> Path:
-    """Return the path of a JSONPath.
+    """Return a JSONPath as a tuple of keys and indices; the inverse of ``json_path``.
 
     >>> path_of("$.claims[0].value")
     ('claims', 0, 'value')
@@ -115,27 +123,27 @@ class Problem:
     """One thing that is wrong with an input."""
 
     code: str
-    """For programs: its first word is the subject, in whose table the sentence is."""
+    """Such as ``batch.indivisible``; its first word names the table of messages that holds the sentence."""
     fields: tuple[Path, ...] = ()
-    """What it is about, the first first."""
+    """Paths of the fields it is about, the most important first."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What the sentence says of them, by the names that it has for them."""
+    """Values for the names in braces of the sentence."""
     near: tuple[str, ...] = ()
     """Known names that are most like an unknown one."""
     depth: int = 0
-    """Parts of every path that the sentence leaves out, as what it stands under is said before it."""
+    """Leading parts of every path that the sentence leaves out, because the error names them before it."""
     said: str = ""
-    """The sentence, where it is of another process."""
+    """The finished sentence, of a problem that another process reported."""
     before: str = ""
-    """What the sentence begins with: the part of the input that it is about."""
+    """Text that begins the sentence: the part of the input that the problem is about."""
 
     def words(self, place: Place = shell, longest: int | None = None) -> str:
         """Return the sentence.
 
         Parameters
         ----------
-        place : how options are called
-        longest : letters of a text of the input that it repeats
+        place : how the interface writes the name of an option
+        longest : letters of an input value that the sentence repeats; None: all
 
         >>> Problem("value.invalid", (("gpus",),), {"value": "-1", "expected": "at least 1"}).words()
         'gpus = -1: expected at least 1'
@@ -148,24 +156,26 @@ class Problem:
         }
         if isinstance(self.values.get("known"), tuple):
             values["known"] = ", ".join(self.values["known"])
-        said = [".".join(map(str, path[self.depth :])) for path in self.fields]
-        options = [place(_OPTIONS.get(each) or each.replace("_", "-")) for each in said]
-        fields = {"field": said[0], "option": options[0], "options": " and ".join(options)} if said else {}
+        names = [".".join(map(str, path[self.depth :])) for path in self.fields]
+        options = [place(_OPTIONS.get(each) or each.replace("_", "-")) for each in names]
+        fields = {"field": names[0], "option": options[0], "options": " and ".join(options)} if names else {}
         words = called(message(self.code), place).format(**{**fields, **values})
         return f"{self.before}{words}"
 
     def under(self, path: Path) -> Problem:
-        """Return the problem of a larger input that this one's is a part of."""
+        """Return this problem as one of a larger input, which holds its input at ``path``."""
         fields = tuple((*path, *each) for each in self.fields or ((),))
         return replace(self, fields=fields, depth=self.depth + len(path)) if path else self
 
 
 def problem(code: str, /, *fields: str | Path, **values: Any) -> Problem:
-    """Return a problem of fields, and of those that its message names.
+    """Return a problem about the given fields and about the options that its message names.
 
     Parameters
     ----------
+    code : key of a table in ``core/messages``
     fields : paths, or options by their names in any spelling
+    values : for the names in braces of the message
 
     >>> problem("failures.checkpoint_time").fields[:2]
     (('node_failure_interval',), ('checkpoint_time',))
@@ -176,13 +186,13 @@ def problem(code: str, /, *fields: str | Path, **values: Any) -> Problem:
 
 
 def message(code: str) -> str:
-    """Return the sentence of a code, with its names in braces."""
+    """Return the message template of a code, with names in braces."""
     words: str = import_module(f"perfmodel.core.messages.{code.partition('.')[0]}").MESSAGES[code]
     return words
 
 
 def called(words: str, place: Place) -> str:
-    """Return a sentence of ours in which an interface calls options in its own way."""
+    """Return a sentence with every option in it written as ``place`` writes it."""
     if place is shell or "--" not in words:
         return words
     return _NAMED.sub(lambda each: place(each[1]) if each[1] else each[0], words)

@@ -1,4 +1,4 @@
-"""The same work on many items by several processes: state goes to each process once, answers come back.
+"""Runs one function on many items in several processes; each process receives the shared state once.
 
 Processes are started afresh (``spawn``), so that no thread or lock of this one is copied half way.
 """
@@ -24,13 +24,13 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 AHEAD: Final = 2
-"""Items handed out for each process: one is worked on while the next waits."""
+"""Items submitted for each process: one is worked on while the next waits."""
 MOST_ENDINGS: Final = 5
-"""Times that processes may be ended while an item is handed out, before that is taken to be its fault."""
+"""Times that processes may be killed while an item is submitted, before the item counts as the cause."""
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 _state: Any = None
-"""Of a worker process."""
+"""The shared state, in a worker process."""
 
 
 def cores() -> int:
@@ -40,12 +40,12 @@ def cores() -> int:
 
 
 class Workers:
-    """Processes that keep some state, for several rounds of work on it; a context.
+    """A pool of processes that share some state, for several rounds of work; a context manager.
 
     Parameters
     ----------
-    state : goes to each process once
-    jobs : processes; with one, all is done in this process
+    state : first argument of every call of the work; sent to each process once
+    jobs : number of processes; 1 does all work in this process
     """
 
     def __init__(self, state: Any, jobs: int) -> None:
@@ -62,18 +62,18 @@ class Workers:
     def each(
         self, work: Callable[[Any, Item], Answer], items: Iterable[Item]
     ) -> Generator[tuple[Item, Answer], None, None]:
-        """Yield each item with its answer, in the order in which they are ready; close it when done early.
+        """Yield each item with its result, in the order in which results arrive.
 
-        An item whose process is ended from outside is worked on once more.
+        A caller that stops early closes the generator.  An item whose process was killed is submitted again.
 
         Parameters
         ----------
-        work : function of a module, of the state and an item
-        items : what to work on
+        work : a module's function of the state and an item
+        items : the second arguments
 
         Raises
         ------
-        InputError : an item's processes were ended again and again; what ``work`` raises is raised as it is
+        InputError : processes were killed ``MOST_ENDINGS`` times at one item; errors of ``work`` pass through
         """
         todo = deque(enumerate(items))
         if min(self._jobs, len(todo)) <= 1:
@@ -114,7 +114,7 @@ class Workers:
 def each(
     work: Callable[[State, Item], Answer], state: State, items: Iterable[Item], jobs: int
 ) -> Generator[tuple[Item, Answer], None, None]:
-    """Yield each item with its answer, as ``Workers.each`` does, by processes for this round alone."""
+    """Yield each item with its result, as ``Workers.each`` does, by a pool for this one round."""
     with Workers(state, jobs) as workers:
         yield from workers.each(work, items)
 
@@ -126,7 +126,7 @@ def _answers(
     running: dict[Future[Answer], tuple[int, Item]],
     most: int,
 ) -> Iterator[tuple[Item, Answer]]:
-    """Yield answers as they come; ``running`` holds the items that are handed out and have none."""
+    """Submit items and yield results as they arrive; ``running`` holds the items without a result."""
     while todo or running:
         while todo and len(running) < most:
             with _for_workers():
@@ -146,7 +146,7 @@ def _count(endings: Counter[int], numbers: Iterable[int]) -> None:
 
 @contextmanager
 def _for_workers() -> Iterator[None]:
-    """Let processes that start now keep linear algebra to one thread, and not run this one's script again."""
+    """Let processes that start now use one thread for linear algebra and not run the main script again."""
     kept = {name: os.environ.get(name) for name in _THREADS}
     main = sys.modules["__main__"]
     os.environ.update(dict.fromkeys(_THREADS, "1"))
@@ -163,7 +163,7 @@ def _for_workers() -> Iterator[None]:
 
 
 def _begin(packed: bytes) -> None:
-    """Make a process a worker: it keeps the state, leaves Ctrl-C to its parent, and ends with it."""
+    """Initialize a worker process: keep the state, ignore Ctrl-C, and exit when the parent does."""
     global _state
     from multiprocessing import parent_process
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 HALVINGS = 60
-"""They take an interval of the size of its ends to the last digit of a float."""
+"""Enough to narrow an interval as wide as its ends to the last digit of a float."""
 
 
 def bisect(
     is_below: Callable[[float], bool], low: float, high: float, halvings: int = HALVINGS
 ) -> tuple[float, float]:
-    """Return the ends of the interval that is left around a root.
+    """Return the ends of an interval around a root, after halving it repeatedly.
 
     Parameters
     ----------
-    is_below : whether a value is below the root; asked in the middle of the interval
+    is_below : whether a value is below the root; called with the middle of the interval
     low, high : one value below and one above the root
-    halvings : of the interval
+    halvings : times the interval is halved
 
     Examples
     --------

@@ -38,7 +38,7 @@ _MANY = {
 
 
 def _counted(*words: str) -> dict[str, float]:
-    """Spellings of how many of something there are, with or without saying of what."""
+    """Return the spellings of a count, with and without each noun -> the number they stand for."""
     sizes = {"": 1.0, **_MANY}
     return {
         f"{prefix}{space}{word}".strip(): size
@@ -49,7 +49,7 @@ def _counted(*words: str) -> dict[str, float]:
 
 
 def _rates(*words: str) -> dict[str, float]:
-    """Spellings of how many of something there are in a second; B alone would be of bytes."""
+    """Return the spellings of a count per second -> the number; a bare B (bytes) or G is none of them."""
     sizes = {prefix: size for prefix, size in {"": 1.0, **_MANY}.items() if prefix not in ("B", "G")}
     bare = {f"{prefix}{end}": size for prefix, size in sizes.items() for end in ("/s", "") if prefix or end}
     ends = [f"{word}{second}" for word in words for second in ("/s", "/sec", "/second", " per second")]
@@ -74,7 +74,7 @@ UNITS: dict[str, dict[str, float]] = {
     "count of tokens": _counted("token", "tokens"),
     "1": {"%": 0.01},
 }
-"""SI unit -> every spelling of it, with what it is worth."""
+"""SI unit -> spelling -> its value in the SI unit."""
 
 _EXAMPLES = {
     "B": "100MB or 16GiB",
@@ -97,12 +97,12 @@ _PARTS_OF_A_TIME = re.compile(r"(?:\d+\.?\d*\s*[a-z]+\s*){2,}", re.ASCII)
 
 
 def parse(text: str | float, unit: str) -> float:
-    """Return in SI what a person typed; a plain number is in SI already.
+    """Return a quantity that a person typed as a number in SI units; a plain number is in SI already.
 
     Parameters
     ----------
     text : ``"25Gbit/s"``, ``"16 GiB"``, ``"1.5us"``, ``"100e6"``, or a number; zero is allowed
-    unit : a key of ``UNITS``: the quantity that is asked for
+    unit : a key of ``UNITS``: the unit of the result
 
     Raises
     ------
@@ -165,7 +165,7 @@ _LONG_TIMES = {
     **dict.fromkeys(("mo", "month", "months"), 30),
     **dict.fromkeys(("y", "yr", "yrs", "year", "years"), 365),
 }
-"""Days of what is no unit."""
+"""Days of a month and of a year, which are not accepted as units."""
 
 
 def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
@@ -184,7 +184,7 @@ def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite number, and no truth value.
+    """Return whether a value is a finite number and not a bool.
 
     >>> is_number(8), is_number(True), is_number("8"), is_number(math.nan)
     (True, False, False, False)
@@ -193,7 +193,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def number(text: object) -> float:
-    """Return a plain number, or a share in per cent; not a number where it is neither.
+    """Return the value of a plain number or a percentage; NaN of any other text.
 
     >>> number("0.76"), number("76 %")
     (0.76, 0.76)
@@ -207,11 +207,11 @@ def number(text: object) -> float:
 
 
 def share(text: str) -> float:
-    """Return a share of 1, which may be in per cent.
+    """Return a share as a fraction, from ``0.95`` or ``95%``.
 
     Raises
     ------
-    InputError : no number
+    InputError : the text is no number
     """
     value = number(text)
     if math.isnan(value):
@@ -220,7 +220,7 @@ def share(text: str) -> float:
 
 
 def rate(value: float) -> str:
-    """Return a rate with four figures, none of them a power of ten.
+    """Return a rate as text with four figures, without an exponent.
 
     >>> rate(16713.4), rate(95.126)
     ('16,713', '95.13')
@@ -231,7 +231,7 @@ def rate(value: float) -> str:
 _OF_TIMES = (("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
 _OF_MEMORIES = tuple(reversed(BINARY.items()))
 _OF_RATES = (*((prefix, size) for prefix, size in reversed(DECIMAL.items()) if prefix != "K"), ("", 1.0))
-"""Prefixes that ``show`` uses, the largest first."""
+"""Prefixes that ``show`` uses, with their values, the largest first."""
 
 
 def show(value: float, unit: str) -> str:
@@ -263,7 +263,7 @@ def show(value: float, unit: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """Return a number in three digits, from a thousand on whole, none of them a power of ten.
+    """Return a number as text with three digits, whole from 1000 on, without an exponent.
 
     >>> three_digits(4394.6), three_digits(1.494), three_digits(0.0000123)
     ('4,395', '1.49', '0.0000123')
@@ -275,7 +275,7 @@ def three_digits(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as ``show`` does, from three days on in days.
+    """Return a time in seconds as text: as ``show`` does, or in days from three days on.
 
     >>> duration(7200.0), duration(3.4e6), duration(4.08e8)
     ('2 h', '39.4 days', '4,722 days')
@@ -284,7 +284,7 @@ def duration(seconds: float) -> str:
 
 
 def many(count: float) -> str:
-    """Return a count in three digits, from a million on with a word.
+    """Return a count as text: whole below a million, from there on three digits and M, B or T.
 
     >>> many(1.4e12), many(999.9e6), many(12800)
     ('1.4 T', '1 B', '12,800')
@@ -296,7 +296,7 @@ def many(count: float) -> str:
 
 
 def dollars(amount: float) -> str:
-    """Return an amount of money to the cent where that shows, in millions of four digits.
+    """Return US dollars as text: to the cent below $1,000, in millions with four digits from $1M on.
 
     >>> dollars(1668145.3), dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
     ('$1.668M', '$1,234', '$12.35', '$500', '$0.0123')
@@ -315,7 +315,7 @@ def dollars(amount: float) -> str:
 
 
 def thousands(amount: float) -> str:
-    """Return an amount in three digits, as narrow as columns need it, none of them a power of ten.
+    """Return an amount as short text for a column: three digits, k or M, without an exponent.
 
     >>> thousands(600e3), thousands(1.4e6), thousands(4400), thousands(999.9e3), thousands(9.27)
     ('600k', '1.4M', '4,400', '1M', '9.27')
@@ -327,16 +327,16 @@ def thousands(amount: float) -> str:
 
 
 NOTHING = 1e-9
-"""Share of an iteration that rounding leaves of a time that is not there."""
+"""Share of an iteration below which a part of it is rounding error of zero."""
 
 
 def without_rounding(time: float, whole: float) -> float:
-    """Return a part of an iteration [s], 0 where it is no more than rounding leaves of nothing."""
+    """Return ``time``, a part of the iteration time ``whole`` [s]; 0 where it is only rounding error."""
     return time if abs(time) > NOTHING * whole else 0.0
 
 
 def shown_part(time: float, whole: float) -> str:
-    """Return a part of an iteration [s] as people write it, without what rounding leaves of nothing.
+    """Return ``time``, a part of the iteration time ``whole`` [s], as text; rounding error is ``0 s``.
 
     >>> shown_part(2.4e-11, 0.586), shown_part(2.4e-5, 0.586)
     ('0 s', '24 us')
@@ -345,7 +345,7 @@ def shown_part(time: float, whole: float) -> str:
 
 
 def show_range(low: float, high: float, unit: str) -> str:
-    """Return two ends of a quantity, the unit once where both have it.
+    """Return a range of a quantity as text, with the unit once where both ends share it.
 
     >>> show_range(0.072, 0.104, "s"), show_range(0.72, 1.04, "s")
     ('72-104 ms', '720 ms-1.04 s')
@@ -356,7 +356,7 @@ def show_range(low: float, high: float, unit: str) -> str:
 
 
 def plural(noun: str, count: float) -> str:
-    """Return a noun as it stands behind a number.
+    """Return a noun in the singular or plural, as the count needs.
 
     >>> plural("worker", 1), plural("worker", 2)
     ('worker', 'workers')
@@ -365,7 +365,7 @@ def plural(noun: str, count: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number and its noun.
+    """Return a count with its noun in the singular or plural.
 
     >>> counted(1, "GPU"), counted(8, "GPU")
     ('1 GPU', '8 GPUs')

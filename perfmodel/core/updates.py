@@ -1,4 +1,4 @@
-"""How workers' gradients become updates, where that is not one update from all of them in step."""
+"""Update strategies other than one synchronous update from all workers: asynchronous, K-sync, local SGD."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ OPTIONS: Final = ("k", "local_steps", "backups")
 
 
 class Kind(NamedTuple):
-    """What one of these strategies is."""
+    """Properties of one update strategy."""
 
     option: str | None
     """Which of ``OPTIONS`` it takes."""
     network: Network
-    """How what is exchanged travels."""
+    """How gradients or parameters are exchanged."""
     in_step: bool
-    """Whether an update ends the work of all, so that nobody computes on old parameters."""
+    """Whether all workers start anew after an update, so that no gradient is stale."""
     averages: bool = False
-    """Whether parameters travel, not gradients: then workers take steps of their own in between."""
+    """Whether workers average parameters, not gradients, and take local steps in between."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -39,27 +39,28 @@ KINDS: Final[Mapping[str, Kind]] = {
     "local-sgd": Kind("local_steps", "all-reduce", True, averages=True),
     "elastic": Kind("local_steps", "parameter-server", False, averages=True),
 }
-"""Every one, by the word that ``perfmodel stragglers --variant`` has for it too."""
+"""Strategy -> its properties; ``perfmodel stragglers --variant`` uses the same names."""
 
 
 class Updates(NamedTuple):
-    """One of these strategies, with its options; counts of workers may be arrays."""
+    """An update strategy with its options; methods take a count of workers or an array of counts."""
 
     variant: str
+    """Key of ``KINDS``."""
     k: int | None
-    """As asked, of the strategies that take it."""
+    """Gradients of an update; None: the strategy's default, or it takes none."""
     local_steps: int
-    """1 but for the strategies that average."""
+    """Steps between two averages; 1 for strategies that exchange gradients."""
     backups: int | None
-    """As asked."""
+    """Workers whose gradients are dropped; None: the default, or the strategy takes none."""
 
     @property
     def kind(self) -> Kind:
-        """What is known of the strategy."""
+        """Properties of the strategy."""
         return KINDS[self.variant]
 
     def awaited(self, workers: Any) -> Any:
-        """Return the gradients, or visits of workers, that an update waits for.
+        """Return the number of gradients that an update waits for.
 
         >>> Updates("backup", None, 1, 2).awaited(8), Updates("k-async", None, 1, None).awaited(8)
         (6, 4)
@@ -71,7 +72,7 @@ class Updates(NamedTuple):
         return 1 if self.variant in ("async", "elastic") else workers
 
     def in_step(self, workers: Any) -> Any:
-        """Return whether an update ends the work of all: also where K-async waits for everybody.
+        """Return whether all workers start anew after an update, as also where K-async waits for all.
 
         >>> Updates("k-async", 8, 1, None).in_step(8), Updates("k-async", 4, 1, None).in_step(8)
         (True, False)
@@ -79,7 +80,7 @@ class Updates(NamedTuple):
         return self.awaited(workers) == workers if self.variant == "k-async" else self.kind.in_step
 
     def exchanges(self, workers: Any) -> Any:
-        """Return how often whole gradients travel in the time that as many gradients take as workers.
+        """Return the exchanges of whole gradients in a round, which computes as many gradients as workers.
 
         >>> Updates("local-sgd", None, 10, None).exchanges(8), Updates("k-sync", 4, 1, None).exchanges(8)
         (0.1, 2.0)
@@ -89,18 +90,18 @@ class Updates(NamedTuple):
         return 1 / self.local_steps
 
     def settled(self, workers: int) -> Updates:
-        """Return it with what it takes of so many workers."""
+        """Return the strategy with its option's default filled in for a number of workers."""
         return self._replace(**self.options(workers))
 
     def options(self, workers: int) -> dict[str, Any]:
-        """Return what the strategy takes, with its value."""
+        """Return the option that the strategy takes with its value, by name; {} if it takes none."""
         awaited = int(self.awaited(workers))
         known = {"k": awaited, "local_steps": self.local_steps, "backups": workers - awaited}
         return {} if self.kind.option is None else {self.kind.option: known[self.kind.option]}
 
 
 def network_of(strategy: str) -> str:
-    """Return how the gradients of a strategy travel.
+    """Return how a strategy exchanges gradients: ``all-reduce`` or ``parameter-server``; others unchanged.
 
     >>> network_of("async"), network_of("local-sgd"), network_of("all-reduce")
     ('parameter-server', 'all-reduce', 'all-reduce')
@@ -111,11 +112,11 @@ def network_of(strategy: str) -> str:
 def updates_of(
     strategy: str, k: int | None, local_steps: int | None, backups: int | None, workers: int
 ) -> Updates | None:
-    """Return how the gradients of so many workers become updates; None of strategies in step with all.
+    """Return the update strategy of a scenario; None for synchronous strategies that use all gradients.
 
     Parameters
     ----------
-    strategy, k, local_steps, backups : of a scenario
+    strategy, k, local_steps, backups : the scenario's options
     workers : accelerators of the job
 
     Raises

@@ -1,4 +1,4 @@
-"""What a predicted job costs: where specs and prices meet the equations of money, energy and failures."""
+"""Cost, energy, carbon and losses to failures of a predicted job, from specs, prices and conditions."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ from perfmodel.workloads import workload
 
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
-"""Power over the rated one while only communicating, and while waiting: assumed, not measured."""
+"""Share of the rated power drawn while only communicating, and while waiting: assumed, not measured."""
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 
 
 class Servers(NamedTuple):
-    """The machines of parameter servers; each a number or an array over jobs."""
+    """Number, price and idle power of the parameter servers; each field is a number or an array over jobs."""
 
     count: Any = 0
     usd_per_hour: Any = None
-    """Of one; None is unknown."""
+    """Price of one server machine; None where it is unknown."""
     idle_power: Any = 0.0
-    """Of the accelerators of one, which wait [W]."""
+    """Power of the idle accelerators of one server machine [W]."""
 
 
 NO_SERVERS = Servers()
 
 
 class Rates(NamedTuple):
-    """What one second of a job comes to; each a number or an array over jobs."""
+    """Cost, energy and carbon of a job per second, and losses to failures; numbers or arrays over jobs."""
 
     cost: Any
     """[$/s]; None where the price is unknown."""
@@ -69,15 +69,15 @@ class Rates(NamedTuple):
     carbon: Any
     """[g/s]; None without an intensity."""
     goodput: Any
-    """Share of the wall clock that ends up as work kept."""
+    """Share of the wall-clock time that is kept work [1]."""
     checkpoint_interval: Any
-    """[s] of work; None where nothing is known of failures, infinite where it is best to write none."""
+    """Work between two checkpoints [s]; None without a failure rate, infinite where writing none is best."""
     failure_interval: Any
-    """[s], of the whole job; None likewise."""
+    """Mean time between failures of the whole job [s]; None without a failure rate."""
 
 
 def idle_power(accelerators: int, accelerator: Accelerator | None) -> float:
-    """Return what the accelerators of a machine draw that only serves parameters [W]; 0 where unknown."""
+    """Return the power of the idle accelerators of a parameter server [W]; 0 where it is unknown."""
     if accelerator is None or accelerator.tdp is None:
         return 0.0
     return IDLE * accelerators * accelerator.tdp.value
@@ -99,21 +99,21 @@ def rates(
     servers: Servers = NO_SERVERS,
     checkpoint_bytes: Any = None,
 ) -> Rates:
-    """Return what a second of each job comes to; numbers and arrays alike, as numpy broadcasts them.
+    """Return cost, energy, carbon per second and losses to failures; numbers or arrays that broadcast.
 
     Parameters
     ----------
-    iteration_time, busy_time, communicating_time : [s], the last two parts of the first
-    world_size, nodes : [1], those that train
-    rated_power : of one accelerator [W], or None
-    usd_per_hour : of one node, or None
+    iteration_time, busy_time, communicating_time : whole, computing, only communicating [s]
+    world_size, nodes : accelerators and nodes that train [1]
+    rated_power : of one accelerator [W]; None where it is unknown
+    usd_per_hour : price of one node; None where it is unknown
     conditions : prices, power and failures
-    carbon_intensity : of the electricity [g CO2/kWh]; by default what ``conditions`` say
+    carbon_intensity : of the electricity [g CO2/kWh]; by default the one of ``conditions``
     own_electricity : whether electricity is paid on top of the price
-    work_time : of the whole run if nothing failed [s], or None; a run that is over before a checkpoint would
-        have paid for itself writes none
-    servers : machines of parameter servers, on top of the nodes
-    checkpoint_bytes : of one checkpoint, for conditions with a bandwidth at which it is written
+    work_time : of the whole run without failures [s], or None; a run too short for checkpoints to pay off
+        writes none
+    servers : machines of parameter servers, in addition to the nodes
+    checkpoint_bytes : size of one checkpoint [B], where ``conditions`` give a write bandwidth
 
     Raises
     ------
@@ -150,7 +150,7 @@ def rates(
 
 
 class Span(NamedTuple):
-    """What a span of time comes to; None where it is not known."""
+    """Time, cost, energy and carbon of an iteration, an epoch or a run; None where an amount is unknown."""
 
     time: float
     """[s]"""
@@ -162,13 +162,13 @@ class Span(NamedTuple):
     """[g]"""
 
     def report(self) -> dict[str, float | None]:
-        """Return the span as people script against it: energy in kWh."""
+        """Return the amounts by name, as JSON answers have them: energy in kWh."""
         energy = None if self.energy is None else self.energy / KWH
         return {"time": self.time, "cost": self.cost, "energy": energy, "carbon": self.carbon}
 
 
 class Spending(NamedTuple):
-    """What a predicted job comes to, in SI units."""
+    """Prices of a predicted job, and what its iterations, epochs and whole run cost, in SI units."""
 
     price: Price | None
     server_price: Price | None
@@ -176,48 +176,56 @@ class Spending(NamedTuple):
     epoch: Span | None
     """None where the size of the data set is not known."""
     run: Span | None
-    """None where nobody says how long the run is."""
+    """None where the length of the run is not given."""
     samples: float | None
-    """Of the run."""
+    """Samples of the run; None where its length is not given."""
     rates: Rates
     failures: float | None
-    """To expect in the run."""
+    """Expected failures in the run; None without a failure rate or a length."""
 
 
 def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> Spending:
-    """Return what a prediction comes to; every amount is the result of a formula.
+    """Return what a predicted job costs; every amount is the result of a formula.
+
+    Parameters
+    ----------
+    prediction : of the job
+    conditions : prices, power, failures and the length of the run
+    catalogue : where specs and prices are looked up
 
     Raises
     ------
     InputError : as ``economics``
     """
-    asked, times = prediction.scenario, prediction.terms
-    node, served = asked["node"], asked["servers"] or 0
-    accelerator = catalogue.accelerator(asked["accelerator"])
+    scenario, terms = prediction.scenario, prediction.terms
+    node, server_count = scenario["node"], scenario["servers"] or 0
+    accelerator = catalogue.accelerator(scenario["accelerator"])
     price = price_of(catalogue, node, conditions)
-    server_node = asked.get("server_node") or node
+    server_node = scenario.get("server_node") or node
     server_price = server_price_of(catalogue, server_node, node, price, conditions)
     machine = catalogue.node(server_node)
-    held = (
+    server_accelerator = (
         accelerator
         if server_node == node
         else machine.accelerator and catalogue.accelerator(machine.accelerator)
     )
     servers = Servers(
-        served, server_price and server_price.usd_per_hour, idle_power(machine.accelerators, held or None)
+        server_count,
+        server_price and server_price.usd_per_hour,
+        idle_power(machine.accelerators, server_accelerator or None),
     )
     samples = _samples(prediction, conditions)
     work = work_time(samples, prediction.samples_per_second) if samples else None
-    states = None
+    state_bytes = None
     if conditions.checkpoint_bandwidth is not None:
-        network = workload(asked["workload"], asked.get("sequence_length"))
-        states = states_bytes(network.parameters, asked["optimizer"])
+        network = workload(scenario["workload"], scenario.get("sequence_length"))
+        state_bytes = states_bytes(network.parameters, scenario["optimizer"])
     result = rates(
         prediction.iteration_time,
-        sum_of_terms(**only_kind(times, "busy")),
-        sum_of_terms(**only_kind(times, "network")),
-        asked["world_size"],
-        asked["nodes"],
+        sum_of_terms(**only_kind(terms, "busy")),
+        sum_of_terms(**only_kind(terms, "network")),
+        scenario["world_size"],
+        scenario["nodes"],
         rated_power=accelerator.tdp.value if accelerator.tdp else None,
         usd_per_hour=price.usd_per_hour if price else None,
         conditions=conditions,
@@ -225,9 +233,9 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         own_electricity=price is not None and price.basis != "on demand",
         work_time=work,
         servers=servers,
-        checkpoint_bytes=states,
+        checkpoint_bytes=state_bytes,
     )
-    if servers.usd_per_hour is None and served:
+    if servers.usd_per_hour is None and server_count:
         result = result._replace(cost=None)
     if not result.goodput > 0:
         raise refusal("failures.never_ends", "node_failure_interval")
@@ -250,60 +258,65 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
 
 
 def economics(
-    prediction: Prediction, conditions: Conditions, catalogue: Catalogue, spent: Spending | None = None
+    prediction: Prediction, conditions: Conditions, catalogue: Catalogue, amounts: Spending | None = None
 ) -> dict[str, Any]:
-    """Return what a prediction costs, with what was assumed and what is not known; ``spent`` if worked out.
+    """Return what a predicted job costs, as ``--json`` prints it, with assumptions and unknown inputs.
+
+    Parameters
+    ----------
+    prediction, conditions, catalogue : as of ``spending``
+    amounts : result of ``spending`` for the same arguments, if the caller has it already
 
     Returns
     -------
-    price : a node's, with its basis, region, date and source, or None
-    servers : their count, their node and its price likewise, or None where there are none
-    per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where not known.
-        A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
-        power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were said
+    price : of one node, with its basis, region, date and source, or None
+    servers : count, node and price of the parameter servers, or None where there are none
+    per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where unknown.
+        The time of a run includes failures, checkpoints and restarts, and its energy assumes the mean
+        power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were given
     reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
         None; the checkpoint interval is None where the run is too short to write any
-    assumed, unknown : what was taken for granted, and what to give for the rest
+    assumed : assumptions, one sentence each
+    unknown : missing inputs, each with the option that gives it
 
     Raises
     ------
     InputError : options that exclude each other; a job that fails faster than it restarts
     """
-    asked = prediction.scenario
-    node, served = asked["node"], asked["servers"] or 0
-    powered = catalogue.accelerator(asked["accelerator"]).tdp is not None
-    spent = spent or spending(prediction, conditions, catalogue)
-    price, server_price = spent.price, spent.server_price
-    server_node = asked.get("server_node") or node
-    length = {"epochs": conditions.epochs, "samples": spent.samples, "tokens": conditions.tokens}
+    scenario = prediction.scenario
+    node, server_count = scenario["node"], scenario["servers"] or 0
+    powered = catalogue.accelerator(scenario["accelerator"]).tdp is not None
+    amounts = amounts or spending(prediction, conditions, catalogue)
+    price, server_price = amounts.price, amounts.server_price
+    server_node = scenario.get("server_node") or node
+    length = {"epochs": conditions.epochs, "samples": amounts.samples, "tokens": conditions.tokens}
     return {
         "price": price._asdict() if price else None,
-        "servers": {"count": served, "node": server_node, "price": server_price and server_price._asdict()}
-        if served
+        "servers": {
+            "count": server_count,
+            "node": server_node,
+            "price": server_price and server_price._asdict(),
+        }
+        if server_count
         else None,
-        "per_iteration": spent.iteration.report(),
-        "per_epoch": spent.epoch.report() if spent.epoch else None,
-        "run": {**length, **spent.run.report()} if spent.run else None,
-        "reliability": _reliability(spent),
-        "assumed": _assumed(conditions, price, powered, bool(served)),
+        "per_iteration": amounts.iteration.report(),
+        "per_epoch": amounts.epoch.report() if amounts.epoch else None,
+        "run": {**length, **amounts.run.report()} if amounts.run else None,
+        "reliability": _reliability(amounts),
+        "assumed": _assumed(conditions, price, powered, bool(server_count)),
         "unknown": _unknown(conditions, price, node, powered)
-        + ([NO_SERVER_PRICE.format(server_node)] if served and price and not server_price else []),
+        + ([NO_SERVER_PRICE.format(server_node)] if server_count and price and not server_price else []),
     }
 
 
 def spans(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return time, cost, energy and carbon of one iteration, one epoch and the run, as far as they are known.
-
-    Parameters
-    ----------
-    result : what ``economics`` returned
-    """
+    """Return the known amounts of a result of ``economics``: of ``iteration``, ``epoch`` and ``run``."""
     named = {"iteration": "per_iteration", "epoch": "per_epoch", "run": "run"}
     return {name: result[key] for name, key in named.items() if result[key]}
 
 
 def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
-    """Samples of the run; None where nobody says how long it is."""
+    """Return the samples of the run; None where its length is not given."""
     length = conditions.epochs, conditions.samples, conditions.tokens
     if sum(each is not None for each in length) > 1:
         raise refusal("length.several" if conditions.tokens else "length.both")
@@ -321,14 +334,17 @@ def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
 
 
 def _span(result: Rates, time: float) -> Span:
+    """Return what a time [s] costs at given rates."""
+
     def total(rate: Any) -> Any:
         return None if rate is None else amount_over(rate, time)
 
     return Span(time, total(result.cost), total(result.energy), total(result.carbon))
 
 
-def _reliability(spent: Spending) -> dict[str, float | None] | None:
-    result = spent.rates
+def _reliability(amounts: Spending) -> dict[str, float | None] | None:
+    """Return goodput, failure and checkpoint intervals and failures by name; None without a failure rate."""
+    result = amounts.rates
     if result.failure_interval is None:
         return None
     interval = ops.plain(result.checkpoint_interval)
@@ -336,11 +352,12 @@ def _reliability(spent: Spending) -> dict[str, float | None] | None:
         "goodput": ops.number(result.goodput),
         "failure_interval": ops.number(result.failure_interval),
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
-        "failures": None if spent.failures is None else ops.number(spent.failures),
+        "failures": None if amounts.failures is None else ops.number(amounts.failures),
     }
 
 
 def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers: bool) -> list[str]:
+    """Return a sentence for each assumption; ``powered``: whether the accelerator's power is known."""
     lines = []
     if powered:
         lines.append(
@@ -367,6 +384,7 @@ def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers
 
 
 def _unknown(conditions: Conditions, price: Price | None, node: str, powered: bool) -> list[str]:
+    """Return a line for each missing input: what is unknown, and the option that gives it."""
     lines = []
     if price is None:
         lines.append(f"price of {node}: give --price, USD per hour of one node, or --purchase-price")

@@ -1,4 +1,4 @@
-"""What failures and checkpoints cost a job: where conditions meet the equations of reliability."""
+"""Goodput, checkpoint interval and failure interval of a job, from its conditions."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ from perfmodel.hardware.formats import OPTIMIZERS
 from perfmodel.model.options.conditions import Conditions
 
 TIMES = (1e-3, 1e10)
-"""Shortest checkpoint and longest time between failures [s] that make a difference."""
+"""Shortest and longest accepted time of a checkpoint or between failures [s]."""
 LONGEST_OUTAGE = 20.0
-"""Checkpoint and restart over the time between failures; beyond, a job never ends."""
+"""Largest ratio of checkpoint and restart time to the time between failures; above it a job never ends."""
 
 
 def states_bytes(parameters: float, optimizer: str) -> Any:
-    """Return what a checkpoint holds of a network [B]: weights and the optimizer's moments, in fp32."""
+    """Return the size of a checkpoint [B]: weights and the optimizer's moments, in fp32."""
     kept = OPTIMIZERS[optimizer]
     return parameter_memory_bytes(parameters, kept.weight_bytes + kept.moment_bytes)
 
 
 def _checkpoint_time(nodes: Any, conditions: Conditions, checkpoint_bytes: Any) -> Any:
-    """The time that is given, or that it takes to write one."""
+    """Return the time of one checkpoint [s]: as given, or its size over the write bandwidth.
+
+    Raises
+    ------
+    InputError : both or neither of time and bandwidth given, or a time out of range
+    """
     if conditions.checkpoint_time is not None:
         if conditions.checkpoint_bandwidth is not None:
             raise refusal("failures.checkpoint_twice")
@@ -45,18 +50,20 @@ def _checkpoint_time(nodes: Any, conditions: Conditions, checkpoint_bytes: Any) 
 def goodput_of(
     nodes: Any, servers: Any, conditions: Conditions, work_time: Any, checkpoint_bytes: Any
 ) -> tuple[Any, Any, Any]:
-    """Return goodput, checkpoint interval and failure interval; nothing is lost where failures are unknown.
+    """Return goodput [1], checkpoint interval [s] and failure interval [s] of one job or an array of jobs.
+
+    Without a failure rate the goodput is 1 and both intervals are None.
 
     Parameters
     ----------
-    nodes, servers : machines that train, which write checkpoints, and parameter servers, which fail too
-    conditions : what is said of failures
-    work_time : of the whole run if nothing failed [s], or None
-    checkpoint_bytes : of one checkpoint, where a bandwidth is given
+    nodes, servers : machines that train and write checkpoints, and parameter servers, which fail too
+    conditions : times of failures, checkpoints and restarts
+    work_time : of the whole run without failures [s], or None
+    checkpoint_bytes : size of one checkpoint [B], where a write bandwidth is given
 
     Raises
     ------
-    InputError : failures without the time a checkpoint takes, or that without failures
+    InputError : a failure rate without a checkpoint time, or a checkpoint time without a failure rate
     """
     if conditions.node_failure_interval is None:
         for option in ("checkpoint_time", "checkpoint_bandwidth", "restart_time"):
@@ -82,9 +89,10 @@ def goodput_of(
 
 
 def _out_of_range(option: str, time: float) -> InputError:
+    """Return the error for a time [s] that is outside ``TIMES``."""
     return refusal("failures.time", option, time=time, least=TIMES[0], most=TIMES[1])
 
 
 def _either(condition: Any, a: Any, b: Any) -> Any:
-    """One of two numbers as it is, or an array of both."""
+    """Return ``a`` where the condition holds, else ``b``: a number unchanged, or an array of both."""
     return np.where(condition, a, b) if np.ndim(condition) else a if condition else b

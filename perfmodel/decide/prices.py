@@ -1,4 +1,4 @@
-"""What machines cost: prices that a user gives, or that the catalogue knows with region, date and source."""
+"""Prices of machines: given by the user, or from the catalogue with region, date and source."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ class Price(NamedTuple):
     carbon_intensity: float | None = None
     """Of the grid of the region [g CO2/kWh]; None where that is not known."""
     node: str | None = None
-    """Whose price it is."""
+    """Id of the node."""
 
 
 class NodePrice(TypedDict):
-    """What one node costs, and who says so."""
+    """The price of one node, with its source."""
 
     usd_per_hour: float
-    """Of one node [USD/h]."""
+    """Price of one node [USD/h]."""
     basis: str
     """``on demand``, ``given`` or ``purchase``."""
     instance: str | None
-    """The provider's name of it; null where nobody rents it out."""
+    """The provider's name of the node; null where the price was given or is a purchase."""
     region: str | None
     """Where the price holds; null where it was given."""
     date: str | None
     """When it was read; null where it was given."""
     source: str | None
-    """Who says so; null where it was given."""
+    """Where the price was read; null where it was given."""
     carbon_intensity: float | None
     """Of the grid of the region [g CO2/kWh]; null where that is not known."""
     node: str | None
@@ -56,7 +56,7 @@ class NodePrice(TypedDict):
 
 
 def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
-    """Return the priced offers of a node, the cheapest first, of one region or of all."""
+    """Return the priced offers of a node in one region, or in all, the cheapest first."""
     offers = [
         offer
         for offer in catalogue.instances()
@@ -66,16 +66,16 @@ def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> lis
 
 
 def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price | None:
-    """Return what one node costs: the user's price, else its purchase, else the catalogue's cheapest offer.
+    """Return the price of one node: the user's, else its amortised purchase, else the cheapest known offer.
 
     Returns
     -------
-    None where nobody has said: prices are never guessed
+    None where no price is known: prices are never guessed
 
     Raises
     ------
-    InputError : two prices; a life without a purchase; electricity on top of a rent; a region in which the
-        node has no known price
+    InputError : a rent and a purchase price; a service life without a purchase price; an electricity price
+        on top of a rent; a region in which the node has no known price
     """
     if conditions.price is not None and conditions.purchase_price is not None:
         raise refusal("price.exclusive")
@@ -105,7 +105,14 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
 def server_price_of(
     catalogue: Catalogue, server_node: str, node: str, price: Price | None, conditions: Conditions
 ) -> Price | None:
-    """Return what a parameter server's machine costs, ``price`` being a node's; None where nobody says."""
+    """Return the price of a parameter server's machine; None where it is unknown.
+
+    Parameters
+    ----------
+    server_node, node : ids of the machine of a server, and of one that trains
+    price : of ``node``, which holds for the server too if both are the same
+    conditions : may give a price of servers and a region
+    """
     if conditions.server_price is not None:
         return Price(conditions.server_price, "given", node=server_node)
     if server_node == node:
@@ -115,7 +122,7 @@ def server_price_of(
 
 
 def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
-    """Return the price of an offer that has one, with the grid of its region."""
+    """Return the price of a priced offer, with the carbon intensity of its region's grid."""
     region = catalogue.regions.get((offer.provider, offer.region or ""))
     return Price(
         float(offer.price_usd_per_hour or 0.0),
@@ -130,14 +137,14 @@ def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
 
 
 def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | None:
-    """Return grams of CO2 of a kWh: as a user gives them, else of an offer's region; None if unknown."""
+    """Return the carbon intensity [g CO2/kWh]: the user's, else of the price's region; None if unknown."""
     if conditions.carbon_intensity is not None or price is None:
         return conditions.carbon_intensity
     return price.carbon_intensity
 
 
 def hour_words(price: Price) -> str:
-    """Return a price with what it is of.
+    """Return a price per hour and the node it is for, in words.
 
     >>> hour_words(Price(2.5, "given", node="dgx-h100"))
     '$2.50 an hour of one dgx-h100'
@@ -146,7 +153,7 @@ def hour_words(price: Price) -> str:
 
 
 def price_words(price: Price) -> str:
-    """Return a price with everything that says where it comes from, in a line.
+    """Return a price with its instance, region, date and source, in a line.
 
     >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
     '$24.48 an hour of one node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'

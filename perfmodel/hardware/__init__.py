@@ -1,1 +1,1 @@
-"""What a file of ``hardware_specs/`` may say: accelerators, links, machines, software, prices."""
+"""Classes of the files in ``hardware_specs/``: accelerators, links, machines, software, prices."""

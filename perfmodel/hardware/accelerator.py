@@ -7,20 +7,20 @@ from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, PositiveInt, Quantity, SourcedSpec, Text
 
 Format = Literal["fp64", "fp64-matrix", "fp32", "tf32", "fp16-vector", "fp16", "bf16", "fp8", "fp4"]
-"""What a peak is of; ``fp16`` is the matrix (tensor) path, ``fp16-vector`` the ordinary one."""
+"""Number format of a peak; ``fp16`` is the matrix (tensor) path, ``fp16-vector`` the ordinary one."""
 
 _PATHS: dict[str, tuple[str, ...]] = {
     "fp16": ("fp16", "fp16-vector", "fp32"),
     "amp": ("fp16", "fp16-vector", "fp32", "bf16"),
 }
-"""The peaks that serve a training precision, in the order of their use; any other precision is its own."""
+"""Training precision -> formats whose peaks serve it, the preferred first; others use their own name."""
 
 COLLECTIVE_LIBRARIES = {"NVIDIA": "NCCL", "AMD": "RCCL"}
-"""By vendor; RCCL is NCCL ported to AMD, and chooses in the same way.  A TPU has rings of its own."""
+"""Vendor -> its library; RCCL is NCCL ported to AMD and chooses alike.  A TPU has its own collectives."""
 USUAL_POWER = 250.0
-"""Of an accelerator whose power limit nobody published (assumed) [W]."""
+"""Power of an accelerator without a published power limit (assumed) [W]."""
 TPU_VENDOR = "Google"
-"""Whose every accelerator is a TPU."""
+"""All accelerators of this vendor are TPUs."""
 
 NEEDED: dict[str, dict[str, str]] = {
     "NVIDIA": {
@@ -33,30 +33,30 @@ NEEDED: dict[str, dict[str, str]] = {
         "peer_link": "the id of its torus links, e.g. tpu-v4-ici",
     },
 }
-"""By vendor: fields that predictions read in every file of it, and what is expected there."""
+"""Vendor -> field that every spec of it must have -> description of the field."""
 
 
 class Accelerator(SourcedSpec):
     """One device as a framework counts them: half a K80 board, one chip of a TPU."""
 
     vendor: Text
-    """Who makes it."""
+    """Manufacturer."""
     architecture: Text
-    """What its makers call the design, in one word: Volta, CDNA3, TPU."""
+    """The manufacturer's name of the design, in one word: Volta, CDNA3, TPU."""
     chip: Text | None = None
-    """Which chip of that design: GV100."""
+    """Name of the chip, such as GV100."""
     learned_as: Text | None = None
-    """What measured runs on it are pooled under, where that is not its architecture: chips may differ."""
+    """Name under which fits pool its measured runs, where that is not its architecture."""
     structured_sparsity: bool = False
     """Whether its data sheet also states peaks for matrices half of whose entries are zero."""
     peak_clock: Literal["base", "boost"] = "boost"
-    """The clock that its data sheet states its peaks at."""
+    """Clock at which its data sheet states the peaks."""
     unit: str = "card"
     """What one device is, e.g. ``one of two dies of the board``."""
     board_devices: PositiveInt = 1
     """Devices on one board or package: 2 for K80, M60 and MI250X."""
     year: Annotated[int, Within(ge=2006, le=2100)]
-    """In which it came out."""
+    """Year of its release."""
     compute_capability: Annotated[float, Within(gt=0)] | None = None
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt
@@ -64,28 +64,28 @@ class Accelerator(SourcedSpec):
     matrix_units: PositiveInt | None = None
     """Units that each compute a tile of a matrix product; None: ``compute_units``."""
     fp32_lanes: PositiveInt | None = None
-    """Multiply-adds in fp32 that one of them starts in a cycle."""
+    """Multiply-adds in fp32 that one compute unit starts in a cycle."""
     base_clock: Quantity | None = None
     """[Hz]"""
     boost_clock: Quantity | None = None
     """[Hz]"""
     peak_flops: Annotated[dict[Format, Quantity], Within(min_length=1)]
-    """Dense peak of each number format [FLOP/s], accumulated in fp32 where there is a choice."""
+    """Number format -> dense peak [FLOP/s], accumulated in fp32 where there is a choice."""
     achieved_flops: dict[Format, Quantity] = fresh(dict)
-    """The best matrix product somebody measured [FLOP/s]."""
+    """Number format -> rate of the best measured matrix product [FLOP/s]."""
     achieved_tdp: Quantity | None = None
-    """Power limit of the module that ``achieved_flops`` was measured on, where it is another [W]."""
+    """Power limit of the module measured for ``achieved_flops``, where it is not ``tdp`` [W]."""
     memory_bytes: Quantity
     usable_memory_bytes: Quantity | None = None
-    """What the driver leaves to programs [B]."""
+    """Memory that the driver leaves to programs [B]."""
     memory_bandwidth: Quantity
     """[B/s]"""
     achieved_memory_bandwidth: Quantity | None = None
-    """Of a copy inside the device, reads and writes both counted [B/s]."""
+    """Measured bandwidth of a copy inside the device, reads and writes both counted [B/s]."""
     l2_cache_bytes: Quantity | None = None
-    """Of the last cache on the chip [B]."""
+    """Size of the last cache on the chip [B]."""
     peer_link: Id | None = None
-    """The link built into it, in a machine made for it; None: peers meet over the host link."""
+    """Id of its own link to peers, such as NVLink; None: peers communicate over the host link."""
     bridge_link: Id | None = None
     """An optional bridge to one other card; a ring of more than two still passes the host link."""
     peer_access: bool = True
@@ -93,27 +93,27 @@ class Accelerator(SourcedSpec):
     host_link: Id
     """Id of the link to its host."""
     usual_node: Id | None = None
-    """The machine it is usually met in; taken where a scenario names none."""
+    """Id of its usual machine, the default of scenarios that name none."""
     tdp: Quantity | None = None
-    """Power the device is allowed [W]."""
+    """Power limit [W]."""
 
     @property
     def pool(self) -> str:
-        """What measured runs on it are pooled under."""
+        """Name under which fits pool its measured runs."""
         return self.learned_as or self.architecture
 
     @property
     def is_tpu(self) -> bool:
-        """Whether it is a TPU, of any generation: XLA's compiler runs it."""
+        """Whether it is a TPU of any generation, which XLA compiles for."""
         return self.vendor == TPU_VENDOR
 
     @property
     def collective_library(self) -> str | None:
-        """The library that sums gradients and chooses how: NCCL, RCCL or none."""
+        """Library that sums gradients and chooses the algorithm: NCCL, RCCL or None."""
         return COLLECTIVE_LIBRARIES.get(self.vendor)
 
     def check_together(self) -> None:
-        """Refuse a missing key that predictions read, and numbers that lack a peak or a source."""
+        """Raise ValueError for a missing key that predictions read, or a number without peak or source."""
         super().check_together()
         written = {vendor.casefold(): vendor for vendor in NEEDED}.get(self.vendor.casefold(), self.vendor)
         if written != self.vendor:
@@ -130,9 +130,8 @@ class Accelerator(SourcedSpec):
     def training_peak(self, precision: str) -> tuple[float, str]:
         """Return the peak [FLOP/s] that serves a training precision, and the number format it belongs to.
 
-        A card that computes fp16 slowly, or only through fp32, is predicted so and not refused: where
-        its fp16 arithmetic is slower than its fp32 (1/64 on consumer Pascal) frameworks convert and
-        compute in fp32.
+        A card whose fp16 arithmetic is missing, or slower than its fp32 (1/64 on consumer Pascal), uses its
+        fp32 peak, as frameworks then convert to fp32.
 
         Parameters
         ----------
@@ -140,7 +139,7 @@ class Accelerator(SourcedSpec):
 
         Raises
         ------
-        InputError : the accelerator has no such arithmetic
+        InputError : the accelerator has no peak for the precision
         """
         peaks = self.peak_flops
         usable = [name for name in _PATHS.get(precision, (precision,)) if name in peaks]
@@ -155,5 +154,5 @@ class Accelerator(SourcedSpec):
 
     @property
     def memory_capacity(self) -> float:
-        """Memory a program can use [B]; the whole where the usable part is not known."""
+        """Memory that a program can use [B]; the whole memory where the usable part is not known."""
         return (self.usable_memory_bytes or self.memory_bytes).value

@@ -12,11 +12,11 @@ from perfmodel.hardware.catalogue.spec_file import built
 from perfmodel.hardware.provenance import Quantity, Source, Spec, Text
 
 FILE = "datasets.toml"
-"""In ``hardware_specs``."""
+"""Name of the file in ``hardware_specs``."""
 
 
 class DataSet(Spec):
-    """A training set, each number with where it comes from; of sequences, those that its text is cut into."""
+    """A training set of images or token sequences, each number with its source."""
 
     name: Text
     aliases: Annotated[tuple[Text, ...], Within(strict=False)] = ()
@@ -27,17 +27,18 @@ class DataSet(Spec):
     """Whether objects are marked in its images, as detection and segmentation need."""
     height: Quantity | None = None
     width: Quantity | None = None
-    """Of its images [pixels]; None where they are of many sizes."""
+    """Width of its images [pixels]; height and width are None where images differ in size."""
     samples: Quantity | None = None
+    """Number of samples [1]; None of a text, which has ``tokens``."""
     tokens: Quantity | None = None
-    """Of text that is cut into sequences of any length."""
+    """Tokens of a text [1], which is cut into sequences of any length."""
     bytes: Quantity | None = None
-    """Of all samples as they are stored [B]; token numbers take what the network reads of them."""
+    """Size of all samples in storage [B]; None of token numbers, whose size follows from the network."""
     files: Quantity | None = None
-    """That the samples lie in; None where they are few large ones."""
+    """Number of files that store the samples [1]; None: a few large files."""
 
     def size(self, sequence_length: int | None) -> int | None:
-        """Return how many samples there are, each of so many tokens."""
+        """Return the number of samples, of text those of ``sequence_length`` tokens; None if unknown."""
         if self.samples is not None:
             return int(self.samples.value)
         if self.tokens is None or sequence_length is None:
@@ -46,19 +47,19 @@ class DataSet(Spec):
 
     @property
     def image_size(self) -> tuple[int, int] | None:
-        """Height and width of every image; None where they are of many sizes."""
+        """Height and width of every image [pixels]; None where images differ in size."""
         if self.height is None or self.width is None:
             return None
         return int(self.height.value), int(self.width.value)
 
     @property
     def file_bytes(self) -> float | None:
-        """Mean size of one file [B]; None where nobody says how many there are."""
+        """Mean size of one file [B]; None where the number of files is unknown."""
         return None if self.bytes is None or self.files is None else self.bytes.value / self.files.value
 
     @property
     def has_files_of_one_sample(self) -> bool:
-        """Whether each sample takes a read of its own."""
+        """Whether each sample is a file of its own, so that it takes a read request."""
         return self.files is not None and self.samples is not None and self.files.value >= self.samples.value
 
     @property
@@ -68,9 +69,9 @@ class DataSet(Spec):
 
 
 class DataSetFile(Spec):
-    """Every data set known, by its id, and the publications their numbers were read from.
+    """The file of data sets: data sets by id, and the sources of their numbers.
 
-    The tests hold the file to it; of what it holds only the sets that are asked for are built.
+    Tests check the file by this class; programs build only the data sets that they read.
     """
 
     data: dict[str, DataSet]
@@ -89,12 +90,12 @@ def _built(id: str) -> DataSet:
 
 
 def data_sets() -> dict[str, DataSet]:
-    """Every data set known, by its id."""
+    """Return every known data set by its id."""
     return {id: _built(id) for id in _tables()}
 
 
 def data_set(name: str) -> DataSet:
-    """Return a data set; an unknown name is an InputError."""
+    """Return a data set by its id, name or alias; an unknown name raises InputError."""
     if name in _tables():
         return _built(name)
     known = data_sets()

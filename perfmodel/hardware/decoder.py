@@ -1,4 +1,4 @@
-"""Spec of a decoder: what turns stored images into samples, and how fast."""
+"""Spec of a decoder: software that turns stored images into samples, with its rates."""
 
 from functools import cache
 from typing import Annotated
@@ -9,7 +9,7 @@ from perfmodel.hardware.catalogue.spec_file import load
 from perfmodel.hardware.provenance import Provenance, Quantity, Source, Spec, Text
 
 FILE = "decoders.toml"
-"""In ``hardware_specs``."""
+"""Name of the file in ``hardware_specs``."""
 
 
 class Decoder(Spec):
@@ -17,27 +17,27 @@ class Decoder(Spec):
 
     name: Text
     host_rate: Quantity | None = None
-    """Samples that one core of the processor decodes [1/s]; None where it decodes nothing."""
+    """Samples that one processor core decodes [1/s]; None: processors decode nothing."""
     accelerator_rate: Quantity | None = None
-    """Samples that one accelerator decodes [1/s]; None where it decodes nothing."""
+    """Samples that one accelerator decodes [1/s]; None: accelerators decode nothing."""
     engine: bool = False
-    """Whether the accelerator decodes beside its training, in an engine made for it, not by its cores."""
+    """Whether the accelerator decodes in a dedicated engine, in parallel with training, not by its cores."""
     cores_rate: Quantity | None = None
-    """In place of ``accelerator_rate`` on accelerators without such an engine [1/s]."""
+    """Rate on accelerators without such an engine [1/s], in place of ``accelerator_rate``."""
     pool: bool = False
-    """Whether all threads of a process make a batch together, not each worker one of its own."""
+    """Whether all threads of a process decode one batch together, instead of a batch for each worker."""
     measured_on: str = ""
-    """The family of accelerators that ``accelerator_rate`` is of."""
+    """Family of the accelerators on which ``accelerator_rate`` was measured."""
 
 
 class JpegEngines(Provenance):
-    """The chips that have an engine made for JPEG."""
+    """Chips with a dedicated JPEG engine."""
 
     chips: Annotated[tuple[Text, ...], Within(strict=False)]
 
 
 class DecoderFile(Spec):
-    """Every decoder known, by its id, and what their numbers were read from."""
+    """The file of decoders: decoders by id, and the sources of their numbers."""
 
     decoder: dict[str, Decoder]
     jpeg_engines: JpegEngines
@@ -46,5 +46,5 @@ class DecoderFile(Spec):
 
 @cache
 def decoders() -> DecoderFile:
-    """Every decoder known."""
+    """Return every known decoder."""
     return load(folder("hardware_specs") / FILE, DecoderFile)

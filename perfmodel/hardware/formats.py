@@ -1,4 +1,4 @@
-"""Plain facts of a training plan: bytes of each precision, states of each optimizer."""
+"""Bytes of an element in each precision, and of a parameter's states under each optimizer."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """How a precision stores what training keeps, in bytes an element."""
+    """Bytes per element of what training stores in a precision [B]."""
 
     activation_bytes: int
     gradient_bytes: int
-    """As they are sent; mixed precision keeps fp32 weights and so fp32 gradients."""
+    """Gradients as they are sent; mixed precision keeps fp32 weights and so fp32 gradients."""
     weight_copy_bytes: int
-    """Of the second, half-precision copy of the weights."""
+    """The second, half-precision copy of the weights."""
     lookup_bytes: int
-    """Of what a table's rows are read as; autocast leaves look-ups in the type of the table, fp32."""
+    """Rows read from an embedding table; autocast leaves look-ups in the type of the table, fp32."""
 
 
 FORMATS: dict[str, Format] = {
@@ -28,25 +28,25 @@ FORMATS: dict[str, Format] = {
 
 
 class OptimizerStates(NamedTuple):
-    """What an optimizer keeps and moves, in bytes a parameter."""
+    """Bytes per parameter that an optimizer keeps in memory, and that an update moves [B]."""
 
     moment_bytes: int
-    """Averages of gradients kept in memory, in fp32."""
+    """Moments of gradients kept in memory, in fp32."""
     update_bytes: int
-    """Read and written by one update, gradients cleared for it and added up included."""
+    """Traffic of one update, clearing and summing of gradients included."""
     weight_bytes: int = 4
-    """fp32, whatever the precision of the arithmetic."""
+    """Weights kept in memory: fp32, whatever the precision of the arithmetic."""
     gradient_bytes: int = 4
-    """As they are kept, in fp32."""
+    """Gradients kept in memory, in fp32."""
     row_moment_bytes: int = 0
-    """``moment_bytes`` of tables of which an update touches single rows."""
+    """``moment_bytes`` of embedding tables, where an update touches single rows."""
     row_update_bytes: int = 0
-    """``update_bytes`` of such a row."""
+    """``update_bytes`` of a parameter of such a row."""
 
 
 OPTIMIZERS: dict[str, OptimizerStates] = {
     "none": OptimizerStates(0, 0),  # forward and backward alone, as many benchmarks time them
-    # with momentum, as these networks are trained; rows of a table without, which would move the others too
+    # with momentum, but rows of tables without, since momentum would move untouched rows too
     "sgd": OptimizerStates(4, 20, row_update_bytes=12),
     "adam": OptimizerStates(8, 28, row_moment_bytes=8, row_update_bytes=28),
     # SGD with momentum, after norms of weight and gradient, which are read once more
@@ -55,16 +55,16 @@ OPTIMIZERS: dict[str, OptimizerStates] = {
     "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }
 GRADIENT_PASSES = 4
-"""Over a gradient that is added to a cleared buffer: zeros written, both read, their sum written."""
+"""Passes over a gradient that is added to a cleared buffer: write zeros, read both, write the sum."""
 
 
 def states_of(optimizer: str, form: Format, adds_gradients: bool) -> OptimizerStates:
-    """Return what an optimizer keeps and moves.
+    """Return the bytes per parameter that an optimizer keeps and moves.
 
     Parameters
     ----------
     optimizer : a key of ``OPTIMIZERS``
-    form : of the training's numbers
+    form : format of the training precision
     adds_gradients : whether the framework adds each gradient to a buffer that it clears
 
     Examples

@@ -1,4 +1,4 @@
-"""Specs of cloud offers, nodes for hire with the region and date of their price, and of regions."""
+"""Specs of cloud offers (rented nodes with price, region and date) and of cloud regions."""
 
 from datetime import date
 from typing import Annotated
@@ -8,57 +8,57 @@ from perfmodel.hardware.provenance import Id, PositiveFloat, Source, Spec, Text
 
 
 class Instance(Spec):
-    """One offer in one region; unknown prices are absent, never guessed."""
+    """One offer of a provider in one region; an unknown price is None, never guessed."""
 
     provider: Text
-    """Who rents it out."""
+    """Company that rents it out."""
     instance: Text
-    """As the provider names it."""
+    """The provider's name of the offer."""
     node: Id
-    """Id of the machine that it is."""
+    """Id of the node's spec."""
     price_usd_per_hour: PositiveFloat | None = None
-    """On demand, the whole machine."""
+    """On-demand price of the whole machine [USD/h]."""
     region: str | None = None
-    """Where the price holds, in the provider's words."""
+    """The provider's name of the region where the price holds."""
     price_date: date | None = None
     """The day the price was published, or was read where the source dates it no closer."""
     source: str | None = None
     """A key of the file's ``sources`` table."""
     note: str = ""
-    """What is worth knowing beside the price."""
+    """Comment on the price."""
 
     def check_together(self) -> None:
-        """Refuse a price without region, date and source."""
+        """Raise ValueError for a price without region, date and source."""
         if self.price_usd_per_hour is not None and not (self.region and self.price_date and self.source):
             raise ValueError(f"{self.instance}: a price needs region, price_date and source")
 
 
 class Region(Spec):
-    """The electricity of one region of one provider."""
+    """Carbon intensity of the electricity in one cloud region."""
 
     provider: Text
-    """Whose region it is."""
+    """Provider of the region."""
     region: Text
-    """As the provider names it."""
+    """The provider's name of the region."""
     carbon_intensity: PositiveFloat
-    """Of the grid it lies in, mean of a year [g CO2/kWh]."""
+    """Mean over a year of the region's grid [g CO2/kWh]."""
     year: Annotated[int, Within(ge=1990, le=2100)]
-    """Of the carbon intensity."""
+    """Year of the carbon intensity."""
     source: Text
     """A key of the file's ``sources`` table."""
     note: str = ""
-    """What is worth knowing beside it."""
+    """Comment on the carbon intensity."""
 
 
 class InstanceFile(Spec):
-    """The whole of ``instances.toml``."""
+    """The file ``instances.toml``: offers, regions and their sources."""
 
     instances: Annotated[tuple[Instance, ...], Within(strict=False)]
     regions: Annotated[tuple[Region, ...], Within(strict=False)] = ()
     sources: dict[str, Source]
 
     def check_together(self) -> None:
-        """Refuse an offer whose source the file does not list."""
+        """Raise ValueError for an offer or region whose source the file does not list."""
         for offer in self.instances:
             if offer.source is not None and offer.source not in self.sources:
                 raise ValueError(f"{offer.instance}: source {offer.source!r} is not in the sources table")

@@ -1,4 +1,4 @@
-"""What a link is: bandwidth and latency between two ranks, with what was measured on it."""
+"""Spec of a link between two ranks: nominal bandwidth, latency, and measurements."""
 
 from typing import Annotated, Literal
 
@@ -28,11 +28,11 @@ Transport = Literal[
 system's kernel, whatever the cable."""
 
 GroupSize = Annotated[int, Within(strict=False, ge=2)]
-"""Ranks in the ring; TOML writes every key as text."""
+"""Ranks of a ring; not strict, as keys of TOML are text."""
 
 
 class RingBandwidth(Provenance):
-    """Bus bandwidth of a ring all-reduce by the number of ranks, where one number cannot say it."""
+    """Bus bandwidth of a ring all-reduce for each number of ranks, where it depends on that."""
 
     by_group_size: Annotated[dict[GroupSize, PositiveFloat], Within(min_length=1)]
     """Ranks -> bus bandwidth [B/s]."""
@@ -42,61 +42,61 @@ class RingBandwidth(Provenance):
 
 
 class Link(SourcedSpec):
-    """What joins one rank to the next: inside a node (``intra``), between its processors (``socket``), or
-    between nodes (``inter``)."""
+    """A link between ranks inside a node (``intra``), between its processors (``socket``), or between nodes
+    (``inter``)."""
 
     kind: Transport
-    """How bytes travel over it."""
+    """Technology or protocol that carries the bytes."""
     scope: Literal["intra", "inter", "socket"]
-    """Whether it joins accelerators of a node, or nodes."""
+    """Whether it joins accelerators of a node, nodes, or processors of a node."""
     generation: PositiveInt | None = None
-    """Of NVLink, PCIe or Infinity Fabric; None for what has no such number."""
+    """Generation of NVLink, PCIe or Infinity Fabric; None for others."""
     joins: Annotated[int, Within(ge=2)] | None = None
-    """The most accelerators that it joins, 2 by a bridge: a ring of more passes the host's link."""
+    """Most accelerators that it joins, 2 for a bridge: a larger ring uses the host link."""
     switched: bool = False
-    """Through a switch that joins every accelerator with every other at the full rate (NVSwitch)."""
+    """Whether a switch joins every accelerator with every other at the full rate (NVSwitch)."""
     switch_adds: bool = False
-    """That switch adds what passes it (NVLink SHARP)."""
+    """Whether that switch sums messages in the network (NVLink SHARP)."""
     domain: Quantity | None = None
-    """Accelerators that its switches join, where they reach past a node [1]; None: those of one node."""
+    """Accelerators that its switches join across nodes [1]; None: those of one node."""
     peer_graph: PeerGraph = ()
-    """Which accelerators of a node it joins, where a pair has but some of an accelerator's links."""
+    """Pairs of a node's accelerators and their number of links, where pairs differ."""
     bandwidth: Quantity
     """One rank, one direction, nominal [B/s]; of an inter-node link: one network adapter."""
     hop_latency: Quantity
     """Start-up time of a small message over one hop [s]."""
     bulk_hop_latency: Quantity | None = None
-    """The same under the protocol NCCL uses for large messages (Simple) [s]."""
+    """Start-up time under NCCL's protocol for large messages (Simple) [s]."""
     achieved_fraction: Quantity | None = None
-    """What large messages reach, as a part of the nominal bandwidth."""
+    """Share of the nominal bandwidth that large messages reach [1]."""
     direct_from: Annotated[float, Within(ge=0)] = 0.0
-    """Least CUDA compute capability of accelerators whose memory its adapters read and write themselves; what
-    others send passes host memory."""
+    """Least CUDA compute capability of accelerators whose memory its adapters access directly; messages of
+    others are staged in host memory."""
     low_latency: bool = True
-    """Whether it carries NCCL's protocols of small messages, LL and LL128."""
+    """Whether NCCL can use its protocols for small messages, LL and LL128, on it."""
     low_latency_from: Annotated[float, Within(ge=0)] = 0.0
-    """Least compute capability of the accelerators of which it carries them."""
+    """Least compute capability of accelerators for these protocols."""
     one_sided: bool = False
     """Whether an adapter writes to a peer's memory without the peer's host (TCPXO)."""
     flow_bandwidth: Quantity | None = None
-    """What the provider lets one connection carry [B/s]; a ring sends over one."""
+    """The provider's limit on one connection [B/s]; a ring sends over one."""
     ring_bandwidth: RingBandwidth | None = None
-    """What rings of 2, 3, ... ranks reach inside a node."""
+    """Measured bandwidth of rings of 2, 3, ... ranks inside a node."""
     shared: bool = False
-    """All ranks of a node share this bandwidth, as below one PCIe switch."""
+    """Whether all ranks of a node share the bandwidth, as below one PCIe switch."""
 
     @property
     def passes_kernel(self) -> bool:
-        """Whether every byte passes the operating system's kernel, by TCP."""
+        """Whether all traffic is TCP through the operating system's kernel."""
         return self.kind == "ethernet-tcp"
 
     def domains(self, nodes: int, held: int) -> int:
-        """Return the groups that it joins: nodes, or domains of several where its switches reach past a node.
+        """Return the number of groups that it joins: nodes, or domains where its switches span nodes.
 
         Parameters
         ----------
-        nodes : that ranks lie on
-        held : accelerators of a node, taken or not
+        nodes : nodes of the job
+        held : accelerators of a node, used or not
         """
         if self.domain is None:
             return nodes
@@ -105,11 +105,11 @@ class Link(SourcedSpec):
 
     @property
     def ring_bandwidth_by_group_size(self) -> dict[int, float]:
-        """Ranks -> measured bus bandwidth [B/s]; empty where nobody measured."""
+        """Ranks -> measured bus bandwidth [B/s]; empty without measurements."""
         return self.ring_bandwidth.by_group_size if self.ring_bandwidth else {}
 
     def check_together(self) -> None:
-        """Refuse more than everything, what only a switch does without one, and what lacks a source."""
+        """Raise ValueError for a share above 1, a switch's field without a switch, or a missing source."""
         super().check_together()
         if self.kind == "nvlink" and self.generation is None:
             raise ValueError("generation: the key is missing; NVLink needs it, e.g. 4 of the H100's")

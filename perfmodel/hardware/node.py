@@ -8,43 +8,43 @@ class Node(SourcedSpec):
     """One machine, or one offer of a cloud provider."""
 
     accelerator: Id | None = None
-    """None: a machine for any accelerator, with that accelerator's own links."""
+    """Id of its accelerators; None: any accelerator, with that accelerator's own links."""
     accelerators: PositiveInt
-    """Devices, two for each K80 board."""
+    """Number of devices, two for each K80 board."""
     intra_link: Id | None = None
-    """The link between its accelerators; None: the accelerator's own ``peer_link``, or there is but one."""
+    """Id of the link between its accelerators; None: their own ``peer_link``, or a single accelerator."""
     inter_link: Id | None = None
-    """The link of one network adapter, where the machine has a usual one."""
+    """Id of the link of one network adapter; None: the machine has no usual network."""
     nics: PositiveInt | None = None
     """Network adapters that carry gradients."""
     network_bandwidth: Quantity | None = None
-    """What the whole machine sends, one direction [B/s]; it caps ``nics`` times the link."""
+    """Limit of the whole machine, one direction [B/s]; it caps ``nics`` times the link."""
     rented: bool = False
-    """Whether a provider rents it out, and limits what it sends over any link."""
+    """Whether a provider rents it out and limits its traffic over any link."""
     socket_link: Id | None = None
-    """The link between the processors that hold the two halves of the accelerators."""
+    """Id of the link between the two processors, each with half of the accelerators."""
     cross_socket_bandwidth: Quantity | None = None
-    """Between these processors, one direction [B/s], where the machine's own rate is known."""
+    """Bandwidth between these processors, one direction [B/s], where it is known for this machine."""
     switch_accelerators: PositiveInt | None = None
-    """Accelerators below one PCIe switch, which share its way to the processor's memory."""
+    """Accelerators below one PCIe switch, which share its link to host memory."""
     host_link: Id | None = None
-    """Between host memory and one accelerator; None: the accelerator's own."""
+    """Id of the link between host memory and one accelerator; None: the accelerator's own."""
     vcpus: PositiveInt | None = None
     """Hardware threads."""
     host_memory_bytes: Quantity | None = None
-    """[B]"""
+    """Host memory [B]."""
     storage_bandwidth: Quantity | None = None
-    """Reading the data set from the machine's own disks or its attached volume [B/s]."""
+    """Read bandwidth of the machine's own disks or its attached volume [B/s]."""
     peer_graph: PeerGraph = ()
-    """Which accelerators its links join, where pairs differ."""
+    """Pairs of accelerators and their number of links, where pairs differ."""
 
     @property
     def cores(self) -> int:
-        """Processor cores: two of the threads a node counts share one, and decode no faster than it."""
+        """Processor cores, half of ``vcpus``: two threads of a core decode no faster than one."""
         return (self.vcpus or 0) // 2
 
     def check_together(self) -> None:
-        """Refuse a network without ``nics``, links of absent accelerators, and numbers without sources."""
+        """Raise ValueError for a network without ``nics``, links of absent accelerators, or no source."""
         super().check_together()
         if self.inter_link is not None and self.nics is None:
             raise ValueError(f"nics: the key is missing; expected how many {self.inter_link} the machine has")

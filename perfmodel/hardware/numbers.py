@@ -1,4 +1,4 @@
-"""The numbers of a spec as people read them."""
+"""Texts and rows of the numbers in a spec."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ UNITS = {
     "tdp": "W",
     "achieved_tdp": "W",
 }
-"""Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
+"""Field of a spec -> its unit; fields that end in ``_bytes`` are in bytes, all others plain numbers."""
 
 
 def number_text(name: str, value: float) -> str:
-    """Return a number of a spec with its unit.
+    """Return a number of a spec as text with its unit.
+
+    Parameters
+    ----------
+    name : its key in the file, such as ``peak_flops.fp32``
+    value : in SI units
 
     >>> number_text("peak_flops.fp32", 15.7e12), number_text("compute_units", 80.0)
     ('15.7 TFLOP/s', '80')
@@ -40,7 +45,7 @@ def number_text(name: str, value: float) -> str:
 
 
 def _memory_text(size: float) -> str:
-    """A memory's size, in binary units as memories are made.
+    """Return the size of a memory [B] as text in binary units.
 
     >>> _memory_text(16.9e9), _memory_text(6 * 2**20)
     ('15.7 GiB', '6 MiB')
@@ -52,7 +57,7 @@ def _memory_text(size: float) -> str:
 
 
 def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
-    """Return name and value of a number or fact; several of what depends on the number of ranks."""
+    """Return (name, text) of a number or fact; a pair for each number of ranks of a ring bandwidth."""
     if isinstance(stated, Fact):
         return [(name, stated.words)]
     if isinstance(stated, Quantity):
@@ -62,7 +67,7 @@ def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
 
 
 def numbers_of(spec: SourcedSpec) -> dict[str, Any]:
-    """Return a spec as a row: names, and numbers in SI without where they come from."""
+    """Return a spec as a row: its texts, flags and numbers in SI units, without sources."""
     plain = {
         name: value for name, value in vars(spec).items() if isinstance(value, (str, int)) and name != "note"
     }

@@ -1,4 +1,4 @@
-"""Which accelerators of a node the links between them join, where pairs differ."""
+"""Graph of the links between a node's accelerators, where pairs differ."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _pairs_once(graph: tuple[Edge, ...]) -> tuple[Edge, ...]:
 
 
 PeerGraph = Annotated[tuple[Edge, ...], Within(strict=False), Passing(_pairs_once)]
-"""Links between accelerators as (one, other, number of links); empty where all meet alike."""
+"""Edges (accelerator, accelerator, number of links); empty where all pairs are alike."""
 
 
 def ranks_of(graph: PeerGraph) -> int:
-    """Return the accelerators that a graph joins; 0 of an empty one."""
+    """Return the number of accelerators in a graph; 0 of an empty one."""
     return 1 + max((max(edge[:2]) for edge in graph), default=-1)
 
 
 def links_of_one(graph: PeerGraph) -> int:
-    """Return the links of one accelerator: the most that any has."""
+    """Return the largest number of links that one accelerator has."""
     return max(sum(links for *pair, links in graph if rank in pair) for rank in range(ranks_of(graph)))

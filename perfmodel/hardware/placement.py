@@ -1,4 +1,4 @@
-"""How accelerators lie on nodes, and nodes in the domains that a link joins."""
+"""Placement of a job's accelerators on nodes, and of nodes in NVLink domains or TPU slices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from perfmodel.hardware.node import Node
 
 
 def placed(world_size: Any, held: int) -> tuple[Any, Any]:
-    """Return the nodes that so many accelerators fill, ``held`` in each, and those in the fullest.
+    """Return the number of nodes of a job, and its accelerators in the fullest node.
+
+    Parameters
+    ----------
+    world_size : accelerators of the job
+    held : accelerators that it uses of a full node
 
     >>> placed(12, 8)
     (2, 8)
@@ -21,18 +26,18 @@ def placed(world_size: Any, held: int) -> tuple[Any, Any]:
 
 
 def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[str]) -> tuple[int, int]:
-    """Return the nodes of a job, and the accelerators in the fullest; it fills node after node.
+    """Return the number of nodes of a job, and its accelerators in the fullest; it fills node after node.
 
     Parameters
     ----------
     world_size : accelerators of the job
-    held : of a node, if the job says how many
-    node : that they lie on
-    warnings : to which is added
+    held : accelerators that it uses of each node; None: all
+    node : spec of the nodes
+    warnings : list to which a warning is appended if the last node is not full
 
     Raises
     ------
-    InputError : more of a node than it has
+    InputError : ``held`` is more than a node has
     """
     held = held or node.accelerators
     if held > node.accelerators:
@@ -49,32 +54,32 @@ def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[s
 
 
 def is_slice(node: Node, link: Link, between: str | None) -> bool:
-    """Return whether all accelerators lie on one torus, whose links go on to other hosts.
+    """Return whether all accelerators are in one TPU slice, a torus whose links join hosts too.
 
     Parameters
     ----------
-    node, link : that they lie on, and that joins those of a node
-    between : the link that a job names between nodes
+    node, link : specs of the nodes, and of the link between accelerators of a node
+    between : id of the link between nodes that the job names, or None
     """
     return link.kind == "torus" and not (between or node.inter_link)
 
 
 def domains(nodes: Any, node: Node, link: Link, between: str | None) -> Any:
-    """Return the groups that exchange over adapters: nodes, domains of several, or the one of a slice."""
+    """Return the number of groups that communicate over adapters: nodes, NVLink domains, or 1 of a slice."""
     if link.domain is not None:
         return link.domains(nodes, node.accelerators)
     return nodes // nodes if is_slice(node, link, between) else nodes
 
 
 def in_domains(world_size: int, held: int, node: Node, link: Link, between: str | None) -> tuple[int, int]:
-    """Return the accelerators in the fullest group that a link joins, and the groups.
+    """Return the accelerators in the fullest group that a link joins, and the number of groups.
 
     Parameters
     ----------
-    world_size, held : accelerators of the job, and those it takes of a full node
-    node : that they lie on
-    link : joins the accelerators of a node, or of a domain of several
-    between : the link that the job names between nodes
+    world_size, held : accelerators of the job, and those that it uses of a full node
+    node : spec of the nodes
+    link : spec of the link between accelerators of a node, or of a domain of several nodes
+    between : id of the link between nodes that the job names, or None
     """
     nodes, per_node = placed(world_size, held)
     groups = domains(nodes, node, link, between)

@@ -1,4 +1,4 @@
-"""Where a number comes from: the base every spec file is built on."""
+"""Provenance of numbers, and base classes of all spec files."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -14,7 +14,7 @@ Text = Annotated[str, Within(min_length=1)]
 
 
 class Spec(Record):
-    """Base of what the files of ``hardware_specs`` hold: each value of the declared type, no unknown keys."""
+    """Base of the classes of ``hardware_specs``: values must be of the declared type, keys must be known."""
 
     strict = True
 
@@ -23,32 +23,32 @@ class Source(Spec):
     """A publication that numbers were read from."""
 
     title: Text
-    """Of the page or paper."""
+    """Title of the page or paper."""
     url: Annotated[str, Within(pattern=r"^https?://\S+$")] | None = None
-    """Where it can be read."""
+    """Its address."""
     read_on: date
     """The day a person last compared this file with the source."""
     note: str = ""
-    """What of it was used, or doubted."""
+    """Comment on which part was used, or is doubtful."""
 
 
 class Provenance(Spec):
-    """Where one number, or a row of numbers taken together, comes from."""
+    """Basis and source of one number, or of several numbers taken together."""
 
     basis: Literal["datasheet", "documented", "measured", "derived", "assumed"]
-    """Whether its maker says it, its manual or its code, somebody measured it, it follows from others, or
-    nobody knows."""
+    """Stated by the manufacturer (datasheet) or by a manual or code (documented), measured, derived from
+    other numbers, or assumed."""
     source: str | None = None
     """A key of the file's ``sources`` table; only an assumption may lack one."""
     note: str = ""
-    """What is worth knowing beside the number."""
+    """Comment on the number."""
 
     def __str__(self) -> str:
         return "a number"
 
 
 class Quantity(Provenance):
-    """A number with where it comes from."""
+    """A number with its provenance."""
 
     value: PositiveFloat
     """In SI units: FLOP/s, B/s, B, s, Hz, W."""
@@ -58,22 +58,22 @@ class Quantity(Provenance):
 
 
 class SourcedSpec(Spec):
-    """A spec that has a file of its own, with a table of the sources its numbers name."""
+    """A spec that has a file of its own, with a table of the sources of its numbers."""
 
     id: Id
     """The name of the file, without ``.toml``."""
     name: Text
-    """As its maker writes it."""
+    """The manufacturer's name of it."""
     aliases: Annotated[tuple[Text, ...], Within(strict=False)] = ()
-    """What else people call it; case, spaces, underscores and hyphens do not matter."""
+    """Other names; case, spaces, underscores and hyphens do not count."""
     family: str = ""
-    """Things that share a name, such as ``v100``; empty for one that stands alone."""
+    """Name that several specs share, such as ``v100``; empty for one without a family."""
     most_common: bool = False
     """Whether the name of the family means this one."""
     note: str = ""
-    """What is worth knowing beside the numbers."""
+    """Comment on the whole spec."""
     sources: dict[str, Source] = fresh(dict)
-    """Who says the numbers, by the keys that they name."""
+    """Sources by the keys that numbers refer to."""
     accepted: Annotated[tuple[str, ...], Within(strict=False)] = ()
     """Findings of ``perfmodel specs check`` that a person has accepted, by their codes."""
 
@@ -82,7 +82,7 @@ class SourcedSpec(Spec):
         return self.model_dump_json(exclude_defaults=True)
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
-        """Everything of the file that carries its provenance, by key (``peak_flops.fp16``)."""
+        """Yield (key, statement) of everything with a provenance; a key is such as ``peak_flops.fp16``."""
         for field in type(self).model_fields:
             value = getattr(self, field)
             if isinstance(value, Provenance):
@@ -93,7 +93,7 @@ class SourcedSpec(Spec):
                         yield f"{field}.{key}", item
 
     def check_together(self) -> None:
-        """Refuse a number whose source the file does not list."""
+        """Raise ValueError for a number whose source the file does not list."""
         for _, number in self.statements():
             if number.source in self.sources or (number.source is None and number.basis == "assumed"):
                 continue

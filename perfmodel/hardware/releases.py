@@ -1,4 +1,4 @@
-"""What a name of software, with or without a year, stands for in a catalogue."""
+"""Resolves names of software, with or without a year, to ids and releases of a catalogue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfmodel.hardware.software import LATEST_RELEASE, Release, parts, with_yea
 
 
 def software_id(text: str, catalogue: Catalogue) -> str:
-    """Return ``NAME`` or ``NAME@YEAR`` with the id of the software that the name means.
+    """Return ``NAME`` or ``NAME@YEAR`` with the name replaced by the id that it means.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def software_id(text: str, catalogue: Catalogue) -> str:
 
 @lru_cache(maxsize=1024)
 def release(text: str, catalogue: Catalogue) -> Release:
-    """Return the facts of ``NAME`` or ``NAME@YEAR``, the year being the latest where none is named.
+    """Return the release that ``NAME@YEAR`` means, or of the latest year without one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Spec of software that trains networks: what each release does, by the first year that it holds from."""
+"""Spec of software that trains networks: facts of its releases, by the first year in which they hold."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,14 +12,12 @@ from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Tex
 DEFAULT_SOFTWARE = "pytorch"
 DEFAULT_FOR_LAYOUTS = "megatron-core"
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
-"""Years of software that measured runs of data-parallel training know; a year outside is taken as the
-nearest."""
+"""Years of software in measured data-parallel runs; a year outside counts as the nearest."""
 LATEST_RELEASE = 2026
-"""Year that a name without one means where a transformer has a layout."""
+"""Year of software named without a year, where a transformer has a layout."""
 USUAL_AGE = 2
-"""Years an accelerator has been out when it is trained on: the median over the pairs of accelerator and
-source in ``validation/measured/training_runs.csv``, 2.25, as software goes by whole years; half of them
-lie between 1 and 3."""
+"""Years from an accelerator's release to that of its usual software: the median over pairs of accelerator and
+source in ``validation/measured/training_runs.csv``, 2.25, in whole years; half are between 1 and 3."""
 
 Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
 Launch = Literal["compiled", "eager", "checkpointed"]
@@ -35,50 +33,51 @@ NEVER = 99.0
 
 
 class Release(Spec):
-    """What one release does, unless somebody says otherwise."""
+    """Facts of one release of software: its defaults, which options override, and its abilities."""
 
     means_defaults = True
 
     trains: Literal["any", "transformers", "others"] = "any"
     """Networks it trains: any, transformers that predict tokens or have a layout, or all others."""
     fused: bool = False
-    """A compiler or hand-written kernels join elementwise operations with their neighbours."""
+    """A compiler or hand-written kernels fuse elementwise operations with their neighbours."""
     unfused_transformer: bool = False
     """A static graph that runs every small operation of a transformer as a kernel of its own."""
     activations_in_32: bool = False
     """A transformer's norms and activations stay in fp32 under mixed precision."""
     channels_first: bool = False
-    """Images lie as NCHW, which matrix units read only after a transpose."""
+    """Images are stored as NCHW, which matrix units read only after a transpose."""
     winograd: Literal["none", "forward", "full"] = "full"
     """Passes of a 3x3 convolution with stride 1 that the library computes by Winograd's algorithm."""
     python_replicas: bool = False
-    """One process that drives several accelerators copies the network's modules out to each, in Python."""
+    """One process that drives several accelerators copies the network's modules to each, in Python."""
     pipelined_servers: bool = False
-    """Parameter servers send each block of a gradient back as soon as every worker's has come."""
+    """Parameter servers send each block of a gradient back as soon as every worker's has arrived."""
     server_shards: ServerShards = "even"
-    """How gradients are dealt out to parameter servers where nobody says."""
+    """Default distribution of gradients over parameter servers."""
     tuned_recipe: bool = False
-    """Comes with MLPerf's training settings, not with those its manual begins with."""
+    """Its usual settings are those of MLPerf, not the defaults of its manual."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     adds_gradients: bool = False
     """Clears the buffer of each gradient and adds into it, where others write it once (data parallel)."""
     pace: Pace = "eager"
-    """How well a transformer's kernels are chosen and joined: by hand and with a vendor's libraries (tuned),
-    so in 2019 to 2021 (early), one by one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
+    """Quality of a transformer's kernels: by hand and vendors' libraries (tuned), the same in 2019 to 2021
+    (early), unfused as Python calls them (eager), Megatron's under DeepSpeed, or compiled by XLA."""
     launch: Launch = "eager"
-    """Who launches them: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
+    """Launcher of kernels: a graph, a compiler or C++ (compiled); Python (eager); Python with the hooks of
+    old DeepSpeed (checkpointed)."""
     flash_from: Capability = NEVER
-    """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash).
+    """Least CUDA compute capability with attention that stores no scores (FlashAttention, cuDNN, Splash).
 
-    Accelerators without one count as Ampere: kernels of their own serve them in the same software.
+    Accelerators without a capability count as Ampere: the software has such kernels for them too.
     """
     newest_flash_from: Capability = BLACKWELL
-    """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
+    """Least capability for which that kernel is of the newest generation (FlashAttention 3, cuDNN 9)."""
     shardings: Shardings = ("none", "zero1")
-    """What replicas can share without a pipeline."""
+    """Shardings over replicas that it supports without a pipeline."""
     pipelined_shardings: Shardings = ("none", "zero1")
-    """The same under a pipeline."""
+    """Shardings that it supports with a pipeline."""
     biased_attention: bool = False
     """Scores have a bias (ALiBi), which only a slower kernel adds."""
     sequence_parallel: bool = False
@@ -90,62 +89,62 @@ class Release(Spec):
     hides_experts: bool = False
     """Interleaved stages hide part of the experts' traffic."""
     gradient_bytes: Literal[2, 4] = 2
-    """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
+    """Bytes of one gradient in bf16 or fp8 training [B]; fp16 sums in 2 B."""
     states: States = "mixed"
-    """Kept of a parameter between passes: a 16-bit copy and fp32 states (Megatron, DeepSpeed); all in fp32,
-    cast for each pass (FSDP); all in 16 bits."""
+    """Storage of parameters between passes: a 16-bit copy and fp32 states (mixed: Megatron, DeepSpeed); all
+    in fp32, cast for each pass (full: FSDP); all in 16 bits (half)."""
     logit_bytes: PositiveNumber = 10
-    """Of one logit where its loss takes most memory: copies, softmax, gradients (10 is assumed)."""
+    """Peak bytes per logit during the loss [B]: copies, softmax, gradients (10 is assumed)."""
     parallel_logit_bytes: PositiveNumber | None = None
-    """The same where tensor-parallel ranks share a loss, if that is another."""
+    """The same where tensor-parallel ranks share the loss; None: ``logit_bytes``."""
     shares_logits: bool = True
     """Tensor-parallel ranks share logits and loss."""
     compiles_loss: bool = False
-    """torch.compile takes the loss along."""
+    """torch.compile compiles the loss too."""
     sums_whole_gradients: bool = False
-    """Replicas that share gradients do so after the last micro-batch alone, and sum them whole until then."""
+    """Sharded gradients are scattered after the last micro-batch only; until then they are summed whole."""
     cuts_by_stages: bool = False
-    """Where nobody says, a replica's batch is cut into as many micro-batches as there are stages."""
+    """By default a replica's batch is cut into as many micro-batches as there are stages."""
     dropout: bool = True
-    """Networks that their publisher trained with dropout are trained so here, too."""
+    """Networks whose publisher trained them with dropout are trained with it."""
     pads_vocabulary: bool = True
-    """To a multiple of what the matrix units take."""
+    """Pads the vocabulary to a multiple that suits the matrix units."""
     keeps_gathered: bool = False
     """A pipeline stage gathers sharded parameters once in a step, not for every micro-batch."""
     keeps_boundaries: bool = False
-    """A pipeline stage has buffers for what all micro-batches receive, and keeps what they send."""
+    """A pipeline stage has receive buffers for all micro-batches, and keeps their outputs."""
     keeps_logits: bool = False
     """The last stage of a pipeline keeps the logits of all micro-batches until the step ends."""
     gathers_fp8: bool = False
-    """Sharded parameters travel in 8 bits where products take 8."""
+    """Sharded parameters are gathered in 8 bits where products are in fp8."""
     checkpoints_operations: bool = False
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
     shards_optimizer: bool = False
-    """Replicas share the optimizer's states (ZeRO 1)."""
+    """By default replicas shard the optimizer's states (ZeRO 1)."""
     casts_weights: bool = False
     """Autocast: fp32 weights are cast for every micro-batch."""
     slow_start: bool = False
-    """A trainer around the step adds tens of milliseconds (Lightning, in NeMo 1 and 2)."""
+    """A trainer adds tens of milliseconds to each step (Lightning, in NeMo 1 and 2)."""
     interleaves: bool = False
     """Recipes give deep pipelines several chunks of layers on each stage."""
     recomputes: Literal["none", "needed", "full"] = "needed"
-    """Where nobody says: no layer, as many as memory needs, or all."""
+    """Layers recomputed by default: none, as many as memory needs, or all."""
 
     @property
     def shards_states_alone(self) -> bool:
-        """Whether the optimizer's states may be shared, parameters and gradients not (ZeRO 1)."""
+        """Whether it can shard the optimizer's states alone, without gradients and parameters (ZeRO 1)."""
         return "zero1" in self.shardings
 
 
 class Fact(Provenance):
-    """One fact of software, by the first year that it holds from, with where it comes from."""
+    """One fact of software with its provenance: its value from each year on."""
 
     by_year: dict[Year, Any]
-    """Its values, by the first year that they hold from."""
+    """First year of a value -> the value."""
 
     @property
     def words(self) -> str:
-        """Its values by year.
+        """The values by year as text.
 
         >>> Fact.model_construct(basis="assumed", by_year={"2019": True, "2022": ("none", "zero1")}).words
         '2019: yes, 2022: none zero1'
@@ -154,12 +153,12 @@ class Fact(Provenance):
 
 
 class FactsProvenance(Provenance):
-    """Where some facts of software come from."""
+    """Provenance of several facts of software."""
 
     facts: Annotated[tuple[Text, ...], Within(strict=False, min_length=1)]
-    """Fields of ``Release``."""
+    """Names of the facts: fields of ``Release``."""
     runs: Annotated[tuple[str, ...], Within(strict=False)] = ()
-    """Sources of measured runs with which an assumption is plausible; leave-out tests keep it."""
+    """Sources of measured runs that support an assumption; leave-out tests still use it without them."""
 
     def __str__(self) -> str:
         return ", ".join(self.facts)
@@ -169,17 +168,17 @@ class Software(SourcedSpec):
     """Software of one name, its releases by year."""
 
     based_on: Id | None = None
-    """Software whose releases have all facts that this file does not state."""
+    """Id of the software from which it takes all facts that this file does not state."""
     sharded_by: Id | None = None
-    """The software by which it shards gradients or parameters (ZeRO 2, 3), where that has another name."""
+    """Id of the software that replaces it for sharded gradients or parameters (ZeRO 2, 3)."""
     unsharded_by: Id | None = None
-    """The software that it amounts to where nothing is sharded."""
+    """Id of the software that replaces it where nothing is sharded."""
     without_images_by: Id | None = None
-    """The software that it amounts to where samples are no images."""
+    """Id of the software that replaces it where samples are not images."""
     versions: dict[Year, Release] = fresh(dict)
-    """Facts by the first year that they hold from; a later release keeps what it does not state."""
+    """First year -> facts that hold from then on; a later release keeps the facts that it does not state."""
     provenance: Annotated[tuple[FactsProvenance, ...], Within(strict=False)] = ()
-    """Where every fact of ``versions`` comes from."""
+    """Provenance of every fact in ``versions``."""
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
         """Yield each fact that this file states, by its name."""
@@ -194,7 +193,7 @@ class Software(SourcedSpec):
                 yield fact, Fact.model_construct(**where, by_year=values)
 
     def check_together(self) -> None:
-        """Refuse a file that states no fact, a fact without provenance, and provenance of no fact."""
+        """Raise ValueError for a file without facts, a fact without provenance, or provenance of no fact."""
         super().check_together()
         if not self.versions and self.based_on is None:
             raise ValueError("versions: expected the facts of a release, e.g. [versions.2024], or based_on")
@@ -206,7 +205,7 @@ class Software(SourcedSpec):
             raise ValueError(f"provenance of {fact}: no release states such a fact")
 
     def stated_until(self, year: int) -> dict[str, Any]:
-        """Return the facts that this file states of a release; of an earlier year than any, of the first."""
+        """Return the facts that hold in a year, by name; a year before the first counts as the first."""
         first, *later = sorted(self.versions) or ("",)
         known = [self.versions[first]] if first else []
         known += [self.versions[since] for since in later if int(since) <= year]
@@ -244,7 +243,7 @@ def with_year(name: str, year: int | None) -> str:
 
 
 def learned_year(text: str) -> int:
-    """Return the year of ``NAME`` or ``NAME@YEAR`` as the data-parallel model has learned of years.
+    """Return the year of ``NAME@YEAR``, limited to the years of measured data-parallel runs.
 
     >>> learned_year("pytorch@2025"), learned_year("pytorch@2020")
     (2023, 2020)
@@ -254,15 +253,15 @@ def learned_year(text: str) -> int:
 
 
 def usual_year(accelerator_year: int) -> int:
-    """Return the year of the software that an accelerator is usually trained with.
+    """Return the usual year of the software that trains on an accelerator.
 
     Parameters
     ----------
-    accelerator_year : in which the accelerator came out
+    accelerator_year : year of the accelerator's release
 
     Examples
     --------
-    A V100 came out in 2017, a K80 in 2014, before any software that was measured:
+    A V100 is of 2017; a K80 is of 2014, before the earliest measured software:
 
     >>> usual_year(2017), usual_year(2014)
     (2019, 2017)

@@ -13,29 +13,29 @@ from perfmodel.hardware.provenance import Quantity, Source, Spec, Text
 
 
 class StorageFile(Spec):
-    """Every kind of storage, by its id."""
+    """The file of storage types; its tables are by the id of a type."""
 
     called: dict[str, Annotated[tuple[Text, ...], Within(strict=False)]]
-    """What else people call it."""
+    """Other names of each type."""
     bandwidth: dict[str, Quantity]
-    """Of one host reading in large blocks [B/s]."""
+    """Bandwidth of one host that reads in large blocks [B/s]."""
     requests: dict[str, Quantity]
-    """Reads of single files that one host gets answered [1/s]; memory has no such limit."""
+    """Single files that one host can open and read [1/s]; memory has no such limit."""
     sources: dict[str, Source]
 
 
 @cache
 def storages() -> StorageFile:
-    """Every kind of storage known."""
+    """Return every known type of storage."""
     return load(folder("hardware_specs") / "storage.toml", StorageFile)
 
 
 def storage_id(name: str) -> str:
-    """Return the id of the storage that a name means.
+    """Return the id of the storage type that a name means.
 
     Raises
     ------
-    InputError : an unknown name, or one that fits several kinds
+    InputError : an unknown name, or one that fits several types
 
     >>> storage_id("NVMe"), storage_id("gp3")
     ('local-ssd', 'ebs-gp3')
@@ -50,11 +50,11 @@ def storage_id(name: str) -> str:
 
 
 def storage(name: str) -> float:
-    """Return the bandwidth [B/s] of one kind of storage; for errors see ``storage_id``."""
+    """Return the bandwidth of a storage type [B/s]; errors as of ``storage_id``."""
     return storages().bandwidth[storage_id(name)].value
 
 
 def storage_requests(name: str) -> float:
-    """Return the single files that one host reads of one kind of storage in a second."""
+    """Return the single files that one host can read from a storage type [1/s]; infinite for memory."""
     known = storages().requests.get(storage_id(name))
     return math.inf if known is None else known.value

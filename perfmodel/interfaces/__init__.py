@@ -1,1 +1,1 @@
-"""Commands as records, and what makes every interface of them."""
+"""Commands as records, and the interfaces that are made from them."""

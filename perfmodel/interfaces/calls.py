@@ -1,30 +1,24 @@
-"""Every command as a function, and as a method of the client; ``calls.pyi`` has their types."""
+"""Every command as a function, and as a method of the client; their types are in ``calls.pyi``."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from perfmodel.interfaces.command import function_name
 from perfmodel.interfaces.function import function_of, given_by
-from perfmodel.interfaces.register import NAMES, OF_HAND, command
-
-_BY_FUNCTION = {function_name(name): name for name in NAMES if name not in OF_HAND}
+from perfmodel.interfaces.register import FUNCTIONS, command
 
 
 @cache
 def __getattr__(name: str) -> Any:
     """Return the function of a command (PEP 562)."""
-    if name not in _BY_FUNCTION:
+    if name not in FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    one = command(_BY_FUNCTION[name])
-    if reason := one.without.get("python"):
-        raise AttributeError(f"perfmodel.{name}: {reason}")
-    return function_of(one)
+    return function_of(command(FUNCTIONS[name]))
 
 
 class _Call:
-    """A method of the client, made when somebody first calls it."""
+    """A method of the client for one command, made on access."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -43,8 +37,8 @@ class _Call:
 
 
 class Calls:
-    """A method for each command, which ``answer_of`` answers."""
+    """A method for each command; ``answer_of`` sends the request."""
 
 
-for _function, _name in _BY_FUNCTION.items():
+for _function, _name in FUNCTIONS.items():
     setattr(Calls, _function, _Call(_name))

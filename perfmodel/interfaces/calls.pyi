@@ -6,10 +6,13 @@ from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.planning.fleets.result import Fleets
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
 from perfmodel.decide.quote.published import ClaimValidation
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
+from perfmodel.decide.sweeps import Sweep
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.evidence.explained_rows import ExplainedRows
@@ -27,8 +30,10 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.software import Software
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.commands.check_quote import AnyQuote
 from perfmodel.interfaces.commands.compare import Job
+from perfmodel.interfaces.commands.fleets import ByLink
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.interfaces.commands.trace_summary import AnyTraces
 from perfmodel.model.fitted.calibration import Calibration
@@ -60,25 +65,26 @@ def adaptive_synchrony(
     ) -> Schedule:
     """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
 
-    Each is what gets furthest until the next choice, by the bound on an example objective.
+    Each choice minimises the bound on an example objective at the time of the next choice.
 
     Parameters
     ----------
     workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
-    interval : [s] Until the next choice.  [default: 20 mean gradients]
-    learning_rate : [1] Above 0, at most 1.  [default: 0.05]
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
+    interval : [s] Time until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Learning rate of the example objective, above 0, at most 1.  [default: 0.05]
     gpus : Another name of workers.
 
     Raises
     ------
-    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+    InputError : an unknown distribution or parameter, one without a mean, a number out of its range
 
     Examples
     --------
-    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+    An update waits for few gradients at first, for more later; models are averaged rarely at first, often
+    later.
 
     >>> from perfmodel import adaptive_synchrony
     >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
@@ -185,10 +191,10 @@ def check_quote(
 
     Parameters
     ----------
-    quote : What a quote's file holds, as a table; or the name of an example, or of a file.
-    examples : Instead: list the quotes that come with the package.
-    where : What errors call the quote.  [default: quote]
-    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    quote : Content of a quote file as a table; or the name of an example or a file.
+    examples : List the quotes that come with the package instead.
+    where : Name of the quote in error messages.  [default: quote]
+    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate --data.
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -256,25 +262,25 @@ def collective(
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Collective:
-    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+    """Return the time of a single collective, its algorithm, and how close it is to the lower bound.
 
     Parameters
     ----------
-    name : What ranks do.  [default: all-reduce]
+    name : Collective operation.  [default: all-reduce]
     ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    size : [B] Buffer on one rank: 100MB; a list, or in a shell 1KB..1GB, gives a table.
     algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
+    accelerator : Accelerator of each rank, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
     intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    placement : How the job's ring lies on the racks.
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
+    placement : Order of the job's ring over the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
     gpus : Another name of ranks.
     link : Another name of intra_link.
@@ -282,7 +288,7 @@ def collective(
 
     Raises
     ------
-    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+    InputError : an unknown name, a size out of range, ranks that do not divide among the nodes, no link
 
     Examples
     --------
@@ -330,17 +336,17 @@ def compare(
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Comparison:
-    """Predict several scenarios and set each beside the first.
+    """Predict several scenarios and compare each with the first.
 
-    A ``Case``, which was predicted before, has a name and costs of its own.
+    A ``Case`` is already predicted, with its own name and costs.
 
     Parameters
     ----------
     scenarios : Two or more jobs, each a table of a scenario's options.
-    names : Of the scenarios.  [default: A, B, C]
+    names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures.
     time_to_target : Also times and costs of training to a published quality.
-    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -352,10 +358,10 @@ def compare(
     Twice the accelerators, the same batch on each:
 
     >>> from perfmodel import compare
-    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
-    >>> [(entry.option, entry.values) for entry in found.inputs]
+    >>> comparison = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in comparison.inputs]
     [('world_size', [8, 16])]
-    >>> found.verdict.startswith("sixteen is 1.9")
+    >>> comparison.verdict.startswith("sixteen is 1.9")
     True
     """
 
@@ -377,24 +383,24 @@ def compression(
         framework: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> CompressedExchanges:
-    """Return what compressing gradients takes and saves: bytes, coding, collective, break-even bandwidth.
+    """Return bytes, coding time, collective and break-even bandwidth of compressed gradients.
 
     Parameters
     ----------
     scheme : fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad, powersgd:4, onebit, several, or all.  [default: all]
     workload : Network whose gradients are exchanged.  [default: resnet50]
     gpus : [1] GPUs that exchange them.  [default: 8]
-    size : [B] Of a gradient in fp32 in place of the network's, e.g. 100MB.
+    size : [B] Size of a gradient in fp32, instead of the network's, e.g. 100MB.
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
-    accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
-    intra_link : Link between accelerators of a node.  [default: the node's]
+    accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
+    intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
-    framework : Whose launches coding takes.  [default: pytorch]
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
+    placement : Order of the job's ring over the racks.  [default: contiguous]
+    framework : Framework whose kernel launches coding needs.  [default: pytorch]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -403,7 +409,7 @@ def compression(
 
     Examples
     --------
-    The largest hundredth with their places, everybody's gathered: what a port carries grows with the ranks.
+    Top-k gathers values and indices of all ranks, so that the traffic of a port grows with the ranks.
 
     >>> from perfmodel import compression
     >>> row = compression("topk:0.01", gpus=16).rows[0]
@@ -429,24 +435,24 @@ def downpour(
         inter_link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Downpour:
-    """Return what Downpour SGD reaches: replicas that never wait for each other, over sharded servers.
+    """Return throughput, staleness and server load of Downpour SGD, with asynchronous replicas.
 
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
-    replicas : [1] Of the model, each of which trains on its own.  [default: 10]
-    servers : [1] That hold the model in equal shards.  [default: 1]
+    replicas : [1] Replicas of the model, each of which trains independently.  [default: 10]
+    servers : [1] Parameter servers with equal shards of the model.  [default: 1]
     push_every : [1] Steps between two pushes of gradients, summed up meanwhile.  [default: 1]
     fetch_every : [1] Steps between two fetches of parameters.  [default: 1]
     lost : [1] Replicas that have failed.  [default: 0]
-    step_time : [s] Of a replica on one machine, e.g. 0.1s.  [default: predicted]
-    server_optimizer : Whose state the servers hold.  [default: adagrad]
-    replica_model : How a replica speeds up over replica_machines, fitted to DistBelief.
-    replica_machines : [1] Of each replica.  [default: 1]
+    step_time : [s] Step time of a replica on one machine, e.g. 0.1s.  [default: predicted]
+    server_optimizer : Optimizer whose state the servers hold.  [default: adagrad]
+    replica_model : Speed-up law of a replica over replica_machines, fitted to DistBelief.
+    replica_machines : [1] Machines of each replica.  [default: 1]
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
-    inter_link : Of each replica and server.  [default: the machine's]
+    inter_link : Link of each replica and server.  [default: the machine's]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -455,7 +461,7 @@ def downpour(
 
     Examples
     --------
-    Parameters used for three steps and a push each step: nine others make 18 updates meanwhile.
+    Parameters are used for three steps, with a push each step: nine other replicas make 18 updates meanwhile.
 
     >>> from perfmodel import downpour
     >>> downpour(replicas=10, servers=4, fetch_every=3).mean_staleness
@@ -471,16 +477,16 @@ def emulate(
         catalogue: Catalogue | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Emulation:
-    """Return predicted steps, which sleep as long as they take while somebody goes through them.
+    """Return predicted steps as an iterator that sleeps for the time of each step.
 
-    Try a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps through single phases.
+    For testing a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps for single phases.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
     steps : [1] Iterations.  [default: 10]
-    seed : [1] Of the jitter.  [default: 0]
-    speed : [1] Times faster than in reality.  [default: 1]
+    seed : [1] Seed of the jitter.  [default: 0]
+    speed : [1] Speed relative to real time.  [default: 1]
     catalogue : hardware to choose from; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
@@ -505,21 +511,21 @@ def enough(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Enough:
-    """Return how much of something a job takes for a share of linear scaling: servers, adapters, a network.
+    """Return how many servers or adapters, or which network, a job needs to reach a scaling efficiency.
 
     Parameters
     ----------
-    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
+    vary : Find the fewest servers or nics, the slowest inter-link or the most gpus that reach until.
     scenario : a training job, or its options by name; None is the usual
-    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
+    until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Values of vary to try: whole numbers, or names of links.  [default: those on the market]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
     Raises
     ------
-    InputError : as ``predict``; what the job does not have; no value that can be predicted
+    InputError : as ``predict``; an option without effect on the job; no value that can be predicted
 
     Examples
     --------
@@ -537,7 +543,7 @@ def explain(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> Explanation:
-    """Return the equations of a prediction, term by term, with every number it took and every source.
+    """Return the equations of a prediction, term by term, with every number and every source.
 
     Parameters
     ----------
@@ -588,6 +594,112 @@ def explain_row(
     ('torchtitan of 2024', True)
     """
 
+def fleets(
+        have: str,
+        buy: Sequence[str] | str = ...,
+        *,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | Path | None = ...,
+        workload: str = ...,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        deadline: float | str | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        algorithm: Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] | None = ...,
+        strategy: Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process', 'fsdp', 'async', 'k-sync', 'k-batch-sync', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'] | None = ...,
+        local_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        conditions: Conditions | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Fleets:
+    """Compare what may be bought for a fleet: how much faster it is, what it costs, when it pays back.
+
+    Unlike machines train one job in step, by all-reduce: with as many samples each, so that the slowest
+    pace the others, and with as many as each is fast.
+
+    Parameters
+    ----------
+    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g'; of several types joined by +.
+    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
+    switch_ports : With have: of one switch, of all or by link.
+    sequence_length : [tokens] Tokens of one sample.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.  [default: synthetic]
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
+    algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
+    strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
+    global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
+    conditions : Region, service years, share of the time at work and electricity; no others.
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+
+    Raises
+    ------
+    InputError : something unknown, a price that is none, a condition that changes nothing of a fleet, a job
+        that does not fit
+
+    Examples
+    --------
+    >>> from perfmodel import fleets
+    >>> answer = fleets("8 x dgx-a100-80gb", ["4 x dgx-a100-80gb", "4 x dgx-h100"], workload="bert-large")
+    >>> [(one.option, one.policy) for one in answer.options][1:]
+    [('4 x dgx-h100', 'slowest paces'), ('4 x dgx-h100', 'shares by speed')]
+    >>> answer.options[1].ratio.value < answer.options[2].ratio.value
+    True
+    """
+
 def layouts(
         workload: str,
         *,
@@ -607,7 +719,7 @@ def layouts(
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Layouts:
-    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+    """Return every layout of a transformer that fits on a number of accelerators, the fastest first.
 
     Parameters
     ----------
@@ -619,12 +731,12 @@ def layouts(
     inter_link : Link between machines.  [default: that of the machine]
     nics : [1] Network adapters of each machine.  [default: the machine's]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
-    precision : Of matrix products.  [default: bf16]
+    precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
-    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -652,19 +764,19 @@ def learning_rate(
         squared_gradient_sum: float | None = ...,
         noise_scale: float | None = ...,
     ) -> LearningRates:
-    """Return the learning rate of a batch by the published rules, each with its validity and source.
+    """Return the learning rate for a batch size by published rules, each with its validity and source.
 
     Parameters
     ----------
-    base : [1] Rate that is good at base_batch.  [default: 0.1]
-    base_batch : [samples] Samples of an update.  [default: 256]
-    global_batch_size : [samples] Samples of an update to find a rate for.
+    base : [1] Good learning rate at base_batch.  [default: 0.1]
+    base_batch : [samples] Samples of an update at base.  [default: 256]
+    global_batch_size : [samples] Samples of an update for which to find a rate.
     staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
-    warm_up_epochs : [1] Over which the rate rises from base; 0 for none.  [default: 5]
+    warm_up_epochs : [1] Epochs over which the rate rises from base; 0 for none.  [default: 5]
     distance_constant : [1] Learning rate times squared_distance.
-    squared_distance : [1] Between parameters now and those read.
-    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
-    noise_scale : [samples] Of the gradient.
+    squared_distance : [1] Squared distance between the present parameters and those read.
+    squared_gradient_sum : [1] Sum of squared gradients of one parameter so far, for Adagrad.
+    noise_scale : [samples] Noise scale of the gradient.
 
     Raises
     ------
@@ -686,27 +798,215 @@ def model_parallel(
         point: Point | None = ...,
         peak: bool = ...,
     ) -> ModelSpeedups:
-    """Return how one replica speeds up over machines, by a closed form through one reported point.
+    """Return the speed-up of one replica over machines, by a closed form through one reported point.
 
     Parameters
     ----------
-    model : Of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.  [default: speech]
-    machines : [1] To list.  [default: 1,2,4,8,16,32,64,81,128]
-    point : A model of your own in place of model: machines and speed-up, e.g. 8:2.2.
-    peak : Whether the speed-up of point is the largest there is.
+    model : Model of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.  [default: speech]
+    machines : [1] Numbers of machines to list.  [default: 1,2,4,8,16,32,64,81,128]
+    point : Machines and speed-up of your own model, instead of model, e.g. 8:2.2.
+    peak : Whether the speed-up of point is the largest possible.
 
     Raises
     ------
-    InputError : an unknown model, or a point that no such law goes through
+    InputError : an unknown model, or a point that the law cannot pass through
 
     Examples
     --------
-    The law restates the point it was fitted to, and falls beyond its peak.
+    The law passes through the point it was fitted to, and falls beyond its peak.
 
     >>> from perfmodel import model_parallel
     >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
     [2.2, 2.0]
     """
+
+@overload
+def plan(
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | Path | None = ...,
+        have: None = ...,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Plans:
+    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
+
+    With ``have`` instead compare what may be bought for those machines, as ``fleets`` does.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    target : Published quality that ends the run, instead of a length.
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
+    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
+    accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
+    instances : Cloud offers to choose from, e.g. p4d.24xlarge.
+    nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
+    max_gpus : [1] Largest number of GPUs in the job.  [default: 512]
+    max_nodes : [1] Largest number of machines in the job.
+    strategies : Strategies to choose from.  [default: all-reduce,parameter-server]
+    algorithms : All-reduce algorithms to choose from.  [default: auto]
+    precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
+    server_node : Machine of a parameter server.  [default: that of the workers]
+    local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
+    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
+    global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
+    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
+    switch_ports : With have: of one switch, of all or by link.
+    sequence_length : [tokens] Tokens of one sample.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.  [default: synthetic]
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
+    offset : [1] Plans before the page.  [default: 0]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+
+    Raises
+    ------
+    InputError : something unknown or impossible; no plan at all
+
+    Examples
+    --------
+    >>> from perfmodel import plan
+    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
+    (True, True)
+    """
+
+@overload
+def plan(
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | Path | None = ...,
+        have: str,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+    ) -> Fleets:
+    ...
 
 def scale(
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -716,12 +1016,12 @@ def scale(
         constants: Calibration | None = ...,
         **options: Unpack[Options],
     ) -> Scaling:
-    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+    """Return time, throughput and efficiency of the same job on several numbers of accelerators.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    gpus : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
+    gpus : [1] Numbers of accelerators, one for each row; in a shell also ranges: 8-64:8.  [default: 1,2,4,8,16,32]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
@@ -743,16 +1043,16 @@ def scale(
 def schema(
         name: str | None = ...,
     ) -> Report:
-    """Return the JSON Schema of a command over HTTP, or of all of them an OpenAPI document.
+    """Return the JSON Schema of a command over HTTP, or an OpenAPI document of all commands.
 
     Parameters
     ----------
-    name : Command, as its address has it: predict, trace/summary.  [default: all]
+    name : Command, as in its address: predict, trace/summary.  [default: all]
 
     Raises
     ------
-    InputError : no such command
-    MissingPackage : what the service needs is not installed
+    InputError : an unknown command
+    MissingPackage : a package of the service is not installed
 
     Examples
     --------
@@ -772,15 +1072,15 @@ def sensitivity(
         constants: Calibration | None = ...,
         **options: Unpack[SizedOptions],
     ) -> SensitivityReport | Enough:
-    """Return what the time and the cost of an iteration depend on, or with ``vary`` how much is enough.
+    """Return how time and cost of an iteration depend on its inputs, or with ``vary`` how much suffices.
 
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches until.
-    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of vary to try: whole numbers, or names of links.  [default: those that could be had]
-    conditions : Prices, power and failures: also what its cost depends on.
+    vary : Instead find the fewest servers or nics, the slowest inter-link or the most gpus that reach until.
+    until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Values of vary to try: whole numbers, or names of links.  [default: those on the market]
+    conditions : Prices, power and failures: also what the cost depends on.
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
@@ -805,14 +1105,14 @@ def servers(
         inter_link: str = ...,
         catalogue: Catalogue | None = ...,
     ) -> Arrangements:
-    """Return what a push and a pull take by where parameter servers run: apart, on the workers, or both.
+    """Return the time of push and pull with parameter servers on machines of their own, on workers, or both.
 
     Parameters
     ----------
     workers : [1] Machines with accelerators, at least 2.  [default: 8]
     servers : [1] Parameter servers; on the workers' machines at most one each.  [default: 4]
-    gradient_size : [B] Of one worker, e.g. 528MB.  [default: 1e+08]
-    inter_link : Of every machine's one port.  [default: ethernet-25g-tcp]
+    gradient_size : [B] Size of one worker's gradient, e.g. 528MB.  [default: 1e+08]
+    inter_link : Link of every machine, which has one port.  [default: ethernet-25g-tcp]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -821,7 +1121,7 @@ def servers(
 
     Examples
     --------
-    As many servers as workers, apart and in blocks, take half as long as a ring of the workers (BytePS).
+    As many servers as workers, on their own machines and in blocks, take half as long as a ring (BytePS).
 
     >>> from perfmodel import servers
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
@@ -835,11 +1135,11 @@ def specs(
         name: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Accelerator | Node | Link | Software | SpecList:
-    """Return the hardware or software of a kind, or one by its name, with the source of each number.
+    """Return a part of the catalogue, or one entry by its name, with the source of each number.
 
     Parameters
     ----------
-    kind : What to list.  [default: accelerators]
+    kind : Part of the catalogue to list.  [default: accelerators]
     name : One accelerator, node, link or software to show instead.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -860,7 +1160,7 @@ def specs_check(
         *,
         catalogue: Catalogue | None = ...,
     ) -> Findings:
-    """Return what is missing, stale, suspicious or without a source in files of hardware.
+    """Return missing, stale, suspicious or unsourced entries in hardware files.
 
     Parameters
     ----------
@@ -895,24 +1195,24 @@ def stragglers(
 
     Parameters
     ----------
-    variant : Of SGD; all for a table.  [default: all]
+    variant : Variant of SGD; all for a table.  [default: all]
     workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Of one worker's time per gradient; or as name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : [s] After the barrier, common to all.  [default: 0]
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
-    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
-    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.  [default: 10]
-    server_time : [s] A server's time for one push and pull: async, k-batch-async, elastic.  [default: 0]
+    backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
+    local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
+    server_time : [s] Time of a server for one push and pull: async, k-batch-async, elastic.  [default: 0]
     gpus : Another name of workers.
 
     Raises
     ------
-    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+    InputError : an unknown variant, distribution or parameter, k out of range, an option of other variants
 
     Examples
     --------
-    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+    Shifted exponential times, the sixth fastest of 8: 1 + (1/8 + ... + 1/3) / 2.
 
     >>> from perfmodel import stragglers
     >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
@@ -938,23 +1238,64 @@ def stragglers(
     ) -> Stragglers:
     ...
 
+def sweep(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        columns: Sequence[str] | str | None = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: object,
+    ) -> Sweep:
+    """Cross options and predict every scenario.
+
+    Nothing is computed until the result is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result except startup_time and epoch_start_time]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it, each a value or a list, tuple, range or array of values
+
+    Raises
+    ------
+    InputError : an unknown option, name or column, or a value of the wrong type
+
+    Examples
+    --------
+    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
+
+    >>> from perfmodel import sweep
+    >>> answer = sweep(
+    ...     workload=["resnet50", "vgg16"],
+    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
+    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
+    ... )
+    >>> len(answer)
+    28
+    >>> table = answer.table()
+    >>> bool((table["iteration_time"] > 0).all())
+    True
+    """
+
 def trace_diff(
         measured: AnyTraces,
         predicted: AnyTraces,
         *,
         skip: int = ...,
     ) -> TraceDifference:
-    """Return two traces side by side, a step's part by part: a measured one, and a predicted one.
+    """Return the differences of a measured and a predicted step, part by part.
 
     Parameters
     ----------
-    measured : A file of a profiler, or what it holds by its name.
-    predicted : Such a file, or one of predict --timeline.
-    skip : [1] Marked steps of the first to leave out.  [default: 0]
+    measured : A profiler file, or its content by its name.
+    predicted : A profiler file, or one of predict --timeline.
+    skip : [1] Marked steps at the start of the first file to leave out.  [default: 0]
 
     Raises
     ------
-    InputError : a file that is no trace, or has no marked steps
+    InputError : a file that is not a trace, or has no marked steps
 
     Examples
     --------
@@ -974,21 +1315,21 @@ def trace_summary(
         precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TraceSummary:
-    """Return what profilers saw of each device: computation, exposed and hidden communication, input, idling.
+    """Return the times of each device: computation, exposed and hidden communication, input, idle time.
 
     Parameters
     ----------
-    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace; or names of files.
+    traces : Content of each file by its name: the text, or the JSON itself of a Chrome trace; or names of files.
     skip : [1] Marked steps at the start to leave out.  [default: 0]
-    accelerators : What the GPUs are, where a file does not say.
-    workload : Network of the job: adds what the model recommends.
-    local_batch_size : [samples] Samples per accelerator of the job: tries larger ones.
-    precision : Arithmetic of the job: tries others.  [default: with a network]
+    accelerators : Accelerators of the job, for files without their names.
+    workload : Network of the job: adds recommendations.
+    local_batch_size : [samples] Samples per accelerator of the job: recommendations try larger ones.
+    precision : Precision of the job: recommendations try others.  [default: with a network]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
     ------
-    InputError : a file that is no trace; an unknown name; a batch or precision without the network
+    InputError : a file that is not a trace; an unknown name; a batch or precision without the network
 
     Examples
     --------
@@ -1090,14 +1431,14 @@ def networks(
         sequence_length: int | None = ...,
         recipes: bool = ...,
     ) -> NetworkTable | NetworkList | Recipes:
-    """Return the networks, one of them layer by layer, or how they are trained; counts are per sample.
+    """Return the networks, one of them layer by layer, or training recipes; counts are per sample.
 
     Parameters
     ----------
-    word : Only those whose name has it; with recipes of one network, or one recipe.
+    word : List only networks whose name contains it; with recipes, those of one network, or one recipe.
     name : One network to show instead, layer by layer; may be a file.
     sequence_length : [tokens] Tokens of one sample, with name.
-    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
+    recipes : List training recipes instead: published results, a row for each batch.
 
     Raises
     ------
@@ -1309,6 +1650,120 @@ class Calls:
         peak: bool = ...,
     ) -> ModelSpeedups: ...
 
+    @overload
+    def plan(
+        self,
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | Path | None = ...,
+        have: None = ...,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+    ) -> Plans: ...
+
+    @overload
+    def plan(
+        self,
+        workload: str = ...,
+        *,
+        epochs: float | None = ...,
+        samples: float | str | None = ...,
+        tokens: float | str | None = ...,
+        target: str | None = ...,
+        recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        deadline: float | str | None = ...,
+        budget: float | str | None = ...,
+        power_limit: float | str | None = ...,
+        accelerators: Sequence[str] | str = ...,
+        instances: Sequence[str] | str = ...,
+        nodes: Sequence[str] | str = ...,
+        max_gpus: int = ...,
+        max_nodes: int | None = ...,
+        strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
+        algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        server_node: str | None = ...,
+        local_batch_sizes: Sequence[int] | int = ...,
+        max_global_batch_size: int | None = ...,
+        global_batch_size: int | None = ...,
+        prices: Mapping[str, float] = ...,
+        purchase_prices: Mapping[str, float] = ...,
+        buy: Sequence[str] | str = ...,
+        hour_value: float | str | None = ...,
+        adapter_prices: ByLink | None = ...,
+        switch_prices: ByLink | None = ...,
+        switch_ports: ByLink | None = ...,
+        sequence_length: int | None = ...,
+        embedding: Literal['replicated', 'sharded'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        framework: str | None = ...,
+        input: Literal['synthetic', 'real'] = ...,
+        loader_workers: int | None = ...,
+        storage: str | None = ...,
+        dataset: str | None = ...,
+        dataset_samples: int | None = ...,
+        sample_bytes: float | str | None = ...,
+        decode_rate: float | str | None = ...,
+        decoder: Literal['pil', 'pillow-simd', 'torchvision', 'torchvision-gpu', 'dali-cpu', 'dali-gpu'] | None = ...,
+        prefetch_depth: int | None = ...,
+        pinned_memory: bool = ...,
+        non_blocking: bool = ...,
+        persistent_workers: bool = ...,
+        cache: Literal['none', 'ram'] = ...,
+        jitter: str | None = ...,
+        calibration: str | Path | None = ...,
+        have: str,
+        conditions: Conditions | None = ...,
+        limit: int | None = ...,
+        offset: int = ...,
+    ) -> Fleets: ...
+
     def scale(
         self,
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -1379,6 +1834,14 @@ class Calls:
         server_time: float | str = ...,
         gpus: int | None = ...,
     ) -> Stragglers: ...
+
+    def sweep(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        columns: Sequence[str] | str | None = ...,
+        **options: object,
+    ) -> TableReport: ...
 
     def trace_diff(
         self,

@@ -13,8 +13,10 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.interfaces.function_names import function_name
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.crossed import Crossed
 
 
 class Context(NamedTuple):
@@ -43,19 +45,6 @@ class Writes(NamedTuple):
     """What is printed where it was written: ``drawn``."""
 
 
-CALLED: Mapping[str, str] = {"workloads": "networks"}
-"""Names in Python of commands that are called as a package is."""
-
-
-def function_name(name: str) -> str:
-    """Return what the function of a command is called.
-
-    >>> function_name("trace summary")
-    'trace_summary'
-    """
-    return CALLED.get(name, name.replace("-", "_").replace(" ", "_"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """One command: its words, its request, its answer, and what people read of that."""
@@ -81,14 +70,18 @@ class Command:
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""
-    """Field on which it hangs which answer there is: that of a list, or of ``all``, is the second of two; of
-    other words each has its own, in their order."""
+    """Field on which the answer depends: the second of two is that of a list, of ``all``, or of any value where
+    there is none by default; other words each have their own, in their order."""
     given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Fields that, where they are given, say which answer there is: its place among them; of none, ``""``."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
     """From the JSON of an answer and its request to the answer, where its type does not read its own JSON."""
+    of_client: str = ""
+    """Type of what the client returns, as ``module:name``, made of the JSON, where that is not the answer."""
+    streams: bool = False
+    """Whether HTTP also sends it in parts, as they are calculated: its answer has ``chunks`` and a length."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
@@ -96,6 +89,8 @@ class Command:
     that name, the field has the file, and the request that it makes says what is written."""
     status: Callable[[Any], int] = lambda answer: 0
     """Exit code of the shell for an answer."""
+    options_file: bool = False
+    """Whether the shell also takes its options from a TOML file, which it reads as it reads a line."""
     typed: type[Described] | None = None
     """What the shell takes, where that is another table than the request; it has ``request()``."""
     lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -135,6 +130,11 @@ class Command:
     def of_scenario(self) -> bool:
         """Whether its request is a scenario with more, which may be given whole and from a file."""
         return issubclass(self.request, Scenario)
+
+    @property
+    def crosses(self) -> bool:
+        """Whether every option of its scenario may have several values, which are crossed."""
+        return issubclass(self.request, Crossed)
 
     @property
     def places(self) -> tuple[str, ...]:

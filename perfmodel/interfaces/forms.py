@@ -12,7 +12,7 @@ class Form(NamedTuple):
     words: str
     """Of its option's help."""
     text: Callable[[Any, Any], str]
-    """From an answer and its request to what is printed."""
+    """From an answer and its request to what is printed; empty where it was, part by part."""
 
 
 def _json(answer: Any, _: Any) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario : a training job, or its options by name; None is the usual"
 OPTIONS = "options : of a scenario, laid over it; either batch size takes the place of the other"
+VALUES = "options : of a scenario, laid over it, each a value or a list, tuple, range or array of values"
 CONSTANTS = "constants : learned numbers; by default what comes with the package"
 CATALOGUE = "catalogue : hardware to choose from; by default what comes with the package"
 
@@ -89,7 +90,7 @@ def own_fields(one: Command) -> dict[str, Declared]:
             default=None, template=f"Another name of {name}.", default_template="", unit=""
         )
         for name, each in own.items()
-        if each.info.old
+        if each.info.old != name and each.info.old.isidentifier()
     }
     return own | older
 
@@ -145,5 +146,5 @@ def docstring_of(one: Command) -> str:
     if one.constants:
         lines.append(CONSTANTS)
     if one.of_scenario:
-        lines.append(OPTIONS)
+        lines.append(VALUES if one.crosses else OPTIONS)
     return with_parameters(one.run.__doc__ or "", lines)

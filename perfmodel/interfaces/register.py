@@ -1,11 +1,19 @@
-"""The register: every command by its name; its file is imported when somebody first needs it."""
+"""The register: every command by its name; its file is imported when somebody first needs it.
+
+``import perfmodel`` reads this file for the names of functions, so it imports next to nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 
-from perfmodel.interfaces.command import Command
+from perfmodel.interfaces.function_names import function_name
+
+TYPE_CHECKING = False  # as of typing, whose import takes longer than this file
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from perfmodel.interfaces.command import Command
 
 NAMES = (
     "adaptive-synchrony",
@@ -20,9 +28,11 @@ NAMES = (
     "enough",
     "explain",
     "explain-row",
+    "fleets",
     "layouts",
     "learning-rate",
     "model-parallel",
+    "plan",
     "predict",
     "scale",
     "schema",
@@ -31,6 +41,7 @@ NAMES = (
     "specs",
     "specs check",
     "stragglers",
+    "sweep",
     "trace diff",
     "trace report",
     "trace summary",
@@ -51,23 +62,50 @@ SELDOM = (
 """Commands that help lists last."""
 OF_HAND = ("predict",)
 """Commands whose function and call of the client are written by hand: they return the prediction alone."""
-
+NO_FUNCTIONS = ("trace report",)
+"""Commands without a function in Python; their records say why."""
+FUNCTIONS = {function_name(name): name for name in NAMES if name not in (*OF_HAND, *NO_FUNCTIONS)}
+"""Commands by the names of their functions, which are made of the records."""
 
 OF_SHELL_ALONE: Mapping[str, str] = {
     "app": "it opens pages in a browser",
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("plan", "sweep")
-"""Commands of the shell that are written for each interface by hand."""
-IN_OTHERS = ("adaptive-synchrony", "enough", "explain-row")
+IN_OTHERS = ("adaptive-synchrony", "enough", "explain-row", "fleets")
 """Commands that the shell has as options of others."""
 COMMANDS = tuple(
-    sorted(
-        {name.partition(" ")[0] for name in NAMES if name not in IN_OTHERS} | {*OF_SHELL_ALONE, *NO_RECORDS}
-    )
+    sorted({name.partition(" ")[0] for name in NAMES if name not in IN_OTHERS} | {*OF_SHELL_ALONE})
 )
 """Every command of the shell."""
+NOT_DRAWN: Mapping[str, str] = {
+    "adaptive-synchrony": "the page of stragglers has it",
+    "calibrate": "it fits files of one's own for minutes",
+    "check-quote": "its page shows each claim",
+    "cite": "the explanation on the page of predict names its sources",
+    "collective": "the page of communication draws it",
+    "compare": "its page has a column for each job",
+    "emulate": "it sleeps as long as the steps take",
+    "enough": "it tries values until one is enough, as the pages of scale and compare show them",
+    "explain": "the page of predict has it",
+    "explain-row": "the page of validation shows the rows",
+    "layouts": "the page of transformers has it",
+    "plan": "its page has the limits of a search",
+    "predict": "its page draws the terms",
+    "scale": "its page draws the curve",
+    "schema": "it is for programs",
+    "sensitivity": "its page draws what matters",
+    "specs": "the page of hardware has it",
+    "specs check": "it is for files of one's own, on this machine",
+    "stragglers": "its page draws the waiting",
+    "sweep": "millions of rows are for files; the page of scale draws some",
+    "trace diff": "the page of trace takes files",
+    "trace report": "the page of trace hands it on",
+    "trace summary": "the page of trace takes files",
+    "validate": "the page of validation has it",
+    "workloads": "every page lists the networks to choose from",
+}
+"""Commands whose pages in a browser are not drawn from their records, and why."""
 GROUPS: Mapping[str, str] = {
     "specs": "Hardware and software: list it, show where each number comes from, check the files.\n\n"
     "Example: perfmodel specs show v100-sxm2-16gb",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.export import form_options, take_form
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_file_option, specs_option
+from perfmodel.interfaces.cli.options_file import FILE, naming_the_file, options_file_option
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.scenario import laid_over
+from perfmodel.model.options.scenario import Scenario, laid_over
 
 COST = "cost"
 Decorator = Callable[[Any], Any]
@@ -34,18 +36,20 @@ def click_command(one: Command) -> click.Command:
         form = take_form(options, one.forms)
         named = {name: options.pop(name) for name in one.writes}
         options |= {name: file for name, file in named.items() if name in fields}
-        request = _request(one, takes, fields, options)
-        named |= {name: getattr(request, name, None) for name in named if name in fields}
-        files = {name: Path(file) for name, file in named.items() if file is not None}
-        for name, file in files.items():
-            one.writes[name].check(file, request)
-        context = Context(catalogue_from(specs), typed=typed_command())
-        answer = one.run(request, context)
+        with naming_the_file(options.pop(FILE, None)):
+            request = request_of(one, options)
+            named |= {name: getattr(request, name, None) for name in named if name in fields}
+            files = {name: Path(file) for name, file in named.items() if file is not None}
+            for name, file in files.items():
+                one.writes[name].check(file, request)
+            context = Context(catalogue_from(specs), typed=typed_command())
+            answer = one.run(request, context)
         for name, file in files.items():
             one.writes[name].write(file, answer, request, context)
         if form is not None:
             text = one.forms[form].text(answer, request)
-            click.echo(text, nl=not text.endswith("\n"))
+            if text:
+                click.echo(text, nl=not text.endswith("\n"))
         else:
             one.text(answer, request, *([context] if one.needs_context else []))
             for name, file in files.items():
@@ -65,12 +69,14 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     """Return what gives a function its parameters, in the order of the help."""
     made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
     options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
-    made += [option_of(each, **_settings(each)) for each in options]
+    made += [option_of(each, **_settings(one, each)) for each in options]
     tables = [each for each in fields.values() if _is_table(each) and each.default is None]
     if any(each.type is Conditions and not each.info.only for each in tables):
         made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
     if one.of_scenario:
         made.append(scenario_file_option)
+    if one.options_file:
+        made.append(options_file_option)
     if one.hardware:
         made.append(specs_option)
     made += [
@@ -80,10 +86,16 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     return made + form_options(one.forms)
 
 
-def _settings(one: Declared) -> dict[str, Any]:
+def _settings(one: Command, option: Declared) -> dict[str, Any]:
     """Return what is special of an option; values that may hold commas are given one by one."""
-    several = {"multiple": True, "type": type_of(one)} if one.many and one.info.commas else {}
-    return several | ({"required": True} if one.default is REQUIRED else {})
+    if _is_crossed(one, option):
+        return {"many": True, "multiple": True}
+    several = {"multiple": True, "type": type_of(option)} if option.many and option.info.commas else {}
+    return several | ({"required": True} if option.default is REQUIRED else {})
+
+
+def _is_crossed(one: Command, option: Declared) -> bool:
+    return one.crosses and option.field in Scenario.model_fields
 
 
 def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
@@ -111,10 +123,10 @@ def _argument(one: Declared) -> Decorator:
     return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
 
 
-def _request(
-    one: Command, takes: type[Described], fields: Mapping[str, Declared], options: dict[str, Any]
-) -> Any:
-    """Return the request of what was typed; a file's scenario lies below it."""
+def request_of(one: Command, options: Mapping[str, Any]) -> Any:
+    """Return the request of what was typed, by the names of parameters; a file's scenario lies below it."""
+    takes = one.typed or one.request
+    fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file, cost = given.pop("scenario_file", None), given.pop(COST, False)
     for name, each in fields.items():
@@ -123,8 +135,10 @@ def _request(
             inner = {field: given.pop(field) for field in sorted(own & {*given})}
             if inner or cost:
                 given[name] = each.type.model_construct(**inner)
-    if file is None or not (written := read_toml(file)):
-        made: Any = takes.model_construct(**given)  # each option has checked its value
+    if one.crosses:
+        made: Any = _crossed(one, takes, given, file)
+    elif file is None or not (written := read_toml(file)):
+        made = takes.model_construct(**given)  # each option has checked its value
     else:
         try:
             job: Any = takes  # a kind of Scenario
@@ -132,6 +146,22 @@ def _request(
         except InputError as error:
             raise error.under(file) from None
     return made if one.typed is None else made.request()
+
+
+def _crossed(one: Command, takes: type[Described], given: dict[str, Any], file: str | None) -> Any:
+    """Return a request with the values of each option; one that is repeated was given several lists."""
+    options = declared(Scenario)
+    lists = {
+        name: [*chain.from_iterable(values)]
+        for name, values in given.items()
+        if isinstance(values, tuple) and name in options and not options[name].info.commas
+    }
+    written = {} if file is None else read_toml(file)
+    try:
+        one.request(**written)  # by itself, so that an error names the file
+    except InputError as error:
+        raise error.under(str(file)) from None
+    return takes(**laid_over(written, given | lists))
 
 
 def click_group(name: str, words: str, members: Iterable[Command]) -> click.Group:

@@ -1,4 +1,4 @@
-"""Types of the functions and of the client's calls, for editors: ``python -m perfmodel.interfaces.stub``."""
+"""Types of public names, functions and the client's calls: ``python -m perfmodel.interfaces.stub``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import perfmodel
 from perfmodel.core.files.writing import write_whole
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import docstring_of, parameters_of
 from perfmodel.interfaces.register import OF_HAND, commands
 
-FILE = Path(__file__).with_name("calls.pyi")
+CALLS = Path(__file__).with_name("calls.pyi")
+PACKAGE = Path(__file__).parents[1] / "__init__.pyi"
 HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""\n'
 ALWAYS = (
     "collections.abc.Mapping",
@@ -41,38 +43,52 @@ def stub() -> str:
     """Return the stub of ``perfmodel.interfaces.calls``."""
     every = [one for one in commands() if one.name not in OF_HAND]
     functions = "".join(
-        f"\n{head}def {one.function}({_parameters(parameters)}) -> {answer}:\n"
+        f"\n{head}def {one.function}({_parameters(one, parameters)}) -> {answer}:\n"
         f"{indent('...' if number else _quoted(docstring_of(one)), '    ')}\n"
         for one in every
         for number, (head, parameters, answer) in enumerate(_calls(one))
         if "python" not in one.without
     )
     methods = "".join(
-        f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(parameters, client=True)})"
+        f"\n{indent(f'{head}def {one.function}', '    ')}({_parameters(one, parameters, client=True)})"
         f" -> {answer}: ...\n"
         for one in every
-        for head, parameters, answer in _calls(one)
+        for head, parameters, answer in _calls(one, client=True)
         if "http" not in one.without
     )
     text = f"{functions}{OF_CLIENT}{methods}"
     return f"{HEAD}\n{_imports(every, text)}{text}"
 
 
-def _calls(one: Command) -> list[tuple[str, list[Parameter], str]]:
+def package_stub() -> str:
+    """Return the stub of ``perfmodel``, by which type checkers know its names without running it."""
+    homes = sorted((home, name) for name, home in perfmodel._HOMES.items())
+    imports = "".join(f"from {home} import {name}\n" for home, name in homes)
+    names = "".join(f"    {name!r},\n" for name in perfmodel.__all__)
+    return f"{HEAD}\n{imports}\n__version__: str\n_HOMES: dict[str, str]\n__all__ = [\n{names}]\n"
+
+
+def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter], str]]:
     """Return the decorator, parameters and answer of each way to call a function."""
-    parameters, answers = parameters_of(one), [name.partition(":")[2] for name in one.answers]
+    named = (one.of_client,) if client and one.of_client else one.answers
+    parameters, answers = parameters_of(one), [name.partition(":")[2] for name in named]
     if one.given:
         return _by_what_is_given(parameters, answers, one.given)
     if not one.several:
         return [("", parameters, " | ".join(answers))]
     field = one.fields[one.several]
     others = tuple(word for word in field.choices if word != ALL)
-    kinds: Any = (float | str, MANY) if field.info.several else (Literal[others], Literal[ALL])
-    if ALL not in field.choices and field.choices:
+    kinds: Any = (Literal[others], Literal[ALL])
+    if field.info.several:
+        kinds = (float | str, MANY)
+    elif field.default is None:
+        kinds = (None, field.type)
+    elif ALL not in field.choices:
         kinds = [Literal[word] for word in field.choices]
 
     def of(kind: Any) -> list[Parameter]:
-        default = field.default if field.default in get_args(kind) else Parameter.empty
+        taken = field.default is kind or field.default in get_args(kind)
+        default = field.default if taken else Parameter.empty
         return [
             each.replace(annotation=kind, default=default) if each.name == one.several else each
             for each in parameters
@@ -114,7 +130,7 @@ def _imports(every: Iterable[Command], text: str) -> str:
     """Return the imports of the names that a text uses."""
     names = {*ALWAYS}
     for one in every:
-        names |= {name.replace(":", ".") for name in one.answers}
+        names |= {name.replace(":", ".") for name in (*one.answers, one.of_client) if name}
         types = (
             kind for each in parameters_of(one) for kind in (each.annotation, *get_args(each.annotation))
         )
@@ -130,7 +146,7 @@ def _imports(every: Iterable[Command], text: str) -> str:
     return "".join(f"from {home} import {', '.join(plain)}\n" for home, plain in homes.items())
 
 
-def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
+def _parameters(one: Command, parameters: Iterable[Parameter], client: bool = False) -> str:
     texts = ["self"] if client else []
     for each in parameters:
         if client and each.name in ("catalogue", "constants"):
@@ -142,7 +158,8 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
             continue
         if each.kind is Parameter.VAR_KEYWORD:
             sized = not any(text.startswith("gpus:") for text in texts)
-            texts.append(f"**options: Unpack[{'SizedOptions' if sized else 'Options'}]")
+            keywords = f"Unpack[{'SizedOptions' if sized else 'Options'}]"
+            texts.append(f"**options: {'object' if one.crosses else keywords}")
             continue
         default = "" if each.default is Parameter.empty else " = ..."
         texts.append(f"{each.name}: {_type(each.annotation)}{default}")
@@ -150,7 +167,7 @@ def _parameters(parameters: Iterable[Parameter], client: bool = False) -> str:
 
 
 def _type(annotation: Any) -> str:
-    if annotation is NoneType:
+    if annotation in (None, NoneType):
         return "None"
     if get_origin(annotation) in (Union, UnionType):
         return " | ".join(map(_type, get_args(annotation)))
@@ -163,4 +180,5 @@ def _type(annotation: Any) -> str:
 
 
 if __name__ == "__main__":
-    write_whole(FILE, stub())
+    write_whole(CALLS, stub())
+    write_whole(PACKAGE, package_stub())

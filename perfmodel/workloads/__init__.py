@@ -1,4 +1,4 @@
-"""Layer tables of the built-in networks, and importers that make one from a file."""
+"""Networks as tables of layers: built-in ones, and importers of files."""
 
 from perfmodel.workloads.built_in import groups, names
 from perfmodel.workloads.catalogue import understood, workload

@@ -1,4 +1,4 @@
-"""What a transformer is made of: the widths and counts that its parameters, FLOP and messages follow from."""
+"""The architecture of a transformer: widths and counts that determine parameters, FLOP and messages."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ class Architecture(NamedTuple):
     """Widths [elements] and counts of a transformer.
 
     A layer is attention and a feed-forward part.  A mixture of experts has layers with ``experts`` instead,
-    and a router that gives each token to ``top_k`` of them.  Where ``encoder_layers`` is not 0,
-    ``layers`` are those of the decoder, each with a second attention, to what the encoder made.
+    and a router that sends each token to ``top_k`` of them.  If ``encoder_layers`` is not 0, ``layers`` are
+    those of the decoder, each with a second attention to the encoder's output.
     """
 
     hidden: int
     """Features of a token between layers."""
     layers: int
-    """Of the one stack, or of the decoder."""
+    """Layers of the decoder, or of the only stack."""
     heads: int
     """Query heads."""
     kv_heads: int
-    """Key and value heads; ``heads`` where they are not shared."""
+    """Key and value heads; equal to ``heads`` if query heads do not share them."""
     head_size: int
     """Features of one query, and of one key."""
     feed_forward: int
-    """Inner width of the feed-forward part in layers without experts; 0 where all have some."""
+    """Inner width of the feed-forward part in layers without experts; 0 if all layers have experts."""
     vocabulary: int
-    """Words, padded as trained; classes of a classifier."""
+    """Tokens of the vocabulary, padded as in training; classes of a classifier."""
     positions: int
     """Tokens of the longest sequence."""
 
     gated: bool = False
-    """Feed-forward parts have a third matrix, which gates (SwiGLU, GEGLU)."""
+    """Feed-forward parts have a third matrix, the gate (SwiGLU, GEGLU)."""
     tied: bool = False
-    """The product that makes logits uses the token embeddings."""
+    """The product for the logits uses the token embeddings."""
 
     experts: int = 0
     """Routed experts of a layer that has them; 0 for a dense network."""
@@ -46,12 +46,12 @@ class Architecture(NamedTuple):
     expert_feed_forward: int = 0
     """Inner width of one expert."""
     moe_frequency: int = 1
-    """Of so many layers in a row the last has experts; 1 for every layer."""
+    """Period of the layers with experts: in each group of so many layers the last has them; 1: all layers."""
     dense_layers: int = 0
-    """First layers, which have no experts."""
+    """Number of first layers without experts."""
 
     query_rank: int = 0
-    """Latent attention (DeepSeek-V2): width to which queries are compressed; 0 for not at all."""
+    """Latent attention (DeepSeek-V2): width to which queries are compressed; 0: they are not compressed."""
     kv_rank: int = 0
     """Latent attention: width to which keys and values are compressed; 0 for no latent attention."""
     rope_size: int = 0
@@ -60,28 +60,28 @@ class Architecture(NamedTuple):
     """Features of one value; 0 for ``head_size``."""
 
     encoder_layers: int = 0
-    """Layers of an encoder in front; 0 where there is none."""
+    """Layers of the encoder; 0 without one."""
     target_fraction: float = 1.0
-    """Tokens of the decoder per token of the encoder, where there is one."""
+    """Tokens of the decoder per token of the encoder, if there is one."""
     bidirectional: bool = False
-    """Every position of the one stack attends to all others (BERT, ViT), not to earlier ones alone."""
+    """Every position of the only stack attends to all others (BERT, ViT), not only to earlier ones."""
     window: int = 0
     """Earlier positions that a layer attends to; 0 for all."""
     full_frequency: int = 0
-    """Of so many layers in a row the last attends to all positions in spite of ``window``; 0 for none."""
+    """Period of the layers that attend to all positions in spite of ``window``, as above; 0: none."""
     chunked: bool = False
-    """``window`` is the length of chunks that a sequence is cut into (Llama 4), not a window that moves."""
+    """``window`` is the length of chunks that a sequence is cut into (Llama 4), not a sliding window."""
     predicted_fraction: float = 1.0
-    """Share of the positions for which logits are made: those guessed (BERT), the class token (ViT)."""
+    """Share of the positions with logits: masked tokens (BERT), the class token (ViT)."""
 
     learned_positions: int = 0
-    """Rows of a table of position embeddings; 0 where positions are rotated, biased or computed."""
+    """Rows of the table of position embeddings; 0 for rotated, biased or computed positions."""
     relative_positions: int = 0
     """Rows of a table of relative positions, one column per head, in each stack (T5)."""
     types: int = 0
-    """Rows of a table of segments (BERT)."""
+    """Rows of the table of segments (BERT)."""
     patch_elements: int = 0
-    """Colours of all pixels of a patch, which is the token of an image; 0 where tokens are words."""
+    """Numbers in a patch of an image, pixels times colours; 0 if tokens are words."""
     norms: int = 2
     """Normalisations of a layer without cross-attention."""
     norm_bias: bool = False
@@ -103,20 +103,20 @@ class Architecture(NamedTuple):
     parallel: bool = False
     """Attention and feed-forward part read the same input and are summed (GPT-NeoX, Falcon, PaLM)."""
     relu: bool = False
-    """The feed-forward part clips at zero, squared or not; otherwise it is smooth (GELU, SiLU)."""
+    """The activation is ReLU, squared or not; otherwise it is smooth (GELU, SiLU)."""
     computed_positions: bool = False
-    """Positions are computed, nothing is learned or rotated: distances added to scores, sines to tokens."""
+    """Positions are computed, neither learned nor rotated: distances added to scores, sines to tokens."""
     dropout: bool = False
-    """Trained with dropout behind embeddings, attention and feed-forward parts."""
+    """Trained with dropout after embeddings, attention and feed-forward parts."""
 
     @property
     def predicts_next_token(self) -> bool:
-        """Whether each position of one stack attends to earlier ones alone."""
+        """Whether the network is one causal stack, whose positions attend only to earlier ones."""
         return not self.bidirectional and not self.encoder_layers
 
     @property
     def moe_layers(self) -> int:
-        """Layers with experts: of 6, every second and the first 2 without, the fourth and the sixth.
+        """Number of layers with experts; in the example every second of 6, without the first 2.
 
         >>> switch = Architecture(8, 6, 2, 2, 4, 32, 100, 64, experts=4, top_k=1, moe_frequency=2,
         ...     dense_layers=2)
@@ -132,7 +132,7 @@ class Architecture(NamedTuple):
         return self.experts > 0 and layer >= self.dense_layers and (layer + 1) % self.moe_frequency == 0
 
     def attends_to(self, layer: int, sequence_length: int) -> int:
-        """Return the most positions that one position of a layer, counted from 0, attends to.
+        """Return the most positions that a position of a layer, counted from 0, attends to.
 
         >>> gemma = Architecture(8, 4, 2, 2, 4, 32, 100, 8192, window=4096, full_frequency=2)
         >>> gemma.attends_to(0, 8192), gemma.attends_to(1, 8192), gemma.attends_to(0, 1024)
@@ -143,7 +143,7 @@ class Architecture(NamedTuple):
         return min(self.window, sequence_length)
 
     def targets(self, sequence_length: int) -> int:
-        """Return the tokens of the decoder beside so many of the encoder.
+        """Return the tokens of the decoder for ``sequence_length`` tokens of the encoder.
 
         >>> Architecture(8, 2, 2, 2, 4, 32, 100, 512, target_fraction=114 / 512).targets(512)
         114
@@ -153,17 +153,17 @@ class Architecture(NamedTuple):
 
     @property
     def rotary(self) -> bool:
-        """Whether positions are rotated into queries and keys: where no table and no bias says them."""
+        """Whether positions are rotated into queries and keys, as there is no table or bias for them."""
         return not (self.learned_positions or self.relative_positions or self.computed_positions)
 
     @property
     def value_width(self) -> int:
-        """Features of all heads behind the weighted sum, which the attention's last product reads."""
+        """Features of all heads after the weighted sum, the input of the attention's last product."""
         return self.heads * (self.value_size or self.head_size)
 
     @property
     def attention_parameters(self) -> int:
-        """Parameters of one attention, its projections and the norms inside it.
+        """Parameters of one attention: its projections and inner norms.
 
         Of 2 heads of 4 features that share a key and a value, width 8: 8 x 8 + 2 x 8 x 4 + 8 x 8.
 
@@ -191,12 +191,12 @@ class Architecture(NamedTuple):
 
     @property
     def expert_parameters(self) -> int:
-        """Parameters of one expert; 0 where there are none."""
+        """Parameters of one expert; 0 without experts."""
         return self._feed_forward_parameters(self.expert_feed_forward) if self.experts else 0
 
     @property
     def router_parameters(self) -> int:
-        """Parameters of the router of one layer; 0 where there are no experts."""
+        """Parameters of the router of one layer; 0 without experts."""
         return self.experts * (self.hidden + self.router_bias)
 
     def _feed_forward_parameters(self, width: int) -> int:
@@ -205,15 +205,15 @@ class Architecture(NamedTuple):
 
     @property
     def embedding_parameters(self) -> int:
-        """Parameters in front of the first layer: tables of words or patches, positions, segments, a norm."""
-        # patches have a bias and a class token besides
+        """Parameters before the first layer: tables of words or patches, positions, segments, a norm."""
+        # patches also have a bias and a class token
         rows = self.patch_elements + 2 if self.patch_elements else self.vocabulary
         rows += self.learned_positions + self.types
         return rows * self.hidden + self.embedding_norm * self._norm_parameters
 
     @property
     def head_parameters(self) -> int:
-        """Parameters of the product that makes logits; 0 where it uses the token embeddings."""
+        """Parameters of the product for the logits; 0 if it uses the token embeddings."""
         classifier = bool(self.patch_elements)
         return 0 if self.tied else self.vocabulary * (self.hidden + classifier)
 
@@ -223,7 +223,7 @@ class Architecture(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """All parameters; what BERT's heads add to the logits (0.6 to 1.1 %) is left out.
+        """All parameters, without those of BERT's heads beyond the logits (0.6 to 1.1 %).
 
         GPT-2: 12 layers of 12 h^2 weights and 13 h biases and norms, 50257 words and 1024 positions of h, a
         norm of 2 h; h is 768.
@@ -250,7 +250,7 @@ class Architecture(NamedTuple):
 
     @property
     def active_parameters(self) -> int:
-        """Parameters that one token passes through: all but those of the experts it is not routed to.
+        """Parameters that one token uses: all except those of experts it is not routed to.
 
         Mixtral 8x7B: of 8 experts of 3 x 4096 x 14336 in each of 32 layers, 2.
 

@@ -1,17 +1,17 @@
 """Builds a layer table from a network's operations in order.
 
 A network is a function that passes a :class:`Tensor` through the methods of a :class:`Network`; every method
-appends the rows the operation costs and returns the tensor it makes.
+appends the rows of the operation and returns its output.
 
 What is counted
 ---------------
 FLOPs are those of matrix products and convolutions, two per multiply-add, which is what papers and
-libraries print; elementwise work is counted by the elements it moves, because memory sets its pace.  The
-backward pass of a product costs its forward twice (input and weight gradient), and once where the input
+libraries print; elementwise work is counted by the elements it moves, as memory bounds its speed.  The
+backward pass of a product costs its forward pass twice (input and weight gradient), and once if the input
 needs no gradient, as in the first layer.  Layers are not fused: each reads its input and writes its output.
-A tensor that several layers read receives as many gradients, and every one after the first costs a kernel
-that adds it up (three elements moved per element); residual sums themselves pass their gradient on for
-nothing.  A tensor kept for the backward pass is counted once, by the first layer that keeps it.
+A tensor that several layers read receives as many gradients, and each after the first costs a kernel that
+adds it (three elements moved per element); residual sums pass their gradient on without cost.  A tensor kept
+for the backward pass is counted once, by the first layer that keeps it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from math import ceil, prod
 from perfmodel.workloads.workload import Layer
 
 MASK_ELEMENT = 0.5
-"""Size of a dropout mask's byte in elements; of 16-bit elements, as Korthikanti et al. count it."""
+"""Size of a byte of a dropout mask, in 16-bit elements, as Korthikanti et al. count it."""
 
 
 class _Storage:
-    """The storage that views of one tensor share."""
+    """Storage that views of one tensor share: whether it is kept, and how many layers read it."""
 
     __slots__ = ("kept", "uses")
 
@@ -51,34 +51,34 @@ class Tensor:
 
     @property
     def positions(self) -> int:
-        """Pixels, or tokens."""
+        """Number of pixels or tokens."""
         return self.height * self.width
 
     @property
     def elements(self) -> int:
-        """Features at all positions."""
+        """Number of features at all positions."""
         return self.channels * self.height * self.width
 
     def view(self, channels: int, height: int = 1, width: int = 1) -> Tensor:
-        """Return a tensor's elements in another shape; nothing is moved."""
+        """Return a view of the tensor in another shape, without moving data."""
         other = Tensor(channels, height, width, self.needs_gradient)
         other.storage = self.storage
         return other
 
     def flat(self) -> Tensor:
-        """Return all elements as the features of one position."""
+        """Return a view with all elements as features of one position."""
         return self.view(self.elements)
 
 
 def image(height: int = 224, width: int | None = None, channels: int = 3) -> Tensor:
-    """Return a network's input, which needs no gradient."""
+    """Return an input image, which needs no gradient; the width is the height by default."""
     return Tensor(channels, height, height if width is None else width, needs_gradient=False)
 
 
 def output_size(
     size: int, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False
 ) -> int:
-    """Return the positions of a filter along one axis.
+    """Return the output size of a convolution or pooling along one axis.
 
     A 7 wide filter, stride 2, padding 3, over 224: (224 + 6 - 7) // 2 + 1.
 
@@ -94,13 +94,13 @@ def output_size(
 
 
 class Network:
-    """The rows of a layer table, in forward order, and the operations that append to it."""
+    """A layer table in forward order; its operations append rows and return the output of one sample."""
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
 
     def _keep(self, *tensors: Tensor) -> int:
-        """Elements newly kept for the backward pass."""
+        """Mark tensors as kept for the backward pass; return the elements not kept before."""
         kept = 0
         for tensor in tensors:
             if not tensor.storage.kept:
@@ -109,7 +109,7 @@ class Network:
         return kept
 
     def _read(self, *tensors: Tensor) -> tuple[int, int]:
-        """Elements moved, and kernels launched, to add up gradients of tensors read before."""
+        """Count a read of tensors; return elements moved and kernels launched to add up their gradients."""
         moved = kernels = 0
         for tensor in tensors:
             if tensor.storage.uses and tensor.needs_gradient:
@@ -132,9 +132,9 @@ class Network:
         dilation: int = 1,
         bias: bool = False,
     ) -> Tensor:
-        """Convolve to ``channels`` features; the padding is half the filter unless given.
+        """Append a convolution to ``channels`` features; the default padding is half the filter.
 
-        A bias is a kernel of its own in both passes.
+        A bias takes a kernel of its own in both passes.
         """
         rows, columns = (kernel, kernel) if isinstance(kernel, int) else kernel
         if padding is None:
@@ -158,7 +158,7 @@ class Network:
         groups: int = 1,
         bias: bool = False,
     ) -> Tensor:
-        """Convolve ``x`` into ``y``, whose shape is known."""
+        """Append a convolution from ``x`` to ``y``, whose shape is known."""
         depth = x.channels // groups * prod(kernel)
         flops = 2 * y.elements * depth
         gradients = 2 if x.needs_gradient else 1
@@ -187,15 +187,15 @@ class Network:
         return y
 
     def deconv(self, x: Tensor, name: str, channels: int, factor: int) -> Tensor:
-        """Enlarge by a transposed convolution whose windows do not overlap."""
+        """Append a transposed convolution that enlarges by ``factor``, with windows that do not overlap."""
         y = self.linear(x, name, channels * factor * factor, bias=False)
         self.layers[-1] = self.layers[-1]._replace(kind="conv", kernel_size=(factor, factor))
         return y.view(channels, x.height * factor, x.width * factor)
 
     def linear(self, x: Tensor, name: str, features: int, bias: bool = True, weight: bool = True) -> Tensor:
-        """Map the features of every position; the bias rides on the product and is summed apart backward.
+        """Append a linear layer on the features of every position; the bias's gradient takes a kernel.
 
-        Without ``weight`` the weights are another layer's (tied embeddings).
+        Without ``weight`` the weights belong to another layer (tied embeddings).
         """
         y = Tensor(features, x.height, x.width)
         flops = 2 * x.elements * features
@@ -222,7 +222,7 @@ class Network:
         return y
 
     def embedding(self, name: str, tokens: int, vocabulary: int, features: int) -> Tensor:
-        """Look up one row of a ``vocabulary`` x ``features`` table for every token."""
+        """Append a look-up of one row of a ``vocabulary`` x ``features`` table for every token."""
         y = Tensor(features, tokens)
         moved = 2 * y.elements
         # backward: the dense gradient is cleared, then scattered into
@@ -242,13 +242,13 @@ class Network:
         groups: int = 1,
         activation: str = "relu",
     ) -> Tensor:
-        """Convolve, normalise, then apply ``relu``, ``smooth`` or, with ``""``, nothing."""
+        """Append convolution, batch norm and an activation: ``relu``, ``smooth``, or "" for none."""
         x = self.conv(x, f"{name}.conv", channels, kernel, stride, padding, groups)
         x = self.batch_norm(x, f"{name}.bn")
         return self.activation(x, f"{name}.{activation}", activation) if activation else x
 
     def shared_embedding(self, name: str, tokens: int, features: int) -> Tensor:
-        """Look up rows of a table that is another layer's."""
+        """Append a look-up in a table that belongs to another layer."""
         y = self.embedding(name, tokens, 0, features)
         self.layers[-1] = self.layers[-1]._replace(tensors=())
         return y
@@ -258,7 +258,7 @@ class Network:
     def matmul(
         self, x: Tensor, y: Tensor, name: str, rows: int, columns: int, depth: int, count: int
     ) -> Tensor:
-        """Multiply ``count`` pairs of matrices, rows x depth times depth x columns."""
+        """Append ``count`` products of two activations, rows x depth times depth x columns."""
         z = Tensor(count * columns, rows)
         flops = 2 * rows * columns * depth * count
         moved = x.elements + y.elements + z.elements
@@ -297,7 +297,7 @@ class Network:
         mask: float = 0.0,
         backward_kernels: int = 1,
     ) -> Tensor:
-        """One kernel that moves so many elements per element, each way."""
+        """Append an elementwise layer, given the elements moved per element by each pass."""
         y = Tensor(x.channels, x.height, x.width, x.needs_gradient)
         elements = x.elements
         sums, sum_kernels = self._read(x)
@@ -322,11 +322,11 @@ class Network:
         return y
 
     def batch_norm(self, x: Tensor, name: str) -> Tensor:
-        """Normalise over the batch: reads twice, writes once; backward reads x and dy twice, writes dx."""
+        """Append a batch norm: it reads twice, writes once; backward reads x and dy twice, writes dx."""
         return self._elementwise(x, name, "norm", 3, 5, keep_input=True, tensors=(x.channels, x.channels))
 
     def layer_norm(self, x: Tensor, name: str, bias: bool = True) -> Tensor:
-        """Normalise over the features in one pass; without ``bias`` this is RMSNorm.
+        """Append a layer norm over the features, in one pass; without ``bias`` it is RMSNorm.
 
         Backward: one kernel for the input's gradient, one for those of the parameters.
         """
@@ -334,38 +334,38 @@ class Network:
         return self._elementwise(x, name, "norm", 2, 5, keep_input=True, tensors=tensors, backward_kernels=2)
 
     def relu(self, x: Tensor, name: str) -> Tensor:
-        """Clip at zero (or two-sided); the output is kept, which the next layer keeps anyway."""
+        """Append a ReLU or similar; it keeps its output, which the next layer keeps anyway."""
         return self._elementwise(x, name, "activation", 2, 3, keep_output=True)
 
     def smooth(self, x: Tensor, name: str) -> Tensor:
-        """Apply GELU, SiLU, h-swish: the input is kept."""
+        """Append a smooth activation (GELU, SiLU, h-swish), which keeps its input."""
         return self._elementwise(x, name, "activation", 2, 3, keep_input=True)
 
     def activation(self, x: Tensor, name: str, which: str) -> Tensor:
-        """Apply ``relu`` or ``smooth``."""
+        """Append the activation ``which``: ``relu`` or ``smooth``."""
         return self.relu(x, name) if which == "relu" else self.smooth(x, name)
 
     def local_response_norm(self, x: Tensor, name: str) -> Tensor:
-        """Normalise across neighbouring channels (AlexNet, GoogLeNet); the scale is kept beside the input."""
+        """Append a norm over neighbouring channels (AlexNet, GoogLeNet); it keeps the input and a scale."""
         return self._elementwise(x, name, "norm", 3, 5, keep_input=True, mask=1.0)
 
     def dropout(self, x: Tensor, name: str) -> Tensor:
-        """Zero features at random; the mask is kept, a byte each."""
+        """Append a dropout, which keeps a mask of a byte per element."""
         forward = 2 + MASK_ELEMENT
         return self._elementwise(x, name, "dropout", forward, forward, mask=MASK_ELEMENT)
 
     def softmax(self, x: Tensor, name: str) -> Tensor:
-        """Normalise to probabilities; the output is kept."""
+        """Append a softmax, which keeps its output."""
         return self._elementwise(x, name, "softmax", 2, 3, keep_output=True)
 
     def scale(self, x: Tensor, name: str, kernels: int = 1) -> Tensor:
-        """Multiply by a constant or add a mask, ``kernels`` times over; nothing is kept."""
+        """Append ``kernels`` multiplications by a constant or additions of a mask; nothing is kept."""
         y = self._elementwise(x, name, "other", 2 * kernels, 2, keep_input=False)
         self.layers[-1] = self.layers[-1]._replace(forward_kernels=kernels)
         return y
 
     def channel_scale(self, x: Tensor, name: str, parameters: int = 0) -> Tensor:
-        """Multiply every channel by its own factor, computed (a gate) or learned (``parameters``)."""
+        """Append a product of each channel and a factor, computed (a gate) or learned (``parameters``)."""
         return self._elementwise(
             x,
             name,
@@ -378,7 +378,7 @@ class Network:
         )
 
     def squeeze_excite(self, x: Tensor, name: str, squeezed: int, activation: str = "relu") -> Tensor:
-        """Gate each channel by a function of the means of all channels (Hu et al. 2018)."""
+        """Append a squeeze-and-excitation block: each channel's gate from all means (Hu et al. 2018)."""
         gate = self.global_pool(x, f"{name}.pool")
         gate = self.linear(gate, f"{name}.squeeze", squeezed)
         gate = self.activation(gate, f"{name}.{activation}", activation)
@@ -387,7 +387,7 @@ class Network:
         return self.channel_scale(x, f"{name}.scale")
 
     def unknown(self, inputs: list[Tensor], y: Tensor, name: str) -> Tensor:
-        """Read ``inputs`` and write ``y`` in one kernel each way, whatever the operation is."""
+        """Append an unknown operation: one kernel in each pass that reads ``inputs`` and writes ``y``."""
         sums, sum_kernels = self._read(*inputs)
         moved = sum(x.elements for x in inputs) + y.elements
         self.layers.append(
@@ -406,11 +406,11 @@ class Network:
         return y
 
     def multiply(self, x: Tensor, y: Tensor, name: str) -> Tensor:
-        """Multiply two tensors element by element; both are kept, and each has a gradient."""
+        """Append an elementwise product of two tensors, which keeps both."""
         return self._combine((x, y), name, "other", 3, 6, 2, keep=True)
 
     def add(self, x: Tensor, y: Tensor, name: str) -> Tensor:
-        """Sum two branches."""
+        """Append a sum of two branches."""
         return self._combine((x, y), name, "add", 3, 0, 0, keep=False)
 
     def _combine(
@@ -442,11 +442,11 @@ class Network:
         return z
 
     def copy(self, x: Tensor, name: str) -> Tensor:
-        """Rewrite a tensor in another memory order (split heads, shift windows, permute)."""
+        """Append a copy in another memory order (split heads, shift windows, permute)."""
         return self._elementwise(x, name, "other", 2, 2)
 
     def gather(self, x: Tensor, name: str, positions: int) -> Tensor:
-        """Pick some positions; backward clears the whole gradient and scatters into it."""
+        """Append a selection of some positions; backward clears the whole gradient and scatters into it."""
         y = Tensor(x.channels, positions)
         sums, sum_kernels = self._read(x)
         moved = 2 * y.elements
@@ -465,7 +465,7 @@ class Network:
         return y
 
     def concat(self, inputs: list[Tensor], name: str) -> Tensor:
-        """Join features; backward copies out parts that no sum of gradients reads where they lie."""
+        """Append a concatenation of features; backward copies the parts that no other layer has read."""
         first = inputs[0]
         y = Tensor(sum(x.channels for x in inputs), first.height, first.width)
         copied = [x for x in inputs if not x.storage.uses]
@@ -485,7 +485,7 @@ class Network:
         return y
 
     def split(self, x: Tensor, name: str, parts: tuple[int, ...]) -> list[Tensor]:
-        """Take features apart: views forward, one concatenation backward."""
+        """Append a split of the features: views in the forward pass, one concatenation backward."""
         sums, sum_kernels = self._read(x)
         self.layers.append(
             Layer(
@@ -509,7 +509,7 @@ class Network:
         padding: int = 0,
         ceil_mode: bool = False,
     ) -> Tensor:
-        """Take the largest of each window; input and positions of the maxima are kept."""
+        """Append a max pooling, which keeps its input and the positions of the maxima."""
         return self._pool(x, name, kernel, stride, padding, ceil_mode, keep=True)
 
     def average_pool(
@@ -520,7 +520,7 @@ class Network:
         stride: int | None = None,
         padding: int = 0,
     ) -> Tensor:
-        """Average each window; nothing but the shape is needed backward."""
+        """Append an average pooling, which keeps nothing."""
         return self._pool(x, name, kernel, stride, padding, False, keep=False)
 
     def _pool(
@@ -540,11 +540,11 @@ class Network:
         return self.reduce(x, Tensor(x.channels, height, width), name, kernel, step, keep)
 
     def global_pool(self, x: Tensor, name: str) -> Tensor:
-        """Average over all positions."""
+        """Append an average over all positions."""
         return self.reduce(x, Tensor(x.channels, 1, 1), name, x.height, 1, keep=False)
 
     def reduce(self, x: Tensor, y: Tensor, name: str, kernel: int, stride: int, keep: bool) -> Tensor:
-        """Make the elements of ``y`` from windows of ``x``; ``keep`` keeps input and chosen positions."""
+        """Append a reduction of windows of ``x`` to ``y``; with ``keep`` input and positions are kept."""
         sums, sum_kernels = self._read(x)
         moved = x.elements + y.elements
         index = y.elements if keep else 0
@@ -566,12 +566,12 @@ class Network:
         return y
 
     def resize(self, x: Tensor, name: str, factor: float) -> Tensor:
-        """Enlarge by interpolation."""
+        """Append an enlargement by ``factor`` with interpolation."""
         y = Tensor(x.channels, round(x.height * factor), round(x.width * factor))
         return self.reduce(x, y, name, 1, 1, keep=False)
 
     def align(self, maps: list[Tensor], name: str, regions: int, features: int) -> Tensor:
-        """Cut ``regions`` of ``features`` elements out of the maps; backward scatters into all of them."""
+        """Append a crop of ``regions`` of ``features`` elements from maps; backward scatters into all."""
         y = Tensor(features, regions)
         # four neighbours are read for each element written
         moved = 5 * y.elements
@@ -593,7 +593,7 @@ class Network:
         return y
 
     def loss(self, x: Tensor, name: str = "loss") -> None:
-        """Cross entropy: a log-softmax, then the chosen classes."""
+        """Append a cross-entropy loss: a log-softmax and a selection of the target classes."""
         sums, sum_kernels = self._read(x)
         elements = x.elements
         self.layers.append(
@@ -612,8 +612,8 @@ class Network:
         )
 
     def parameter(self, name: str, elements: int, summed: int) -> None:
-        """Register a parameter that a sum reads (position embeddings, class token).
+        """Append a parameter that is added to activations (position embeddings, class token).
 
-        Its gradient sums ``summed`` elements of every sample.
+        Its gradient is a sum over ``summed`` elements of every sample.
         """
         self.layers.append(Layer(name, "other", (elements,), 0, 0, 0, summed, forward_kernels=0))

@@ -1,4 +1,4 @@
-"""Which built-in networks there are, by the module that builds them; builds none."""
+"""Names of the built-in networks and of the modules that build them."""
 
 from __future__ import annotations
 
@@ -76,35 +76,35 @@ FIXED: dict[str, tuple[str, ...]] = {
     "unet": ("unet3d",),
     "vgg": ("vgg11", "vgg13", "vgg16", "vgg19"),
 }
-"""Modules with ``build(name)``: their networks take no sequence length."""
+"""Modules with ``build(name)`` -> their networks, which take no sequence length."""
 
 SEQUENCE: dict[str, tuple[str, ...]] = {
     "gnmt": ("gnmt",),
     "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
     "transformer": tuple(name for names in LANGUAGE.values() for name in names),
 }
-"""Modules with ``build(name, sequence_length)``."""
+"""Modules with ``build(name, sequence_length)`` -> their networks."""
 
 _HEADINGS = {
     "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
     "recommendation": ("recommender", "wide_and_deep"),
 }
 _LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
-"""What stands under the headings of ``groups``; every other module makes classifiers of images."""
+"""Headings of ``groups`` -> modules or families; all other modules build image classifiers."""
 
 MODULES = {
     name: module for table in (FIXED, SEQUENCE) for module, members in table.items() for name in members
 }
-"""By the name of a network."""
+"""Name of a network -> the module that builds it."""
 
 
 def names() -> tuple[str, ...]:
-    """Every built-in network, by name; builds none."""
+    """Return the names of all built-in networks, without building any."""
     return tuple(sorted(MODULES))
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """Every built-in network under the heading of its kind, families together; builds none.
+    """Return heading -> names of built-in networks, families together, without building any.
 
     >>> list(groups())
     ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']

@@ -1,4 +1,4 @@
-"""Which module builds which network; only the module of the network asked for is imported."""
+"""Finds a network by its name or file, and imports only the module that builds it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "wide-resnet": ("wide-resnet50-2",),
     "yolo": ("yolov3",),
 }
-"""Names that fit several networks; the first is the one most runs were measured with."""
+"""Family name -> its networks; the first, with the most measured runs, is what the name means."""
 
 _ALIASES: dict[str, tuple[str, ...]] = {
     "bert-base": ("bert-base-uncased", "bert-base-cased"),
@@ -87,7 +87,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "wide-and-deep": ("wide & deep", "widedeep"),
     "wide-resnet50-2": ("wide-resnet50",),
 }
-"""What libraries call a network that has another name here."""
+"""Network -> its names in other libraries."""
 
 _VERSIONS: dict[str, str] = {
     **{f"resnet{depth}-v1.5": f"resnet{depth}" for depth in (50, 101, 152, 200)},
@@ -95,7 +95,7 @@ _VERSIONS: dict[str, str] = {
     "llama-3.1-8b": "llama-3-8b",
     "llama-3.1-70b": "llama-3-70b",
 }
-"""Networks that differ from another by a detail, and that other."""
+"""Network -> another one that it differs from by a detail."""
 
 _COUNT_OR_NONE = COUNT.or_none
 _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*/[\w. -]+", re.ASCII)
@@ -107,12 +107,13 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
 
     Parameters
     ----------
-    name : one of ``names()``, or what people call it, or the path of an ``.onnx``, ``.csv`` or ``.json`` file
-    sequence_length : tokens of one sample, where the network takes sequences; its own default if None
+    name : one of ``names()``, another name of a network, or the path of an ``.onnx``, ``.csv`` or ``.json``
+        file
+    sequence_length : tokens of one sample, if the network takes sequences; its own default if None
 
     Raises
     ------
-    InputError : nobody knows the name, the file cannot be read, the network has no sequence length to set
+    InputError : the name is unknown, the file cannot be read, or the network takes no sequence length
 
     Examples
     --------
@@ -127,7 +128,7 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
 
 
 def network(name: str, sequence_length: int | None) -> Workload:
-    """Return what ``workload`` does, of arguments of the right types."""
+    """Return a network as ``workload`` does, without checks of the arguments' types."""
     if name in MODULES:
         return _built_in(name, sequence_length)
     if is_file(name):
@@ -138,13 +139,13 @@ def network(name: str, sequence_length: int | None) -> Workload:
 
 
 def understood(name: str) -> Meaning:
-    """Return the id of the built-in network that a name means, and others it fits; a file means itself.
+    """Return the built-in network that a name means, and others that it fits; a file's name means itself.
 
-    A publisher's name before a slash is left out.
+    A publisher's name before a slash is ignored.
 
     Raises
     ------
-    InputError : nobody knows the name
+    InputError : the name is unknown
 
     >>> understood("ResNet-50").id, understood("bert").others
     ('resnet50', ('bert-large',))
@@ -167,7 +168,7 @@ def _meant(name: str) -> Meaning:
 
 
 def version_of(name: str) -> str:
-    """Return the network that a built-in one is a version of: itself, where it is none.
+    """Return the network of which a built-in one is a version; a network without such is returned itself.
 
     >>> version_of("resnet50-v1.5"), version_of("vgg16")
     ('resnet50', 'vgg16')
@@ -176,12 +177,12 @@ def version_of(name: str) -> str:
 
 
 def is_file(name: str) -> bool:
-    """Whether the name of a network is that of a file."""
+    """Whether the name of a network is a file's path."""
     return name.endswith(_FILES) or "\\" in name or ("/" in name and not _is_published(name))
 
 
 def _is_published(name: str) -> bool:
-    """Whether a name is a publisher's and that of a built-in network, and no folder is called so."""
+    """Whether a name is ``publisher/network`` of a built-in network, and not an existing path."""
     if len(name) > LONGEST_NAME or not _PUBLISHED.fullmatch(name):
         return False
     try:

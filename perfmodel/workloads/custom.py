@@ -1,4 +1,4 @@
-"""A workload made of layers that were read from a file."""
+"""Makes a workload of layers that were read from a file."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from perfmodel.workloads.workload import MATMUL, Layer, Workload
 
 
 def identifier(path: str | Path) -> str:
-    """The name of the file, or of its folder where the file is called config.json."""
+    """Return the network's id: the file's name without ending, or the folder's name for a config.json."""
     path = Path(path)
-    if path.name == "config.json" and not is_request():  # the folder a server runs in is nobody's business
+    if path.name == "config.json" and not is_request():  # a service must not reveal its folder
         return path.resolve().parent.name
     return path.stem
 
 
 def family(layers: list[Layer]) -> str:
-    """``transformer`` where activations are multiplied, ``cnn`` where maps are convolved, else ``custom``."""
+    """Return ``transformer`` for products of activations, ``cnn`` for convolutions, else ``custom``."""
     if any(layer.operation.product == MATMUL for layer in layers):
         return "transformer"
     return "cnn" if any(layer.operation.convolves for layer in layers) else "custom"
 
 
 def check_trains(path: str | Path, layers: list[Layer], expected: str) -> None:
-    """Refuse layers without arithmetic or without parameters: no time or traffic follows from them.
+    """Check that layers have arithmetic and parameters, without which no time or traffic can be predicted.
 
     Parameters
     ----------
     path, layers : of the file
-    expected : what would give parameters
+    expected : advice on how to get parameters into the file
 
     Raises
     ------
-    InputError : neither a FLOP nor a parameter is counted
+    InputError : no layer has a FLOP, or none has a parameter
     """
     if not any(layer.forward_flops for layer in layers):
         raise refusal("network.no_product").under(path)
@@ -56,7 +56,7 @@ def custom_workload(
     without: str = "",
     remarks: tuple[str, ...] = (),
 ) -> Workload:
-    """Return the workload of ``layers``; nothing is known of its data set."""
+    """Return the workload of layers from a file, with an unknown data set; keywords are its fields."""
     return Workload(
         id=identifier(path),
         name=identifier(path),

@@ -40,10 +40,10 @@ from perfmodel.workloads.layer_shapes import completed
 from perfmodel.workloads.workload import KINDS, Layer, Workload
 
 LIMIT = 10_000_000
-"""Bytes of the largest file that is read."""
+"""Largest file that is read [B]."""
 
 MOST_NAMED = 3
-"""Layers that a remark names."""
+"""Most layers that a remark names."""
 _REQUIRED = ("name", "kind")
 _COUNTS = {"stride"}
 
@@ -53,7 +53,7 @@ def workload_from_csv(path: str | Path) -> Workload:
 
     Raises
     ------
-    InputError : names file, line, column, value and what was expected
+    InputError : the table is not valid; names file, line, column, value and what is expected
     """
     written = enumerate(read_text(path, LIMIT).splitlines(), 1)
     lines = [(number, line) for number, line in written if _counts(line)]
@@ -79,7 +79,7 @@ def workload_from_csv(path: str | Path) -> Workload:
 
 
 def _listed(names: list[str]) -> str:
-    """Return the first of some names, and how many more they are."""
+    """Return the first names as text, and the number of others."""
     return ", ".join(names[:MOST_NAMED]) + (
         f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
     )
@@ -143,7 +143,7 @@ def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) 
 
 
 def _value(column: str, cell: str) -> object:
-    """The value of one cell; ValueError says what was expected."""
+    """Return the value of one cell; ValueError says what is expected."""
     if column == "name":
         return cell
     if column == "kind":

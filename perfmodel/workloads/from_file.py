@@ -1,4 +1,4 @@
-"""Reads a network from a file, by the ending of its name."""
+"""Reads a network from a file; the ending of its name decides the format."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from perfmodel.workloads.workload import Workload
 
 
 def workload_from_file(path: str | Path, sequence_length: int | None = None) -> Workload:
-    """Return the workload that an ONNX file, a Hugging Face config.json or a CSV table of layers describes.
+    """Return the workload in an ONNX file, a Hugging Face config.json or a CSV table of layers.
 
     Parameters
     ----------
-    path : ends in ``.onnx``, ``.json`` or ``.csv``; or a folder that holds a config.json
-    sequence_length : tokens of one sample, where the file leaves it open
+    path : of a file in ``.onnx``, ``.json`` or ``.csv``, or of a folder with a config.json
+    sequence_length : tokens of one sample, if the file leaves it open
 
     Raises
     ------
-    InputError : no such file, not such a file, or a network that cannot be counted
+    InputError : no such file, another format, or a network whose work cannot be counted
     """
     path = Path(path)
     in_request = attached(path) is not None

@@ -1,4 +1,4 @@
-"""Reads a Hugging Face config.json of a transformer; nothing is fetched."""
+"""Reads a transformer from a Hugging Face config.json, without downloads."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ from perfmodel.workloads.networks.transformer_stacks import bert_layers
 from perfmodel.workloads.workload import Workload
 
 LIMIT = 1_000_000
-"""Bytes of the largest file that is read."""
+"""Largest file that is read [B]."""
 
 
 def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
     """Return the workload of a config.json.
 
-    Of a model that sees and reads, the part that reads is taken, and what is left out is noted.  Heads of
-    encoders are those of the first of ``architectures``: BertForPreTraining, BertForMaskedLM or the bare
-    encoder; causal models guess every next token, T5 what was cut out, ViT classifies.  Dropout is what the
-    papers trained with.
+    Of a multimodal model only the text part is read, and a note names the rest.  Heads of encoders are those
+    of the first of ``architectures``: BertForPreTraining, BertForMaskedLM or the bare encoder; causal models
+    predict every next token, T5 the masked spans, ViT classifies.  Dropout is that of the papers.
 
     Parameters
     ----------
-    path : the file
-    sequence_length : tokens of one sample; what the model allows, at most 4096, if None
+    path : of the file
+    sequence_length : tokens of one sample; by default the longest that the model allows, at most 4096
 
     Raises
     ------
-    InputError : not JSON, no known ``model_type``, a number missing or wrong, a sequence too long
+    InputError : not JSON, an unknown ``model_type``, a missing or wrong number, or a sequence too long
     """
     path = Path(path)
     values = read_json(path, LIMIT, "a Hugging Face config.json")
@@ -114,7 +113,7 @@ def _images(config: Config, architecture: Architecture, sequence_length: int | N
 
 
 def _length(config: Config, architecture: Architecture, sequence_length: int | None) -> int:
-    """Return the tokens of a sample; a sequence may be longer where positions are computed or relative."""
+    """Return the tokens of a sample, checked against the network's longest sequence."""
     a = architecture
     length = sequence_length or min(a.positions, LONGEST_DEFAULT)
     check_positions(str(config.path), a, length)

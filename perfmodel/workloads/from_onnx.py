@@ -1,8 +1,8 @@
-"""Reads a network from an ONNX file: shapes are inferred, weights are counted and never loaded.
+"""Reads a network from an ONNX file: infers shapes and counts weights, without loading them.
 
-Operators it knows become the rows the built-in tables have; any other becomes a row of kind ``other`` that
-reads its inputs and writes its outputs, and a remark names it.  Operators on constants and shapes cost
-nothing.  An open first dimension of an input is the batch, one sample; any other open one is the sequence.
+Known operators become rows as in the built-in tables; any other becomes a row of kind ``other`` that reads
+its inputs and writes its outputs, and a remark names it.  Operators on constants and shapes cost nothing.  An
+open first dimension of an input is the batch, taken as one sample; any other open one is the sequence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perfmodel.workloads.onnx_file import SMALL, model_of
 from perfmodel.workloads.workload import Workload
 
 LIMIT = 2**31
-"""Bytes of the largest file that is read, which is also the most the format allows."""
+"""Largest file that is read, also the limit of the format [B]."""
 
 _VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "Expand"}
 _RELUS = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid", "Tanh", "Elu", "PRelu", "ThresholdedRelu"}
@@ -47,7 +47,7 @@ _PICKS = {"Gather", "Slice", "GatherElements", "GatherND"}
 _PRODUCTS = {"LSTM", "GRU", "RNN", "Einsum", "Attention", "MultiHeadAttention", "GroupQueryAttention"}
 _PRODUCTS |= {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul", "DeformConv", "FusedMatMul"}
 _PRODUCTS |= {"If", "Loop", "Scan", "ConvTranspose"}
-"""Operators, or bodies, of matrix products that are not counted: no handler took them."""
+"""Operators with matrix products that cannot be counted; a network with one is refused."""
 _COPIES = {"Transpose", "DepthToSpace", "SpaceToDepth", "Where", "Neg", "Abs"}
 
 
@@ -56,12 +56,12 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
 
     Parameters
     ----------
-    path : the file; external weights may be absent
-    sequence_length : tokens, where an input leaves a dimension other than the first open
+    path : of the file; external weights may be absent
+    sequence_length : size of open dimensions other than the first of an input [tokens]
 
     Raises
     ------
-    InputError : the onnx package is absent, the file is no ONNX, a shape cannot be found
+    InputError : the onnx package is not installed, the file is not ONNX, or a shape cannot be inferred
     """
     needed("onnx", "onnx", "reading ONNX")
     try:
@@ -87,7 +87,7 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
 
 
 class _Reader:
-    """Walks the operators of one graph in order and appends their rows to a table."""
+    """Reads one graph: appends the rows of its operators, in order, to a layer table."""
 
     def __init__(self, path: str | Path, model: Any, sequence_length: int | None) -> None:
         self.path = path
@@ -107,7 +107,7 @@ class _Reader:
     # shapes
 
     def _weights(self) -> dict[str, tuple[int, ...]]:
-        """Dimensions of every initializer; notes which are trained: floating, and more than a scalar."""
+        """Return the dimensions of all initializers; record the trained ones: floating-point, not scalar."""
         floating = {1, 10, 11, 16}  # float, float16, double, bfloat16
         sizes: dict[str, tuple[int, ...]] = {}
         self.trainable: set[str] = set()
@@ -128,7 +128,7 @@ class _Reader:
         return sizes
 
     def _close_inputs(self) -> int:
-        """Give every open dimension of the inputs its size; return the samples in a batch."""
+        """Set the open dimensions of all inputs; return the samples in a batch."""
         batch = 0
         for value in self.graph.input:
             if value.name in self.sizes:
@@ -154,7 +154,7 @@ class _Reader:
     def _infer_shapes(self, model: Any) -> dict[str, tuple[int, ...]]:
         import onnx
 
-        # large weights only slow the inference down: their shape is enough
+        # large weights would slow the inference down; their shapes are enough
         small = [t for t in self.graph.initializer if prod(t.dims) <= SMALL]
         large = [t for t in self.graph.initializer if prod(t.dims) > SMALL]
         del self.graph.initializer[:]
@@ -164,8 +164,8 @@ class _Reader:
             if tensor.name not in named:
                 value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
                 self.graph.input.append(value)
-        # inner shapes that the file states may be of another batch: taken only where nothing
-        # better is known, as behind an unknown operator
+        # inner shapes that the file states may be of another batch: used only if none can be inferred,
+        # as after an unknown operator
         stated = {value.name: self._closed(value) for value in (*self.graph.value_info, *self.graph.output)}
         del self.graph.value_info[:]
         for value in self.graph.output:
@@ -183,7 +183,7 @@ class _Reader:
         return shapes
 
     def _closed(self, value: Any) -> tuple[int, ...] | None:
-        """The shape a file states, open dimensions closed as those of the inputs; None if it states none."""
+        """Return the shape that the file states, with open dimensions set; None if it states none."""
         if not value.type.tensor_type.HasField("shape"):
             return None
         sizes = [dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
@@ -209,19 +209,19 @@ class _Reader:
         return self.tensors[name]
 
     def _map(self, name: str) -> Tensor:
-        """As channels of a map: N, C, then positions."""
+        """Return a tensor as a map: channels, then positions."""
         shape = self._shape(name)
         if len(shape) < 3:
             return self._tensor(name).view(shape[-1])
         return self._tensor(name).view(shape[1], shape[2], prod(shape[3:]))
 
     def _rows(self, name: str) -> Tensor:
-        """As rows of features: the last dimension."""
+        """Return a tensor as rows of features, the last dimension."""
         features = self._shape(name)[-1]
         return self._tensor(name).view(features, max(1, self._elements(name) // features))
 
     def _claim(self, *names: str) -> tuple[int, ...]:
-        """Sizes of the trained tensors among ``names`` that no earlier operator had."""
+        """Return the sizes of trained tensors among ``names`` that no earlier operator claimed."""
         sources = [source for name in names for source in self.origins.get(name, (name,))]
         claimed = [name for name in dict.fromkeys(sources) if name in self.unclaimed]
         self.unclaimed.difference_update(claimed)
@@ -343,7 +343,7 @@ class _Reader:
         return self._product(node, name, self._shape(left)[-1])
 
     def _product(self, node: Any, name: str, depth: int) -> Tensor:
-        """Append the product of two activations, or of one and weights of each of several products."""
+        """Append the product of two activations, or of an activation and a stack of weights."""
         left, right, y = node.input[0], node.input[1], node.output[0]
         columns = self._shape(y)[-1]
         rows = self._shape(left)[-2] if len(self._shape(left)) > 1 else 1
@@ -446,7 +446,7 @@ def _map_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """Whole-number attributes of an operator."""
+    """Return the integer attributes of an operator by name."""
     return {a.name: list(a.ints) if a.ints else a.i for a in node.attribute}
 
 

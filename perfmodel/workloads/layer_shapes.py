@@ -1,4 +1,4 @@
-"""Fills in what a table of layers leaves out and the rest implies, or refuses what nothing implies."""
+"""Completes the layers of a table: derives missing fields from the others, or refuses the layer."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from perfmodel.workloads.workload import Layer
 
 SHAPE = ("gemm_rows", "gemm_columns", "gemm_depth")
 TOLERANCE = 0.01
-"""Between the FLOP that are stated and those of the shape: some count what is added as a bias."""
+"""Largest relative difference between stated FLOP and those of the shape, as some count biases."""
 ROUNDING = 1e-6
 
 
 def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]:
-    """Return a layer with its shape, FLOP and traffic, and what was assumed to find them, if anything.
+    """Return a layer with shape, FLOP and traffic filled in, and the assumption made for that, or "".
 
     Parameters
     ----------
-    layer : as it is written, with defaults for the rest
-    given : the fields that are written; ``tensors`` among them where a table has that column
+    layer : as in the table, with defaults for missing fields
+    given : names of the fields in the table; ``tensors`` is one if the table has that column
 
     Raises
     ------
-    ValueError : what decides the time or the memory is neither written nor implied
+    ValueError : a field that time or memory depends on is missing and cannot be derived
     """
     assumed = ""
     if layer.operation.product:
@@ -50,7 +50,7 @@ def completed(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, st
 
 
 def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]:
-    """Return a product with rows, columns and depth: as written, or as weights, bias and FLOP imply."""
+    """Return a product with rows, columns and depth, as given or derived from weights, bias and FLOP."""
     missing = [name for name in SHAPE if name not in given]
     known = {name: getattr(layer, name) for name in SHAPE if name in given}
     if any(value <= 0 for value in known.values()):
@@ -88,11 +88,11 @@ def _shaped(layer: Layer, given: frozenset[str] | set[str]) -> tuple[Layer, str]
 
 
 def _exact(name: str, weights: float, other: float) -> float:
-    """Return a whole side of a matrix of weights, by the other side.
+    """Return one side of a weight matrix from its weights and the other side.
 
     Raises
     ------
-    ValueError : it is not whole
+    ValueError : the side is not a whole number
     """
     side = weights / other
     if abs(side - round(side)) > ROUNDING * side:
@@ -104,11 +104,11 @@ def _exact(name: str, weights: float, other: float) -> float:
 
 
 def _near(name: str, flops: float, each: float) -> float:
-    """Return a side of a product by its FLOP, of which each adds so many: whole, as near as FLOP are stated.
+    """Return one side of a product from its FLOP, and ``each``, the FLOP per unit of the side.
 
     Raises
     ------
-    ValueError : FLOP further from those of any whole number
+    ValueError : the side differs from every whole number by more than ``TOLERANCE``
     """
     side = flops / each
     whole = max(1, round(side))
@@ -134,7 +134,7 @@ def _with_flops(layer: Layer, given: frozenset[str] | set[str]) -> Layer:
 
 
 def _traffic(layer: Layer) -> tuple[float, float]:
-    """Return the elements that a product reads, weights not counted, and writes, for a sample."""
+    """Return the elements that a product reads, without weights, and writes for one sample."""
     rows, columns, depth, count = layer.gemm_rows, layer.gemm_columns, layer.gemm_depth, layer.gemm_count
     written = count * rows * columns
     if not layer.operation.is_weighted:

@@ -1,4 +1,4 @@
-"""Networks as tables: what ``perfmodel workloads`` prints of them as JSON."""
+"""Networks as tables, as ``perfmodel workloads --json`` prints them."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ SUMMARY_FIELDS = tuple(name for name in NetworkSummary.__dataclass_fields__ if n
 
 
 def listed(word: str | None = None) -> dict[str, list[str]]:
-    """Return the built-in networks under the heading of their kind, or those whose name has a word in it.
+    """Return heading -> names of built-in networks, or only names that contain a word.
 
     Raises
     ------
-    InputError : no name has the word in it
+    InputError : no name contains the word
     """
     from perfmodel.core.records.names import squashed
 
@@ -107,14 +107,14 @@ def listed(word: str | None = None) -> dict[str, list[str]]:
 
 
 def networks(word: str | None = None) -> NetworkList:
-    """Return the built-in networks, or those whose name has a word in it; errors as of ``listed``."""
+    """Return the summaries of built-in networks whose names contain a word; errors as of ``listed``."""
     from perfmodel.workloads import workload
 
     return NetworkList(summary_of(workload(name)) for members in listed(word).values() for name in members)
 
 
 def summary_of(network: Workload) -> NetworkSummary:
-    """Return what a list says of a network."""
+    """Return the row of a network in a list."""
     return NetworkSummary(**_summary(network))
 
 
@@ -124,7 +124,7 @@ def _summary(network: Workload) -> dict[str, Any]:
 
 
 def table_of(network: Workload) -> NetworkTable:
-    """Return a network layer by layer."""
+    """Return the table of a network, layer by layer."""
     widths = None if network.architecture is None else network.architecture._asdict()
     layers = [
         LayerRow(**{field: getattr(layer, field) for field in LAYER_FIELDS}) for layer in network.layers
@@ -133,6 +133,6 @@ def table_of(network: Workload) -> NetworkTable:
 
 
 def active_parameters(network: Workload) -> int:
-    """Return the parameters that one sample or token passes through."""
+    """Return the parameters that one sample or token uses."""
     architecture = network.architecture
     return architecture.active_parameters if architecture and architecture.experts else network.parameters

@@ -1,4 +1,4 @@
-"""What an ONNX file holds, and the same without its weights, of which only the number matters."""
+"""Parses ONNX files, and removes the values of weights, of which only the shape matters."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from perfmodel.core.errors import needed, refusal
 
 MOST_NODES = 100_000
 SMALL = 1024
-"""Elements of a constant that may matter to the shapes; larger ones are not looked into."""
+"""Most elements of a constant whose values are kept, as shapes may depend on them."""
 
 
 def without_weights(path: str | Path, data: bytes) -> bytes:
-    """Return an ONNX file whose large tensors have dimensions and no values: the same network is read of it.
+    """Return an ONNX file without the values of large tensors, from which the same network is read.
 
     Raises
     ------
-    InputError : the onnx package is absent, the file is no ONNX
+    InputError : the onnx package is not installed, or the file is not ONNX
     """
     model = model_of(path, data)
     for tensor in model.graph.initializer:
@@ -31,11 +31,11 @@ def without_weights(path: str | Path, data: bytes) -> bytes:
 
 
 def model_of(path: str | Path, data: bytes) -> Any:
-    """Return the model that an ONNX file holds.
+    """Return the ``ModelProto`` of an ONNX file.
 
     Raises
     ------
-    InputError : the onnx package is absent, the file is no ONNX
+    InputError : the onnx package is not installed, the file is not ONNX, or it is too large
     """
     needed("onnx", "onnx", "an ONNX file")
     import onnx

@@ -1,6 +1,6 @@
-"""Names of the published transformers, apart from their data so that no file is read to know them.
+"""Names of the published transformers, separate from their data so that no file is read for them.
 
-By the file of a family in ``architectures/``, smallest first.
+Each table is from a family's file in ``architectures/`` to its networks, smallest first.
 """
 
 ENCODERS: dict[str, tuple[str, ...]] = {
@@ -120,12 +120,12 @@ LLAMA: dict[str, tuple[str, ...]] = {
 """Decoders like Llama: RMSNorm, rotated positions, gated feed-forward parts, perhaps experts."""
 
 LANGUAGE = {**ENCODERS, **GPT, **LLAMA}
-"""All over tokens: they take a sequence length."""
+"""All transformers over tokens, which take a sequence length."""
 
 VISION: dict[str, tuple[str, ...]] = {
     "vit": ("vit-base-16", "vit-b-32", "vit-l-16", "vit-l-32", "vit-h-14"),
 }
-"""Over the patches of an image."""
+"""Transformers over the patches of an image."""
 
 COMMON = {
     "t5": "t5-11b",
@@ -150,4 +150,4 @@ COMMON = {
     "baichuan2": "baichuan2-13b",
     "gpt-oss": "gpt-oss-120b",
 }
-"""What the name of a family alone means, where it is not the smallest."""
+"""Family -> the network that its name means, if not the smallest."""

@@ -1,4 +1,4 @@
-"""Published transformers: a file of rows per family, in ``architectures/``."""
+"""Reads published transformers from ``architectures/``: a file per family, a row per network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Preset(NamedTuple):
     """A published transformer: its architecture and how it is trained by default."""
 
     title: str
-    """Its name as people write it."""
+    """Its usual name."""
     source: str
     """A key of ``references.toml``."""
     architecture: Architecture
@@ -28,17 +28,17 @@ class Preset(NamedTuple):
     local_batch_size: int = 1
     """Samples per accelerator unless one is given."""
     variant: str = ""
-    """What tells it from its namesakes; made from the architecture where empty."""
+    """Difference from networks of the same name; made from the architecture if empty."""
     dataset: str = ""
     dataset_samples: int | None = None
     without: str = ""
-    """Parts of what was published that are left out, with their parameters."""
+    """Parts of the published network that are left out, with their parameters."""
     padded: bool = False
-    """Whether half of what it is trained on may be padding."""
+    """Whether up to half of its training tokens may be padding."""
 
 
 def preset(name: str) -> Preset:
-    """Return a network of ``LANGUAGE`` or ``VISION``; reads the file of its family and no other.
+    """Return the preset of a network in ``LANGUAGE`` or ``VISION``; reads only the file of its family.
 
     >>> known = preset("llama-3.1-405b")
     >>> known.title, known.architecture.parameters
@@ -58,15 +58,15 @@ def _family(stem: str) -> dict[str, Any]:
 
 
 def _architecture(hidden: int, heads: int, **others: Any) -> Architecture:
-    """Fill in what a row leaves out: as many keys and values as heads, of hidden / heads features each, and a
-    feed-forward part of 4 x hidden, of 0 in a mixture of experts."""
+    """Return an architecture with defaults: as many key-value heads as heads, of hidden / heads features
+    each, and a feed-forward width of 4 x hidden, or 0 in a mixture of experts."""
     width = 0 if "experts" in others else 4 * hidden
     usual = {"kv_heads": heads, "head_size": hidden // heads, "feed_forward": width}
     return Architecture(**{**usual, **others}, hidden=hidden, heads=heads)
 
 
 def _title(family: str, stem: str, name: str) -> str:
-    """Return the name of a network as people write it.
+    """Return the usual name of a network.
 
     >>> _title("Qwen3", "qwen3", "qwen3-30b-a3b"), _title("GPT-2", "gpt2", "gpt2")
     ('Qwen3 30B-A3B', 'GPT-2')

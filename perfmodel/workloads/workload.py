@@ -1,4 +1,4 @@
-"""What a workload is: a network as a table of layers, with what is known of its data set."""
+"""A workload: a network as a table of layers, with its data set and training defaults."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ CONVOLUTION, LINEAR, MATMUL = "conv", "linear", "matmul"
 
 
 class Operation(NamedTuple):
-    """What decides how fast a kind of layer is computed."""
+    """Efficiency classes of a kind of layer, which decide its speed."""
 
     traffic: str
-    """Of ``efficiency.KINDS``: how fast its memory traffic goes."""
+    """Class of its memory traffic, of ``efficiency.KINDS``."""
     product: str = ""
-    """Of ``efficiency.CLASSES``: how fast its matrix product goes; ``conv`` where the shape of its filter
-    says which, empty where there is none."""
+    """Class of its matrix product, of ``efficiency.CLASSES``; ``conv`` if the filter's shape decides, empty
+    without a product."""
 
     @property
     def is_weighted(self) -> bool:
-        """Whether its product is one of weights; ``matmul`` is one of two activations (attention)."""
+        """Whether its product has weights; ``matmul`` multiplies two activations (attention)."""
         return self.product not in ("", MATMUL)
 
     @property
     def convolves(self) -> bool:
-        """Whether its weights are filters that pass over a map."""
+        """Whether its weights are filters of a convolution."""
         return self.is_weighted and self.product != LINEAR
 
 
@@ -54,7 +54,7 @@ KINDS = {
     "loss": Operation("activation"),
     "other": Operation("heavy"),
 }
-"""Every kind of layer."""
+"""Kind of layer -> its efficiency classes."""
 
 
 class Layer(NamedTuple):
@@ -68,15 +68,15 @@ class Layer(NamedTuple):
     forward_flops: float = 0.0
     """FLOP per sample; one multiply-add is two."""
     backward_flops: float = 0.0
-    """FLOP per sample; a layer whose input needs no gradient has its weight gradient only."""
+    """FLOP per sample; a layer whose input needs no gradient has only its weight gradient."""
     forward_elements: float = 0.0
-    """Activation elements read and written per sample; parameters are counted apart."""
+    """Activation elements read and written per sample, without parameters."""
     backward_elements: float = 0.0
     """Activation and gradient elements read and written per sample."""
     saved_elements: float = 0.0
     """Elements per sample kept from the forward for the backward pass."""
     gemm_rows: float = 0.0
-    """Rows per sample of the (implicit) matrix product: output pixels, or tokens; 0 where there is none."""
+    """Rows per sample of the (implicit) matrix product: output pixels, or tokens; 0 without a product."""
     gemm_columns: float = 0.0
     """Columns of the product: output channels of one group, or output features."""
     gemm_depth: float = 0.0
@@ -97,12 +97,12 @@ class Layer(NamedTuple):
 
     @property
     def operation(self) -> Operation:
-        """What decides how fast it is computed."""
+        """Efficiency classes of its kind."""
         return KINDS[self.kind]
 
 
 class Tables(NamedTuple):
-    """Embedding tables that are shared out over accelerators; arrays of shape (tables,)."""
+    """Embedding tables that are sharded over accelerators; arrays of shape (tables,)."""
 
     parameters: NDArray[np.float64]
     looked_up: NDArray[np.float64]
@@ -110,7 +110,7 @@ class Tables(NamedTuple):
 
     @property
     def number(self) -> float:
-        """How many there are."""
+        """Number of tables."""
         return float(len(self.parameters))
 
     @property
@@ -120,12 +120,12 @@ class Tables(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """Parameters of the largest, which is never cut."""
+        """Parameters of the largest table, which is never split."""
         return ops.number(self.parameters.max())  # type: ignore[no-any-return]
 
     @property
     def all_looked_up(self) -> float:
-        """Elements that one sample looks up in all of them."""
+        """Elements that one sample looks up in all tables."""
         return ops.number(self.looked_up.sum())  # type: ignore[no-any-return]
 
 
@@ -137,54 +137,54 @@ class Workload:
     """
 
     id: str
-    """What ``--workload`` takes."""
+    """Value of ``--workload``."""
     name: str
-    """As its publication writes it."""
+    """Its name in the publication."""
     family: str
     """``cnn``, ``transformer``, ``recommender`` or ``custom``."""
     layers: tuple[Layer, ...]
     variant: str = ""
-    """What tells this network from its namesakes: v1 or v1.5, auxiliary heads, groups."""
+    """Difference from networks of the same name: v1 or v1.5, auxiliary heads, groups."""
     source: str = ""
     """A key of ``references.toml``, or the file it was read from."""
     sample: str = "image"
-    """What one sample is: ``image``, ``sequence``, ``volume``, ``rating`` or ``click``."""
+    """Kind of sample: ``image``, ``sequence``, ``volume``, ``rating`` or ``click``."""
     sequence_length: int | None = None
     input_elements: float = 0.0
     """Elements of one sample copied to the accelerator."""
     stored_bytes: float = 0.0
-    """Bytes of one sample as it lies in storage."""
+    """Bytes of one sample in storage."""
     dataset: str = ""
     dataset_samples: int | None = None
     default_local_batch_size: int = 32
-    """Samples on each accelerator where nobody says."""
+    """Default samples per accelerator."""
     default_optimizer: str = "sgd"
-    """Taken where nobody says."""
+    """Default of ``--optimizer``."""
     detection_heads: bool = False
-    """Whether it works on boxes or regions, which no layer stands for."""
+    """Whether it has work on boxes or regions that no layer represents."""
     padded: bool = False
-    """Whether half of what it is trained on may be padding, which software can leave out."""
+    """Whether up to half of its training tokens may be padding, which software can skip."""
     architecture: Architecture | None = None
-    """Widths and counts of a transformer; None of another network, and where only its layers are known."""
+    """Widths and counts of a transformer; None of other networks, and if only layers are known."""
     without: str = ""
-    """Parts of the published network that are left out, with their parameters; empty where none are."""
+    """Parts of the published network that are left out, with their parameters; empty without such parts."""
 
     shares_tables: bool = False
-    """Whether it is usually trained with its embedding tables shared out over the accelerators."""
+    """Whether its embedding tables are usually sharded over the accelerators."""
     remarks: tuple[str, ...] = ()
-    """What a file left open, and what was taken instead: a prediction notes it."""
+    """Assumptions made for what a file left open; a prediction notes them."""
     tables: Tables | None = None
-    """Those that are shared out, whose layers then hold no tensors; None where every copy has all."""
+    """Sharded tables, whose layers then have no tensors; None if every replica has all tables."""
 
     @property
     def notes(self) -> list[str]:
-        """What to say wherever it is predicted."""
+        """Notes for every prediction of it: parts left out, and assumptions."""
         left_out = [f"{self.id} is predicted without {self.without}"] if self.without else []
         return [*left_out, *self.remarks]
 
     @property
     def tokens(self) -> int | None:
-        """Tokens of one sample, as a transformer's layers see it: of a sequence, or of an image's patches."""
+        """Tokens of one sample of a transformer: of a sequence, or patches of an image; else None."""
         model = self.architecture
         if self.sequence_length is None and model is not None and model.patch_elements:
             return model.positions
@@ -196,7 +196,7 @@ class Workload:
         return np.array([layer.kind for layer in self.layers])
 
     def column(self, field: str) -> NDArray[np.float64]:
-        """One field of every layer, as float64 [layers]."""
+        """Return one field of all layers, as float64, shape (layers,)."""
         columns: dict[str, NDArray[np.float64]] = self._columns
         if field not in columns:
             columns[field] = np.array([getattr(layer, field) for layer in self.layers], dtype=np.float64)
@@ -208,11 +208,18 @@ class Workload:
 
     @cached_property
     def tensor_elements(self) -> NDArray[np.float64]:
-        """Elements of every parameter tensor, in the order the network registers them, as float64."""
+        """Elements of all parameter tensors, in the order the network registers them, as float64."""
         return np.array([n for layer in self.layers for n in layer.tensors], dtype=np.float64)
 
     def with_counts(self, columns: dict[str, Any], tensor_elements: Any, others: dict[str, Any]) -> Self:
-        """Return the network with other counts: of its layers, by field, of its tensors, of its fields."""
+        """Return the network with other numbers.
+
+        Parameters
+        ----------
+        columns : field of a layer -> array over the layers
+        tensor_elements : elements of all parameter tensors
+        others : field of the workload -> value
+        """
         changed = replace(self, **others)
         own: dict[str, Any] = {
             "_columns": columns,

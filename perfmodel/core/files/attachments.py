@@ -1,7 +1,7 @@
-"""Files that came with a request: while it is answered, names of files mean these, and never the machine's.
+"""Files attached to a request: while the service answers it, file names refer to these and not to its disk.
 
-The HTTP service answers strangers.  Whatever option of a request names a file, the name is looked up in what
-the request brought along, and nothing else is opened but the data that comes with the package.
+The HTTP service answers strangers.  Any option that names a file is looked up among the attachments, and
+nothing else is opened except the data of the package itself.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _MADE: ContextVar[Mapping[str, bytes]] = ContextVar("made", default=MappingProxy
 
 @contextmanager
 def only_attached(files: Mapping[str, bytes]) -> Iterator[None]:
-    """Let names of files mean these alone, in this thread and task.
+    """Make file names refer only to the given files inside the ``with`` block, in this thread and task.
 
     Parameters
     ----------
-    files : what each file holds, by its name
+    files : content of each file by its name
 
     >>> with only_attached({"times.txt": b"1 2"}):
     ...     attached("times.txt")
@@ -40,11 +40,11 @@ def only_attached(files: Mapping[str, bytes]) -> Iterator[None]:
 
 @contextmanager
 def made(files: Mapping[str, bytes]) -> Iterator[None]:
-    """Let names mean files that the program itself makes, besides those of the request or the machine.
+    """Add files that exist only in memory to those that names refer to, inside the ``with`` block.
 
     Parameters
     ----------
-    files : what each holds, by a name that nobody gives a file
+    files : content of each file by a name that no real file has, such as ``<made>``
 
     >>> with only_attached({}), made({"<made>": b"1 2"}):
     ...     attached("<made>")
@@ -58,16 +58,16 @@ def made(files: Mapping[str, bytes]) -> Iterator[None]:
 
 
 def is_request() -> bool:
-    """Whether a request is answered, whose files are its own."""
+    """Whether a request with attachments of its own is being answered."""
     return _FILES.get() is not None
 
 
 def attached(path: Path | str) -> bytes | None:
-    """Return what a file of the request, or of the program's own making, holds; None of one of the machine.
+    """Return the content of an attached or in-memory file; None if the name refers to a file on the disk.
 
     Raises
     ------
-    InputError : the request brought no such file
+    InputError : a request is being answered and has no such attachment
     """
     if (own := _MADE.get().get(str(path))) is not None:
         return own
@@ -81,17 +81,17 @@ def attached(path: Path | str) -> bytes | None:
 
 
 class Encoded(TypedDict):
-    """A file that is no text, as JSON has it."""
+    """The content of a binary file in JSON."""
 
     base64: str
 
 
 Content = str | Encoded
-"""What a file holds, as a request has it: its text, or ``{"base64": ...}``."""
+"""The content of a file in a request: its text, or ``{"base64": ...}``."""
 
 
 def sent_content(content: bytes) -> Content:
-    """Return what a request has of a file.
+    """Return the content of a file in the form that a request sends.
 
     >>> sent_content(b"1 2"), sent_content(b"\\xff")
     ('1 2', {'base64': '/w=='})
@@ -105,7 +105,7 @@ def sent_content(content: bytes) -> Content:
 
 
 def content_of(sent: object) -> bytes | None:
-    """Return what a file holds that a request has; None of what is none.
+    """Return the bytes of a file from the form that a request sends; None of any other value.
 
     >>> content_of("1 2"), content_of({"base64": "/w=="}), content_of(7)
     (b'1 2', b'\\xff', None)

@@ -1,4 +1,4 @@
-"""Read the files that a user names: regular ones alone, of a bounded size, as text in UTF-8."""
+"""Reads files that a user names: only regular files, up to a size limit, as text in UTF-8."""
 
 from __future__ import annotations
 
@@ -17,30 +17,34 @@ from perfmodel.core.files.attachments import attached, is_request
 from perfmodel.core.files.resources import folder
 
 LARGEST_TEXT = 64 << 20
-"""Bytes of a table or a list of times."""
+"""Most bytes of a table or a list of times."""
 LARGEST_OPTIONS = 256 << 10
-"""Bytes of a file that somebody writes by hand: a scenario, a spec, a quote, a profile."""
+"""Most bytes of a file that somebody writes by hand: a scenario, a spec, a quote, a profile."""
 MOST_ROWS = 200_000
-"""Of a table of measurements, which are all held at once: two hundred times what is published."""
+"""Most rows of a table of measurements, all held in memory; two hundred times the published ones."""
 DEEPEST = 64
-"""Tables within tables; no file of ours has more than five."""
+"""Most levels of nested tables; the package's own files have up to five."""
 _PART = r"(?:[\w-]{1,99}+|\"(?:[^\"\\]|\\.){0,99}+\"|'[^']{0,99}+')"
 _LONG_KEY = rf"(?<![\w-])(?:{_PART}\s{{0,99}}+\.\s{{0,99}}+){{{DEEPEST}}}"
-"""Bounded, so that looking for it takes time with the length of a line."""
+"""Matches a key of too many parts; its repeats are bounded, so the search is linear in a line's length."""
 
 
 @contextmanager
 def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
-    """Open a file of at most ``most`` bytes for reading; of a request, one that came with it.
+    """Open a file for reading, inside the ``with`` block; while a request is answered, an attachment.
+
+    Parameters
+    ----------
+    most : largest size allowed [B]
 
     Raises
     ------
-    InputError : no such file, no regular file (a folder, device, pipe or socket), a larger one, or one that
+    InputError : the file is missing, not regular (a folder, device, pipe or socket), larger than ``most``, or
         fails while it is read
     """
     if not str(path).strip():
         raise _no_name(path)
-    content = None if is_request() and _comes_along(path) else attached(path)
+    content = None if is_request() and _is_of_package(path) else attached(path)
     if content is not None:
         if len(content) > most:
             raise _too_large(path, len(content), most)
@@ -67,7 +71,7 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
 
 
 def version(path: Path | str) -> tuple[int, int]:
-    """Return what changes with the content of a file, for who keeps what was read, and its size in bytes.
+    """Return a number that changes with the content of a file, for keys of caches, and its size [B].
 
     Raises
     ------
@@ -88,10 +92,10 @@ def version(path: Path | str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-def _comes_along(path: Path | str) -> bool:
-    """Whether a file comes with the package, which names it by a whole ``Path``.
+def _is_of_package(path: Path | str) -> bool:
+    """Whether a file belongs to the package, whose code names its files by absolute ``Path``.
 
-    A user's name that becomes such a path is asked for by ``attached`` where it does.
+    Code that turns a user's text into such a path looks it up with ``attached`` first.
     """
     return (
         isinstance(path, Path)
@@ -127,7 +131,7 @@ def _too_large(path: Path | str, size: int, most: int) -> InputError:
 
 
 def read_bytes(path: Path | str, most: int) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file of at most ``most`` bytes.
 
     Raises
     ------
@@ -135,17 +139,17 @@ def read_bytes(path: Path | str, most: int) -> bytes:
     """
     with opened(path, most) as file:
         content = file.read(most + 1) or b""
-    if len(content) > most:  # it grew, or is one of the system's own, which have no size
+    if len(content) > most:  # it grew, or is a file of /proc, which states no size
         raise _too_large(path, len(content), most)
     return content
 
 
 def read_text(path: Path | str, most: int = LARGEST_TEXT) -> str:
-    """Return the text of a file, without the mark that may stand before UTF-8.
+    """Return the text of a file of at most ``most`` bytes, without a byte order mark.
 
     Raises
     ------
-    InputError : as of ``opened``, or what it holds is not UTF-8
+    InputError : as of ``opened``, or the content is not UTF-8
     """
     try:
         return read_bytes(path, most).decode("utf-8-sig")
@@ -158,7 +162,7 @@ def read_table(path: Path | str, most: int = LARGEST_TEXT, before: str | None = 
 
     Parameters
     ----------
-    before : first cell of the row where the table ends; None, it ends with the file
+    before : first cell of the row that ends the table; by default the end of the file
 
     Raises
     ------
@@ -184,7 +188,7 @@ def read_toml(path: Path | str, most: int = LARGEST_OPTIONS) -> dict[str, Any]:
 
 
 def parse_toml(text: str, path: Path | str) -> dict[str, Any]:
-    """Return the tables of TOML that was read from ``path``.
+    """Return the tables of a TOML text; errors name ``path``, the file it was read from.
 
     Raises
     ------
@@ -205,8 +209,8 @@ def read_json(
 
     Parameters
     ----------
-    wanted : what the file should be, for the message about one that is no JSON
-    parse_constant : as of ``json.loads``: called for NaN and infinities, may refuse them by a ValueError
+    wanted : what the file should hold, for the message about a file that is not JSON
+    parse_constant : as of ``json.loads``: called for NaN and infinities, may raise ValueError to refuse them
 
     Raises
     ------
@@ -235,7 +239,7 @@ def _parsed(path: Path | str, kind: str, parse: Callable[[str], Any], text: str)
 
 
 def _parts(value: Any) -> list[Any]:
-    """What of a value holds other values."""
+    """Return the dicts and lists directly inside a value."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [part for part in inside if isinstance(part, (dict, list))]
 

@@ -1,4 +1,4 @@
-"""Answers that are tables: rows of plain values, handed on to pandas and Arrow, and shown as aligned text."""
+"""Answers that are tables: rows of plain values, converted to pandas, Arrow, CSV, Markdown and text."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Record: TypeAlias = dict[str, Cell]
 _Row = TypeVar("_Row")
 
 MOST_SHOWN = 12
-"""Rows of a table's repr; of more, the first and the last."""
+"""Most rows in the repr of a table; a longer one shows its first and last rows."""
 
 
 class Table(ABC):
-    """An answer whose rows pandas and Arrow take; a class that derives from it says what they are."""
+    """Base of answers that convert to pandas and Arrow; a subclass defines ``records``."""
 
     @abstractmethod
     def records(self) -> list[Record]:
-        """Return the rows, a value by the name of each column; None where it is not known."""
+        """Return the rows, each from column name to value; an unknown value is None."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a pandas table, a column for each name.
@@ -56,7 +56,7 @@ class Table(ABC):
 
 
 class Rows(Table):
-    """An answer that is a dataclass, and has its rows, dataclasses too, as ``rows``."""
+    """Base of answers that are dataclasses with a field ``rows`` of dataclasses."""
 
     rows: Any
 
@@ -71,7 +71,7 @@ class Rows(Table):
 
 
 class ListAnswer(list[_Row], Table):
-    """An answer that is a list of rows, dataclasses or tables; JSON has the list."""
+    """Base of answers that are lists of rows, dataclasses or dicts; their JSON is a list."""
 
     def records(self) -> list[Record]:
         """Return the rows."""
@@ -83,12 +83,12 @@ class ListAnswer(list[_Row], Table):
 
     @classmethod
     def row_type(cls) -> Any:
-        """Return the type of a row: ``Row`` of a class that derives from ``ListAnswer[Row]``."""
+        """Return the type of a row: ``Row`` of a subclass of ``ListAnswer[Row]``."""
         return get_args(cls.__orig_bases__[0])[0]  # type: ignore[attr-defined]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Check each row as the class says, in ``ListAnswer[Row]``."""
+        """Return pydantic's schema, which checks each row as ``Row`` of ``ListAnswer[Row]``."""
         from pydantic_core import core_schema
 
         row = cls.row_type()
@@ -96,7 +96,7 @@ class ListAnswer(list[_Row], Table):
 
 
 class Report(dict[str, Any]):
-    """An answer by its keys, which are attributes too."""
+    """An answer that is a dict, whose keys are also attributes."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -126,7 +126,7 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> Record:
 
 
 def with_values(rows: Sequence[Record], columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns that have a value in any row, with their headings.
+    """Return the columns, key -> heading, that have a value in at least one row.
 
     >>> with_values([{"gpus": 8, "cost": None}], {"gpus": "GPUs", "cost": "USD"})
     {'gpus': 'GPUs'}
@@ -135,7 +135,7 @@ def with_values(rows: Sequence[Record], columns: Mapping[str, str]) -> dict[str,
 
 
 def cell_text(value: Any) -> str:
-    """Return a value in full as text; what is None or no number is blank, numpy's numbers are as Python's."""
+    """Return a value as text with all digits; None, NaN and infinity are blank, numpy scalars as Python's."""
     if hasattr(value, "item"):
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -144,7 +144,7 @@ def cell_text(value: Any) -> str:
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    r"""Return rows as CSV, numbers in full; what is None or no number stays blank.
+    r"""Return rows as CSV, numbers with all digits; None, NaN and infinity are blank.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = 
 def columns_of(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return the names of columns: those wanted, or every key in the order of its first appearance."""
+    """Return the names of ``columns``; by default every key of the rows, in order of first appearance."""
     if columns is not None:
         return list(columns)
     return list(dict.fromkeys(name for row in rows for name in row))
@@ -180,11 +180,12 @@ def markdown_table(
     columns: Sequence[str] | Mapping[str, str] | None = None,
     digits: int = 4,
 ) -> str:
-    r"""Return rows as a Markdown table, numbers to so many digits, columns of numbers to the right.
+    r"""Return rows as a Markdown table, columns of numbers aligned to the right.
 
     Parameters
     ----------
     rows, columns : as of ``csv_text``; a mapping gives the columns their headings
+    digits : significant digits of a number
 
     >>> rows = [{"link": "a|b", "time": 0.123456}]
     >>> print(markdown_table(rows, {"link": "link", "time": "time [s]"}), end="")
@@ -210,14 +211,14 @@ def _short(value: Any, digits: int) -> str:
 
 
 def _figures(value: float, digits: int) -> str:
-    """Round to significant digits, but keep all before the point: no powers of ten."""
+    """Return a number with ``digits`` significant digits, but all digits before the point: no exponent."""
     if 10**digits <= abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.{digits}g}"
 
 
 def markdown_cell(text: str) -> str:
-    r"""Return text as a cell of a Markdown table.
+    r"""Return text escaped for a cell of a Markdown table.
 
     >>> print(markdown_cell("a|b"))
     a\|b
@@ -231,7 +232,7 @@ def aligned(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], 
     Parameters
     ----------
     title, headings, rows : texts
-    left : how many columns are text, to the left; the others are numbers, to the right
+    left : number of columns aligned to the left, as text is; the others align to the right
 
     >>> print(aligned("two links", ["link", "time"], [["a", "1 ms"], ["bb", "12 ms"]]))
     two links

@@ -1,4 +1,4 @@
-"""Texts made of a template and of data: what a report says stands in ``templates/``, its numbers in code."""
+"""Renders reports from data and Jinja2 templates in ``perfmodel/templates/``, which hold their texts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 COLOURS = ("#1f6fb2", "#e0862c", "#c0392b", "#7a5195", "#2e8b57", "#8d6e63", "#5b6b7b", "#b0b7bf")
-"""Of the parts of a bar, in turn; the last serves all that follow."""
+"""Colours of the parts of a bar, in order; the last is that of all further parts."""
 
 
 def render(template: str, **data: Any) -> str:
-    """Return the text that a file of ``templates/`` makes of the data; what it lacks is an error.
+    """Return the text of a template with data filled in; a missing name is jinja2's UndefinedError.
 
     Parameters
     ----------
-    template : the file's name
-    data : what the template names
+    template : name of a file of ``templates/``
+    data : values by the names that the template uses
     """
     return _environment().get_template(template).render(**data)
 
@@ -47,7 +47,7 @@ def _environment() -> Environment:
 
 
 def percent(share: float | None, signed: bool = False) -> str:
-    """Return a share as people read it, or a dash.
+    """Return a fraction as a percentage, or a dash for None.
 
     >>> percent(0.1234), percent(-0.5, signed=True), percent(None)
     ('12.3 %', '-50.0 %', '-')
@@ -58,7 +58,7 @@ def percent(share: float | None, signed: bool = False) -> str:
 
 
 def colour(index: int) -> str:
-    """Return the colour of a part of a bar, by its place.
+    """Return the colour of the part of a bar with a given index.
 
     >>> colour(0), colour(7) == colour(20)
     ('#1f6fb2', True)
@@ -67,12 +67,12 @@ def colour(index: int) -> str:
 
 
 def bar(parts: Sequence[tuple[float, str]], whole: float = 1.0) -> list[tuple[str, float, str]]:
-    """Return colour, width [%] and words of each part of a bar, as ``bars.html.j2`` draws it.
+    """Return colour, width [%] and label of each part of a bar, for ``bars.html.j2``.
 
     Parameters
     ----------
-    parts : each a size and its words; nothing is drawn of a size below 0
-    whole : what the full width stands for
+    parts : size and label of each; a size below 0 has no width
+    whole : size of the full width
 
     >>> bar([(1, "forward"), (3, "backward")], whole=4)
     [('#1f6fb2', 25.0, 'forward'), ('#e0862c', 75.0, 'backward')]
@@ -82,12 +82,12 @@ def bar(parts: Sequence[tuple[float, str]], whole: float = 1.0) -> list[tuple[st
 
 
 def prose(text: str, first: str = "", later: str = "", hyphens: bool = True) -> str:
-    r"""Return a paragraph filled to ``WIDTH``, with its line end; a line break in the template is a space.
+    r"""Return a paragraph wrapped to ``WIDTH`` letters, with a final line end; line breaks become spaces.
 
     Parameters
     ----------
-    first, later : what the first line begins with, and the others
-    hyphens : whether a line may end within a word that has one
+    first, later : indent of the first line, and of the others
+    hyphens : whether a line may break at a hyphen
 
     >>> prose("A sentence.  And\n    another.", "* ")
     '* A sentence.  And another.\n'

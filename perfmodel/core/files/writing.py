@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Writes files atomically: the whole content or nothing."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from pathlib import Path
 from perfmodel.core.errors import InputError
 
 TOKEN_BYTES = 6
-"""Of the name of a temporary file."""
+"""Random bytes in the name of a temporary file."""
 
 
 class Unwritable(InputError):
-    """A file cannot be written: a full disk, no permission, no regular file."""
+    """A file cannot be written: the disk is full, permission is missing, or it is not a regular file."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside ``path`` to write; it takes the path's name when all went well.
+    """Yield a temporary file next to ``path`` to write; rename it to ``path`` unless the block raises.
 
-    A link is followed: the file it leads to is replaced, the link stays.  A file that was there keeps its
-    mode; a new one gets what the process's umask leaves.  What processes that were killed left of the same
-    file goes.
+    A symbolic link is followed: its target is replaced, the link stays.  An existing file keeps its mode; a
+    new one gets the mode of the process's umask.  Temporary files that killed processes left for the same
+    path are removed.
 
     Raises
     ------
-    InputError : the file cannot be written, or is a folder, device, pipe or socket; nothing is left behind
+    InputError : the file cannot be written, or is a folder, device, pipe or socket; the temporary file is
+        removed
     """
     mode = _mode(path)
     target = Path(os.path.realpath(path))
@@ -54,17 +55,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _created(temporary: Path) -> int:
-    """Make an empty file that nobody cleans away while it is open."""
+    """Create an empty file, locked so that no other process removes it while open; return its descriptor."""
     while True:
         held = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         _lock(held, wait=True)
         if os.path.exists(temporary):
             return held
-        os.close(held)  # cleaned away before it was locked
+        os.close(held)  # another process removed it before it was locked
 
 
 def _clean(folder: Path, prefix: str) -> None:
-    """Remove temporary files of a target whose writers are no longer there."""
+    """Remove temporary files with a prefix whose writers have ended."""
     length = len(prefix) + 2 * TOKEN_BYTES
     with suppress(OSError):
         left = [name for name in os.listdir(folder) if name.startswith(prefix) and len(name) == length]
@@ -84,7 +85,7 @@ def _remove_unless_written(temporary: Path) -> None:
 
 
 def _lock(held: int, *, wait: bool) -> bool:
-    """Lock an open file; return whether it is: not where another holds it, or a system has no locks."""
+    """Lock an open file; return False where another process holds it or the system has no locks."""
     try:
         import fcntl
 
@@ -95,22 +96,22 @@ def _lock(held: int, *, wait: bool) -> bool:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write text, as UTF-8, or bytes under a temporary name beside ``path`` and rename it.
+    """Write text, as UTF-8, or bytes to a file, atomically.
 
     Raises
     ------
-    InputError : the file cannot be written; nothing of it is left behind
+    InputError : the file cannot be written; an existing one is unchanged
     """
     with replacing(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def check_writable(path: Path) -> None:
-    """Refuse early what could not be written after a long computation.
+    """Raise an error if a file could not be written, for a check before a long computation.
 
     Raises
     ------
-    InputError : the path is a folder, device, pipe or socket, or may not be written; or its folder
+    InputError : the path is a folder, device, pipe or socket, or it or its folder is not writable
     """
     mode = _mode(path)
     if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
@@ -120,7 +121,7 @@ def check_writable(path: Path) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Mode of the file that is there; None where there is none."""
+    """Return the mode of an existing file; None if there is none."""
     try:
         result = os.stat(path).st_mode
     except FileNotFoundError:  # or a link that leads nowhere yet

@@ -1,1 +1,1 @@
-"""The sentences of every problem, a table for each subject: the first word of a code."""
+"""Messages of all problems, a table for each subject, the first word of a problem's code."""

@@ -1,4 +1,4 @@
-"""Measured times that say how fast one accelerator is."""
+"""Anchors: measured times that set the speed of one accelerator."""
 
 MESSAGES = {
     "anchor.no_tokens": "anchor tokens_per_second: samples of this network are no sequences of tokens",

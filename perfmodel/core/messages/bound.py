@@ -13,6 +13,6 @@ MESSAGES = {
     "bound.no_curve": "--curve: {values}",
     "bound.loss": "--time-to-loss {loss:g}: expected more than 0 and less than {initial_error:g}, "
     "where the bound's example starts",
-    "bound.layout": "--time-to-loss: the bound is of copies of a network without a layout, e.g. of "
+    "bound.layout": "--time-to-loss: the bound is of data-parallel jobs without a layout, e.g. of "
     "resnet50, or of {workload} by --strategy async",
 }

@@ -1,4 +1,4 @@
-"""What ``calibrate`` learns from."""
+"""Inputs of ``calibrate``."""
 
 MESSAGES = {
     "calibrate.traces_or_times": "--trace and --times: give one of them",

@@ -8,7 +8,7 @@ MESSAGES = {
     "calibration.no_file": "--calibration {path!r} names no file: give what perfmodel calibrate "
     "--output wrote, or leave it out",
     "calibration.version": "version {get!r:.20}; this perfmodel reads {version}: {again}",
-    "calibration.other_fit": "learned beside another fit than this perfmodel has; {again}",
+    "calibration.other_fit": "learned from another fit than this perfmodel has; {again}",
     "calibration.damaged": "damaged, or changed by hand: its seal does not fit what it holds; {again}",
     "calibration.damaged_by": "damaged: {error}; {again}",
 }

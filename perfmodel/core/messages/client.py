@@ -1,4 +1,4 @@
-"""What is sent to a service."""
+"""Requests that the client sends to a service."""
 
 MESSAGES = {
     "client.value": "{value!r:.60}: cannot be sent to a service; expected numbers, texts, lists or tables",

@@ -1,4 +1,4 @@
-"""Training in several parts, as DistBelief had it."""
+"""Model-parallel replicas and asynchronous SGD, as in DistBelief."""
 
 MESSAGES = {
     "distbelief.point_form": "{given!r:.60}: expected machines and speed-up, e.g. 8:2.2",

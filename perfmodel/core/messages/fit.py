@@ -1,4 +1,4 @@
-"""What a fit learns from."""
+"""Inputs of a fit."""
 
 MESSAGES = {
     "fit.nothing": "nothing to learn from: no run of trust A or B on one accelerator that states a "

@@ -1,13 +1,10 @@
-"""Machines that there are, and that might be bought."""
+"""Fleets: machines that exist, and purchases."""
 
 MESSAGES = {
-    "fleet.needless": "{option}: has no say with --have; leave it out",
+    "fleet.needless": "{option}: has no effect with --have; leave it out",
     "fleet.price_range": "{field} = {given!r:.60}: expected a number above 0, at most {largest:g}",
     "fleet.machine_twice": "{option}: {machine} is given twice, as {node}",
     "fleet.link_twice": "{option}: {link} is given twice",
-    "fleet.no_have": "{option}: say what you have, e.g. --have '8 x dgx-a100-80gb'",
-    "fleet.goes_without_have": "{option}: goes without --have, which says what there is; leave it out",
-    "fleet.one_value": "{option}: with --have give one, not {count}",
     "fleet.given_twice": "{option}: {value} given twice",
     "fleet.bought": "--buy {option_}: {reason}",
     "fleet.strategy": "--strategy {strategy}: fleets train by all-reduce; leave it out",
@@ -16,7 +13,7 @@ MESSAGES = {
     "fleet.no_option": "{option} {name}: no option has it; expected one of {known}",
     "fleet.shares": "{together} by all replicas together at every micro-batch ({sharding}), so that "
     "none can run more of them than another",
-    "fleet.tables": "embedding tables that are shared out over unlike machines are not predicted; "
+    "fleet.tables": "embedding tables sharded over unlike machines are not predicted; "
     "give --embedding replicated, or machines of one kind",
     "fleet.batch": "{batch} samples do not fit on one {accelerator}: {hint}",
     "fleet.have": "--have {text!r:.60}: expected machines, such as '{example}'",
@@ -32,7 +29,7 @@ MESSAGES = {
     "fleet.no_usual_network": "{missing} has no usual network: name it, e.g. '{missing}@ib-hdr-200g'",
     "fleet.not_joined": "{one} and {other} do not join: name one network for all machines, e.g. '+ "
     "{other}', or the bought machines' with @{one}",
-    "fleet.goes_without": "{field}: goes without have, which says what there is; leave it out",
-    "fleet.give_one": "{field}: with have give one, not {count}",
-    "fleet.say_have": "{field}: say what you have, e.g. have: '8 x dgx-a100-80gb'",
+    "fleet.goes_without": "{option}: goes without --have, which says what there is; leave it out",
+    "fleet.give_one": "{option}: with --have give one, not {count}",
+    "fleet.say_have": "{option}: say what you have, e.g. --have '8 x dgx-a100-80gb'",
 }

@@ -1,4 +1,4 @@
-"""Jobs that cannot be predicted."""
+"""Jobs that the model cannot predict."""
 
 MESSAGES = {
     "job.absurd": "{error}: a spec, the workload or an option holds an absurd number",

@@ -19,7 +19,7 @@ MESSAGES = {
     "parallelism, {replicas}: experts are dealt out over those ranks, not over tensor-parallel ones",
     "layout.lora": "--lora {rank}: the most is {hidden}, the features of a layer; 8 to 64 are usual",
     "layout.degree": "{name} {degree} does not divide {whole} {what}",
-    "layout.copies": "{workload}: copies of the whole network are trained; there is no layout",
+    "layout.copies": "{workload}: replicas of the whole network are trained; there is no layout",
     "layout.no_transformer": "{workload} is no transformer whose architecture is known; try llama-3-8b",
     "layout.micro_batches": "{micro_batches} micro-batches do not divide by {stages} stages of "
     "several chunks",

@@ -1,4 +1,4 @@
-"""The list of rows that were predicted before they were learned from."""
+"""The ledger: measured rows that were predicted before a fit learned from them."""
 
 MESSAGES = {
     "ledger.missing_rows": "{name}: {count} new rows have no entry in the ledger, the first is "

@@ -1,4 +1,4 @@
-"""How long a job is."""
+"""Length of a job: epochs, samples, tokens or a target."""
 
 MESSAGES = {
     "length.no_tokens": "--tokens: a sample of {name} has none; give --samples or --epochs",

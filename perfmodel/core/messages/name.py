@@ -1,4 +1,4 @@
-"""Names that nobody knows."""
+"""Unknown and ambiguous names."""
 
 MESSAGES = {
     "name.unknown": "unknown {called} {name!r}; {right}",

@@ -14,7 +14,7 @@ MESSAGES = {
     "network.empty_cell": "{path}, line {number}, column {column}: empty; expected a value",
     "network.layer": "{path}, line {number} ({name}): {error}",
     "network.one_length": "a table of layers is of one sequence length; leave the option out",
-    "network.other_file": "not a network this reads; expected .onnx, .json (Hugging Face) or .csv",
+    "network.other_file": "no network of a known format; expected .onnx, .json (Hugging Face) or .csv",
     "network.no_model_type": "no model_type; expected a Hugging Face config.json",
     "network.model_type": "model_type {kind} is not known; known: {known}",
     "network.images": "takes images; leave out the sequence length",

@@ -1,4 +1,4 @@
-"""The power that a plan may draw."""
+"""Limit on the power of a plan."""
 
 MESSAGES = {
     "power_limit.unknown": "--power-limit {most}: no plan's power is known; the catalogue has no "

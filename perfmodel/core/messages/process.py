@@ -1,6 +1,6 @@
 """Processes that work on a part."""
 
 MESSAGES = {
-    "process.ended": "part {number}: {times} times a process that worked on it or beside it was "
-    "ended from outside, as happens where memory runs out; use fewer jobs",
+    "process.ended": "part {number}: {times} times a process that worked on it or on another "
+    "part was ended from outside, as happens where memory runs out; use fewer jobs",
 }

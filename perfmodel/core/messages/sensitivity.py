@@ -1,4 +1,4 @@
-"""What a time depends on."""
+"""Sensitivity of a predicted time."""
 
 MESSAGES = {
     "sensitivity.report": "--report: of what the time depends on; leave --vary and --until out",
@@ -13,5 +13,6 @@ MESSAGES = {
     "sensitivity.values": "--vary {vary}: expected 1 to {most_values} values, not {count}",
     "sensitivity.not_whole": "--vary {vary}: {value!r} is not a whole number from 1",
     "sensitivity.no_vary": "{field}: say what to vary: --vary {known}",
-    "sensitivity.conditions": "conditions: with vary, prices, power and failures have no say; leave them out",
+    "sensitivity.conditions": "conditions: with vary, prices, power and failures have no effect; "
+    "leave them out",
 }

@@ -4,7 +4,7 @@ MESSAGES = {
     "sweep.form_and_output": "{option} and --output: give one of them",
     "sweep.dask_output": "--dask: its workers write a folder; give --output DIR/",
     "sweep.jobs_and_dask": "--jobs and --dask: give one; a cluster has as many workers as were started",
-    "sweep.jobs": "--jobs: for --output and --csv; what else is printed takes one core a moment",
+    "sweep.jobs": "--jobs: for --output and --csv; other output uses one core",
     "sweep.output": "--output {output}: expected a name that ends in .csv or .parquet, or in / of a folder",
     "sweep.too_many_for": "{count:,} scenarios are too many for {option}; --csv and --output take any number",
     "sweep.no_value": "{field}: expected at least one value to sweep over",

@@ -35,7 +35,7 @@ MESSAGES = {
     "trace.no_times": "no times; expected one iteration time in seconds a line",
     "trace.no_workload": "{option} goes with --workload, the network of the job",
     "trace.skip_steps": "--skip {skip} leaves none of its {count} marked steps",
-    "trace.timeline": "--timeline draws up to {most_ranks} ranks, and {rows} are asked for",
+    "trace.timeline": "--timeline draws up to {most_ranks} ranks, not {rows}",
     "trace.no_accelerator": "it does not name its GPU; say which with --accelerator",
     "trace.unknown_accelerator": "its GPU, {accelerator!r}, is not in the catalogue; say which with "
     "--accelerator, or describe it with --specs",

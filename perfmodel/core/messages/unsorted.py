@@ -1,4 +1,4 @@
-"""Sentences that were not sorted yet."""
+"""Errors that have only a sentence."""
 
 MESSAGES = {
     "unsorted": "{words}",

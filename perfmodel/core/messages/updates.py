@@ -1,4 +1,4 @@
-"""When workers update parameters, and what they wait for."""
+"""Update strategies of workers: asynchronous, K-sync, local SGD."""
 
 MESSAGES = {
     "updates.backups_of": "--backups goes with backup, not {variant}",

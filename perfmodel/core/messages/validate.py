@@ -1,4 +1,4 @@
-"""What ``validate`` compares, and how."""
+"""Options of ``validate``."""
 
 MESSAGES = {
     "validate.leave_out_year": "leave out {name}: expected a year from {first_year} to {last_year}, "

@@ -1,4 +1,4 @@
-"""Values that do not fit their field."""
+"""Invalid values of a field."""
 
 MESSAGES = {
     "value.invalid": "{field} = {value}: expected {expected}",

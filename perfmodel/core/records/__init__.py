@@ -1,1 +1,1 @@
-"""Frozen records with described fields, and the checks of what people write."""
+"""Frozen records with described fields, and the checks of input that fills them."""

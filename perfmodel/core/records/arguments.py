@@ -1,4 +1,4 @@
-"""Refuse an argument of another type than a function takes, in a line that says what would be right."""
+"""Checks the types of a function's arguments; the error says what is expected."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from perfmodel.core.errors import refusal
 
 
 class Kind(NamedTuple):
-    """What an argument may be."""
+    """A type of argument: its description and its check."""
 
     words: str
-    """As an error says it."""
+    """Description for errors, after ``expected``."""
     fits: Callable[[object], bool]
+    """Whether a value is of the type."""
     optional: bool = False
+    """Whether None is allowed too."""
 
     @property
     def or_none(self) -> Kind:
-        """The kind that None is of too."""
+        """The same type, with None allowed."""
         return self._replace(optional=True)
 
 
 def expect(kind: Kind, **arguments: object) -> None:
-    """Refuse the first argument that is not of a kind.
+    """Check arguments, given by name, against a type.
 
     Raises
     ------
-    InputError : names the argument, its value and what is expected
+    InputError : an argument is of another type; names it, its value and what is expected
 
     >>> expect(COUNT, ranks="eight")
     Traceback (most recent call last):
@@ -45,7 +47,7 @@ def _whole(value: object) -> bool:
 
 
 def a(*classes: type) -> Kind:
-    """Return the kind that the objects of a class are, or of any of some classes."""
+    """Return the ``Kind`` of instances of one of some classes."""
     names = " or ".join(cls.__name__ for cls in classes)
     return Kind(f"a {names}", lambda value: isinstance(value, classes))
 

@@ -1,4 +1,4 @@
-"""What pydantic checks of an option: imported where a value that people wrote is to be checked."""
+"""Types by which pydantic reads and checks options; imported only where input needs a check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perfmodel.core.units import parse, share
 
 
 def checked_type(one: Any, kind: Any) -> Any:
-    """Return the type of an option, with what reads a text and what the JSON schema says of it.
+    """Return the annotated type of an option: how to read a text, and its part of the JSON schema.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def checked_type(one: Any, kind: Any) -> Any:
 
 
 class _OneOrMany(NamedTuple):
-    """One value, or a list of at most so many."""
+    """Annotation: one value, or a list of at most ``most``."""
 
     most: int
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Take either."""
+        """Return pydantic's schema of a value or a list of values."""
         one = handler(source)
         many = core_schema.tuple_variable_schema(one, min_length=1, max_length=self.most)
         return core_schema.tagged_union_schema(
@@ -54,7 +54,7 @@ class _OneOrMany(NamedTuple):
 
 
 def _reader(one: Any) -> Callable[[Any], Any] | None:
-    """What makes of a text the value that is meant; None where it is the text itself."""
+    """Return the function that turns a text into the option's value; None where the text is the value."""
     if one.many:
         return _each(_reader(one._replace(many=False)) or (lambda value: value))
     if one.info.read is not None:
@@ -73,7 +73,7 @@ def _reader(one: Any) -> Callable[[Any], Any] | None:
 
 
 def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what reads one value or several, those of numpy too, as a tuple."""
+    """Return a function that reads one value or several, also numpy's, and returns a tuple."""
 
     def listed(values: Any) -> Any:
         if isinstance(values, str | int | float | PathLike):

@@ -1,4 +1,4 @@
-"""What pydantic checks of a ``Record``: imported where a value that people wrote is to be checked."""
+"""Checks a ``Record`` by pydantic; imported only where input needs a check."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydantic_core import core_schema
 
 @cache
 def adapter(cls: type[Any]) -> TypeAdapter[Any]:
-    """Return what makes records of a class from tables."""
+    """Return pydantic's adapter, which validates tables as records of a class."""
     return TypeAdapter(cls, config=ConfigDict(title=cls.__name__))  # the name that errors begin with
 
 
 @cache
 def model_of(cls: type[Any]) -> type[BaseModel]:
-    """Return the model whose fields are those of a class."""
+    """Return a pydantic model with the fields of a class of records."""
     config = ConfigDict(extra="forbid", strict=cls.strict, protected_namespaces=())
     fields: dict[str, Any] = {
         name: (cls.checked_as(name), field.checked) for name, field in cls.model_fields.items()
@@ -30,7 +30,7 @@ def model_of(cls: type[Any]) -> type[BaseModel]:
 
 
 def schema(cls: type[Any], handler: Any) -> core_schema.CoreSchema:
-    """Return pydantic's schema of a class of records: its model's, which then becomes a record."""
+    """Return pydantic's schema of a class of records: it validates by ``model_of``, then makes a record."""
     inner: core_schema.CoreSchema = handler.generate_schema(model_of(cls))  # type: ignore[arg-type]
     return core_schema.json_or_python_schema(
         json_schema=core_schema.no_info_after_validator_function(partial(_record, cls), inner),

@@ -1,11 +1,11 @@
-"""The section of parameters in a docstring: read for the words of options, and written of them."""
+"""Reads and writes the section ``Parameters`` of docstrings, which describes options."""
 
 from collections.abc import Iterable
 from inspect import cleandoc
 
 
 def lines_of(cls: type) -> dict[str, tuple[str, str, str]]:
-    """Return unit, words and default of each parameter in the docstring of a class."""
+    """Return (unit, description, default) of each parameter in the docstring of a class, by its name."""
     _, _, section = cleandoc(cls.__dict__.get("__doc__") or "").partition("Parameters\n----------\n")
     texts: dict[str, str] = {}
     name = ""
@@ -23,6 +23,6 @@ def lines_of(cls: type) -> dict[str, tuple[str, str, str]]:
 
 
 def with_parameters(text: str, lines: Iterable[str]) -> str:
-    """Return a docstring with a section of parameters before that of what it raises."""
+    """Return a docstring with a section ``Parameters`` of the given lines inserted before ``Raises``."""
     begin, raises, rest = cleandoc(text).partition("\nRaises\n------\n")
     return "\n".join([begin, "Parameters", "----------", *lines, ""]) + raises + rest

@@ -1,4 +1,4 @@
-"""Words pydantic's errors for people: the key, its value and what would be right."""
+"""Turns pydantic's errors into ``InputError``: the key, its value and what is expected."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _EXPECTED = {
     "too_short": "expected at least one",
     "tuple_type": "expected a list",
 }
-"""Messages that replace pydantic's own, by type of error."""
+"""Type of pydantic's error -> our message."""
 _Model = type[BaseModel] | type[Record]
 MOST_SAID = 8
-"""Errors of a file that somebody wrote: it is mended in one go."""
+"""Errors that the message about a file lists, so that its author can fix them all at once."""
 _NO_KEY = re.compile(r"\[key\]|float|int|str|bool|none|constrained-\w+|[a-z-]+\[.*\]")
-"""Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
+"""Matches parts of pydantic's location that are no key of the table, such as the member of a union."""
 _OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error")
-"""How types of errors end that say nothing where something inside is refused too."""
+"""Endings of error types that are redundant where a value inside has an error too."""
 
 
 def refused(
@@ -52,19 +52,19 @@ def refused(
     written: Callable[[Sequence[str]], str] = ".".join,
     most: int = 1,
 ) -> InputError:
-    """Return what pydantic refused: for each place what is wrong and what would be right.
+    """Return pydantic's error as an ``InputError`` with a problem for each wrong field.
 
     Parameters
     ----------
     error : of pydantic
-    model : that refused the table; the nearest of its keys is named for an unknown one
-    known : keys to name instead of the model's
-    kind : what people call a key
-    written : from the keys of a place in the table to how its error names it; of no key, an empty text
-    most : problems that are said in words, the others are counted
+    model : the class that was checked; its keys are suggested for an unknown one
+    known : keys to suggest instead of the model's
+    kind : name of a key in messages, such as ``option``
+    written : function from the keys that lead to a field to its name in the message; of no keys, ""
+    most : problems that the sentence spells out; it counts the others
     """
     problems: dict[str, Problem] = {}
-    for each in _telling(error):
+    for each in _relevant(error):
         place = _place(each)
         before = problems.get(written(place))
         if before is None:
@@ -84,25 +84,25 @@ def refused(
     return result
 
 
-def _telling(error: ValidationError) -> list[ErrorDetails]:
-    """Return errors, without those that say of a table or list only that another type was meant."""
+def _relevant(error: ValidationError) -> list[ErrorDetails]:
+    """Return the errors, without type errors of a table or list that has an error inside."""
     errors = error.errors(include_url=False)
     places = [tuple(_place(each)) for each in errors]
     short = {place for each, place in zip(errors, places, strict=True) if each["type"] == "too_short"}
     outer = {place[:length] for place in set(places) for length in range(len(place))}
 
-    def beside_the_point(each: ErrorDetails, place: tuple[str, ...]) -> bool:
+    def is_redundant(each: ErrorDetails, place: tuple[str, ...]) -> bool:
         return place in outer or (each["type"] != "too_short" and place in short)
 
     return [
         each
         for each, place in zip(errors, places, strict=True)
-        if not (each["type"].endswith(_OF_A_TYPE) and beside_the_point(each, place))
+        if not (each["type"].endswith(_OF_A_TYPE) and is_redundant(each, place))
     ]
 
 
 def _expected(error: ErrorDetails) -> str:
-    """What would be right, without the place."""
+    """Return the part of the message that says what is expected."""
     if error["type"] == "missing":
         return "the key is missing"
     if error["type"] == "extra_forbidden":
@@ -118,7 +118,7 @@ def _expected(error: ErrorDetails) -> str:
 
 
 def _is_whole_float(error: ErrorDetails) -> bool:
-    """Whether it is about a number such as 8.0, which is whole but not written so."""
+    """Whether the error is about a whole number written as a float, such as 8.0."""
     given = error["input"]
     return error["type"] in ("int_type", "int_from_float") and isinstance(given, float) and given.is_integer()
 
@@ -152,8 +152,8 @@ def _problem(
         cause, joint = error["ctx"]["error"], " = " if right.startswith(repr(given)) else ": "
         before = f"{key}{joint}" if key else ""
         if isinstance(cause, InputError):
-            one, said = cause.problems[0].under(path), "".join(f"{part}: " for part in cause.inside)
-            return replace(one, values={**one.values, **values}, before=f"{before}{said}{one.before}")
+            one, parts = cause.problems[0].under(path), "".join(f"{part}: " for part in cause.inside)
+            return replace(one, values={**one.values, **values}, before=f"{before}{parts}{one.before}")
         return Problem("value.refused", (path,), {**values, "cause": Words(right)}, before=before)
     if what == "literal_error" and isinstance(given, str):
         key_of_list = next((part for part in reversed(place) if not part.isdigit()), last)
@@ -169,7 +169,7 @@ def _problem(
 
 
 def _shown(given: object) -> str:
-    """A value as people write it, where it is long only its beginning."""
+    """Return a value as text of at most 60 letters."""
     text = repr(given)
     if isinstance(given, float) and float(f"{given:g}") == given:
         text = f"{given:g}"
@@ -177,7 +177,7 @@ def _shown(given: object) -> str:
 
 
 def _models_at(model: _Model | None, place: Iterable[str]) -> set[_Model]:
-    """The models of which one may stand at a place in the table of a model."""
+    """Return the models that the value at a place in a model's table may be of."""
     models = set() if model is None else {model}
     for key in place:
         fields = [each.model_fields[key] for each in models if key in each.model_fields]

@@ -11,7 +11,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.problem import LONGEST_NAME
 
 MOST_SHOWN = 4
-"""Of the things that a name fits."""
+"""Most names that a message lists."""
 NONE: Mapping[str, str] = {}
 _JOINTS = re.compile(r"[ _-]+")
 _WORD = re.compile(r"[^ _(),-]+")
@@ -19,32 +19,32 @@ _PORT_SPEED = re.compile(r"-(\d+)g\b")
 
 
 class Named(NamedTuple):
-    """A thing with an id, and what else it is called."""
+    """A thing that people name: its id and other names."""
 
     id: str
     names: tuple[str, ...] = ()
-    """Its name in full, and others that people use."""
+    """Its full name and aliases."""
     family: str = ""
-    """Things that share a name, such as V100; empty for one that stands alone."""
+    """Name that several things share, such as V100; empty for a thing without a family."""
     most_common: bool = False
-    """Whether a name that fits several of the family means this one."""
+    """Whether a name that fits several members of the family means this one."""
 
 
 class Meaning(NamedTuple):
-    """What a name means."""
+    """The thing that a name means."""
 
     id: str
     others: tuple[str, ...] = ()
-    """Members of the same family that the name fits as well."""
+    """Ids of other members of the family that the name fits too."""
 
 
 def taken_as(typed: str, id: str, others: Sequence[str]) -> str:
-    """Say which of several things a name was taken to mean."""
+    """Return the note that an ambiguous name means ``id`` and could mean ``others``."""
     return f"{typed} is taken as {id}, the most common; also {shown(others, ', ')}"
 
 
 def shown(ids: Sequence[str], last: str = " and ") -> str:
-    """Return the first few of some names in words.
+    """Return a list of names as a phrase: at most ``MOST_SHOWN`` and the number of others.
 
     >>> shown(["a", "b", "c"]), shown(["a", "b", "c", "d", "e", "f"])
     ('a, b and c', 'a, b, c, d and 2 more')
@@ -54,9 +54,9 @@ def shown(ids: Sequence[str], last: str = " and ") -> str:
     return last.join(part for part in (", ".join(ids[:-1]), ids[-1]) if part)
 
 
-@lru_cache(maxsize=4096)  # every name of a kind is compared with each that is typed
+@lru_cache(maxsize=4096)  # a typed name is compared with every known name
 def squashed(name: str) -> str:
-    """Return a name without case, spaces, underscores and hyphens.
+    """Return a name in lower case without spaces, underscores and hyphens, for comparisons.
 
     >>> squashed("RTX 4090") == squashed("rtx_4090") == squashed("rtx4090")
     True
@@ -65,7 +65,7 @@ def squashed(name: str) -> str:
 
 
 def word_of(typed: str, known: Iterable[str], synonyms: Mapping[str, str] = NONE) -> str:
-    """Return the choice that a word means; an unknown word unchanged.
+    """Return the choice that a word means, by its spelling or as a synonym; an unknown word unchanged.
 
     >>> word_of("All_Reduce", ["all-reduce", "parameter-server"])
     'all-reduce'
@@ -78,17 +78,17 @@ def word_of(typed: str, known: Iterable[str], synonyms: Mapping[str, str] = NONE
 
 
 def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
-    """Return what a name means; None where it fits nothing.
+    """Return the thing that a name means; None where it fits nothing.
 
-    The first of these that something fits decides: the whole of an id or name; a family; the end of an id
-    (``p3.16xlarge``); all its words among those of a thing (``A100 80GB``).  Within a family the most common
-    is taken.
+    Rules are tried in this order, and the first that anything fits decides: equal to an id or name; equal to
+    a family; equal to the end of an id (``p3.16xlarge``); all its words are words of the thing (``A100
+    80GB``).  Within a family the most common member is chosen.
 
     Parameters
     ----------
-    kind : what is named, for an error
-    typed : as a person wrote it
-    known : everything of that kind
+    kind : kind of thing, for the error
+    typed : the name as a person wrote it
+    known : all things of that kind
 
     Raises
     ------
@@ -107,7 +107,7 @@ def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
     'v100-pcie-16gb'
     """
     known = list(known)
-    if len(typed) > LONGEST_NAME:  # to take it apart for every one known takes seconds
+    if len(typed) > LONGEST_NAME:  # splitting it into words for every known thing takes seconds
         return next((Meaning(one.id, ()) for one in known if one.id == typed), None)
     for fits in _FITS:
         fitting = [one for one in known if fits(typed, one)]
@@ -118,7 +118,7 @@ def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
 
 
 def _relatives(typed: str, chosen: Named, known: list[Named]) -> list[Named]:
-    """Members of its family that the name fits as well as the one chosen, unless that is its very id."""
+    """Return other members of the family that the name fits too; none if the name is the chosen one's id."""
     if not chosen.family or squashed(typed) == squashed(chosen.id):
         return []
     family = [one for one in known if one.family == chosen.family and one != chosen]
@@ -142,16 +142,16 @@ def _family(typed: str, one: Named) -> bool:
 
 def _end(typed: str, one: Named) -> bool:
     words, wanted = _WORD.findall(one.id.casefold()), squashed(typed)
-    return _tells(typed) and any(wanted == "".join(words[first:]) for first in range(len(words)))
+    return _is_specific(typed) and any(wanted == "".join(words[first:]) for first in range(len(words)))
 
 
 def _words(typed: str, one: Named) -> bool:
     known = {word for name in (one.id, one.family, *one.names) for word in _WORD.findall(name.casefold())}
-    return _tells(typed) and known.issuperset(_WORD.findall(typed.casefold()))
+    return _is_specific(typed) and known.issuperset(_WORD.findall(typed.casefold()))
 
 
-def _tells(typed: str) -> bool:
-    """Whether a part of a name can tell things apart: ``aws`` or ``tesla`` alone cannot."""
+def _is_specific(typed: str) -> bool:
+    """Whether a part of a name can identify a thing: ``aws`` or ``tesla`` alone cannot."""
     return any(letter.isdigit() for letter in typed) or len(_WORD.findall(typed)) > 1
 
 
@@ -159,10 +159,10 @@ _FITS: tuple[Callable[[str, Named], bool], ...] = (_whole, _family, _end, _words
 
 
 def port_speed(id: str) -> int | None:
-    """Return the speed that the id of a link speaks of [Gbit/s], to hold its bandwidth against.
+    """Return the speed in the id of a link [Gbit/s], to compare with its bandwidth; None if it has none.
 
     >>> port_speed("ib-ndr-400g"), port_speed("pcie4-x16")
     (400, None)
     """
-    said = _PORT_SPEED.search(id)
-    return int(said[1]) if said else None
+    match = _PORT_SPEED.search(id)
+    return int(match[1]) if match else None

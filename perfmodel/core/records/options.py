@@ -1,7 +1,7 @@
-"""Options, each declared once: a field with its type, range and ``OptionInfo``, and its line in a docstring.
+"""Options, each declared once: a field with type, limits and ``OptionInfo``, and a line of the docstring.
 
-What ``declared`` returns of a class makes the options of the command line, the axes of a sweep, the
-widgets of a page and the words of the JSON schema.
+``declared`` reads a class's options; from its result come the options of the command line, the axes of a
+sweep, the widgets of a page and the descriptions of the JSON schema.
 """
 
 import json
@@ -29,102 +29,101 @@ MEASURED: Final = ("B", "B/s", "1/s", "s", "W", "USD", "count of samples", "coun
 
 
 class OptionInfo(NamedTuple):
-    """What the command line, sweeps and pages need of an option besides its type and its words."""
+    """What command line, sweeps and pages need of an option in addition to type and description."""
 
     label: str = ""
-    """What people read over a widget; by default its name."""
+    """Label of its widget; by default made from its name."""
     name: str = ""
-    """Where people write it, where that is not the field's own name with dashes."""
+    """Name on the command line without dashes, where it is not the field's name."""
     synonyms: Mapping[str, str] = NONE
-    """Other words for a choice -> the choice."""
+    """Synonym of a choice -> the choice."""
     unit: str = ""
     """One of ``MEASURED``, where the number may be written with its unit."""
     offers: Offers | None = None
-    """Of what the value is a name, which pages list."""
+    """What the value names; a page lists all of them."""
     axis: Axis = "way"
-    """Where a sweep crosses its values: with the work of one accelerator; with how that is shared out; with
-    what the samples are; with how the network itself is shared out; with where it runs; with the batch; with
-    the number of accelerators.  ``way`` is right for any option; the others compute less often."""
-    plan: bool = False
-    """Whether ``perfmodel plan`` takes it too, one value for all candidates."""
+    """The part of the evaluation that changes with the option, so that a sweep repeats no other: the work of
+    one accelerator (computation), its distribution (way), samples (data), model parallelism (layout), the
+    machine (place), batch, or number of accelerators (size).  ``way`` is correct for any option."""
     basic: bool = False
-    """Whether pages show it at once; the others are folded away."""
+    """Whether pages show it at once; the others are in a folded section."""
     commas: bool = False
-    """Whether a value may hold commas; a sweep then takes each value by an option of its own."""
+    """Whether a value may contain commas; a sweep then repeats the option for each value."""
     file: bool = False
     """Whether the value names a file, which Python also takes as a ``Path``, and a page as an upload."""
     law: bool = False
-    """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
+    """Whether the value is a distribution of times, which may name a file: ``empirical:FILE``."""
     denied: bool = True
-    """Whether a flag can also be said not to hold: ``--no-network-cap``."""
+    """Whether a flag has a negative form: ``--no-network-cap``."""
     shell: bool = True
-    """Whether the command line offers it."""
+    """Whether the command line has it."""
     but: tuple[str, ...] = ()
-    """Of a table of options, those that the command line does not offer."""
+    """Of a table of options, those that the command line leaves out."""
     only: tuple[str, ...] = ()
-    """Of a table of options, those that the command line offers; by default all."""
+    """Of a table of options, those that the command line has; by default all."""
     read: Callable[[Any], Any] | None = None
-    """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
+    """Function from the text, or its form in Python and JSON, to the value; may raise InputError."""
     form: str = ""
-    """How that text is written, in capitals: ``MACHINES:SPEED-UP``."""
+    """Format of that text for the help, in capitals: ``MACHINES:SPEED-UP``."""
     old: str = ""
-    """An older name, which keeps working and is not shown."""
+    """A former name, still accepted but not shown."""
     sent: Callable[[Any, Any], Any] | None = None
-    """What the client sends of a value, from it and the ``Files`` that it takes along."""
+    """Function from a value and the client's ``Files`` to the JSON value that the client sends."""
     bare: bool = False
     """Whether the command line also takes a time without a unit, in seconds."""
     also: str = ""
-    """A class, as ``module:name``, of which Python also takes an object."""
+    """A class, as ``module:name``; in Python the value may be an instance of it."""
     several: int = 0
-    """How many values a list may have that is given in place of one value; 0 where none may."""
+    """Most values of a list that may replace the one value; 0: no list is allowed."""
 
 
 class Declared(NamedTuple):
     """One option as its class declares it."""
 
     field: str
+    """Name in Python and JSON."""
     name: str
-    """Where people write it."""
+    """Name on the command line, without dashes."""
     type: Any
     """``bool``, ``int``, ``float``, ``str`` or the ``Literal`` of ``choices``."""
     choices: tuple[str, ...]
-    """The words it may be; empty where it is no choice."""
+    """The words it takes; empty for an option of another type."""
     least: float | None
     most: float | None
     above: bool
-    """Whether it must be more than ``least``."""
+    """Whether it must be more than ``least``, not equal."""
     default: Any
     unit: str
-    """Of a number; 1 of a count of things."""
+    """Unit of a number; ``1`` of a count."""
     template: str
-    """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
+    """Description in a sentence or two, with names of other options in braces: ``{base_batch}``."""
     default_template: str
-    """What is taken where nothing is said, in such words; empty where that goes without saying."""
+    """Description of the default, in the same form; empty where it is obvious."""
     info: OptionInfo
     many: bool = False
     """Whether it takes several values, each of ``type``."""
     heading: str = ""
-    """Heading under which people find it."""
+    """Heading of its group in help and pages."""
 
     @property
     def words(self) -> str:
-        """What it is, other options by their names in Python and JSON."""
+        """The description, other options by their names in Python and JSON."""
         return with_places(self.template, str)
 
     @property
     def usual(self) -> str:
-        """What is taken where nothing is said, other options as in ``words``."""
+        """The description of the default, other options as in ``words``."""
         return with_places(self.default_template, str)
 
     @property
     def line(self) -> str:
-        """What it is, in a line of a docstring, with its unit and its default."""
+        """The description as a line of a docstring, with unit and default."""
         unit = f"[{self.unit}] " if self.unit else ""
         usual = f"  [default: {self.usual}]" if self.usual else ""
         return f"{unit}{self.words}{usual}"
 
     def takes(self, value: object) -> bool:
-        """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
+        """Whether a value is valid as it is; pydantic has to convert or refuse any other."""
         if value is None:
             return self.default is None
         if self.many or type(value) is not (str if self.choices else self.type):
@@ -139,12 +138,12 @@ class Declared(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether its number may be a text: with its unit, or a share in per cent."""
+        """Whether its number may be given as text: with a unit, or as a percentage."""
         return self.type is float and (self.unit in MEASURED or self.most == 1)
 
     @property
     def label(self) -> str:
-        """What people read over a widget, with the unit of a number that is written without one."""
+        """Label of its widget, with the unit of a number that is written without one."""
         name = self.field if self.many else self.name
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
@@ -155,7 +154,7 @@ _OTHER = re.compile(r"\{(\w+)\}")
 
 
 def with_places(template: str, place: Callable[[str], str]) -> str:
-    """Return words with other options as ``place`` names a field.
+    """Return a template with each field in braces replaced by the name that ``place`` returns for it.
 
     >>> with_places("Goes with {base_batch}.", lambda field: f"--{field}")
     'Goes with --base_batch.'
@@ -164,7 +163,7 @@ def with_places(template: str, place: Callable[[str], str]) -> str:
 
 
 class PlainSignature:
-    """The signature of a class: its fields with their types, without what else is declared of them."""
+    """Descriptor for ``__signature__``: the fields of a class with plain types, without their annotations."""
 
     def __get__(self, _: Any, cls: type) -> Signature:
         return Signature(
@@ -187,15 +186,15 @@ def _annotation(one: Declared) -> Any:
 
 
 class Described(Record):
-    """A record whose fields carry label, words and unit, also in its JSON schema.
+    """A record of options, whose fields have label, description and unit, also in its JSON schema.
 
-    It takes a word in any spelling, or a synonym, and a number with its unit, such as ``115kB``.
+    It accepts a choice in any spelling or as a synonym, and a number with its unit, such as ``115kB``.
     """
 
     __signature__ = PlainSignature()
 
     def __init__(self, /, **options: Any) -> None:
-        """Take options by name; an unknown one, or a value that does not fit it, is an InputError."""
+        """Make a record of options by name; an unknown option or an invalid value raises InputError."""
         written, known = self.as_written(options), declared(type(self))  # type: ignore[arg-type]
         if self._required <= written.keys() and all(
             name in known and known[name].takes(value) for name, value in written.items()
@@ -209,7 +208,7 @@ class Described(Record):
 
     @classmethod
     def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return options under the names of the fields, of which some have older names."""
+        """Return options with former names replaced by those of the fields."""
         older = {one.info.old: name for name, one in declared(cls).items() if one.info.old not in ("", name)}  # type: ignore[arg-type]
         if twice := [(old, name) for old, name in older.items() if {old, name} <= given.keys()]:
             raise refusal("scenario.twice", *twice[0], field=twice[0][0], key=twice[0][1])
@@ -217,7 +216,7 @@ class Described(Record):
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
-        """Return what the class makes of options by name; errors as of the class."""
+        """Return a record of a mapping of options, or the record itself; errors as of the class."""
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
@@ -226,17 +225,17 @@ class Described(Record):
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """Return what the class makes of a text that holds JSON; errors as of the class, or of JSON."""
+        """Return a record of options in a JSON text; errors as of the class, or of ``json.loads``."""
         return cls.model_validate(json.loads(text))
 
     @classmethod
     def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
-        """Return what is wrong with options.
+        """Return pydantic's error as an ``InputError``.
 
         Parameters
         ----------
         error : pydantic's ValidationError
-        options : as they were given
+        options : as the caller gave them
         """
         from perfmodel.core.records.mistakes import refused
 
@@ -244,7 +243,7 @@ class Described(Record):
 
     @classmethod
     def checked_as(cls, name: str) -> Any:
-        """Return the type of a field, with what reads a text and what the JSON schema says of it."""
+        """Return the annotated type by which pydantic reads and checks a field."""
         from perfmodel.core.records.checked_types import checked_type
 
         return checked_type(declared(cls)[name], super().checked_as(name))  # type: ignore[arg-type]
@@ -252,7 +251,7 @@ class Described(Record):
 
 @cache
 def declared(cls: type) -> dict[str, Declared]:
-    """Return every option that a class declares, by its field.
+    """Return the options that a class declares, by field.
 
     Parameters
     ----------
@@ -281,7 +280,7 @@ def declared(cls: type) -> dict[str, Declared]:
 
 
 def documented(cls: type) -> Callable[[_Function], _Function]:
-    """Return what writes the options of a class that a function takes into the function's docstring."""
+    """Return a decorator that adds descriptions of a class's options to a function's docstring."""
 
     def write(function: _Function) -> _Function:
         parameters = signature(function).parameters
@@ -297,7 +296,7 @@ def documented(cls: type) -> Callable[[_Function], _Function]:
 
 
 class _Line(NamedTuple):
-    """What the docstring of a class says of a field."""
+    """A field's line in the docstring of its class."""
 
     unit: str = ""
     words: str = ""
@@ -306,7 +305,7 @@ class _Line(NamedTuple):
 
 
 def _described(cls: type) -> dict[str, _Line]:
-    """Return what a class, its bases and the classes whose fields it takes say of each field."""
+    """Return the line of each field, from a class, its bases and the classes whose fields it shares."""
     lines: dict[str, _Line] = {}
     for one in reversed(cls.__mro__):
         own = vars(one)
@@ -329,7 +328,7 @@ _BOUNDS = ("gt", "ge", "le")
 
 
 def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
-    """Name, type, metadata and default."""
+    """Yield name, type, metadata and default of each field of a record or a named tuple."""
     if issubclass(cls, Record):
         for name, field in cls.model_fields.items():
             yield name, *_plain(field.annotation), field.value
@@ -371,7 +370,7 @@ def _declared(field: str, kind: Any, metadata: list[Any], default: Any, lines: _
 
 
 def _plain(annotation: Any) -> tuple[Any, list[Any]]:
-    """A type without ``None`` and ``Annotated``, and what the latter says of it."""
+    """Return a type without ``None`` and ``Annotated``, and the metadata of the latter."""
     origin = get_origin(annotation)
     if origin is Annotated:
         inner, *more = get_args(annotation)

@@ -1,9 +1,9 @@
-"""Frozen records with annotated fields, which pydantic checks where somebody else wrote the values.
+"""Frozen records with annotated fields, which pydantic checks where the values come from outside.
 
 To import pydantic and to build its models takes a quarter of the start of ``perfmodel predict``, whose own
 values need no check.  So a ``Record`` is a plain class with the methods of pydantic's models, and only
-``model_validate`` and ``Record(...)`` ask pydantic (``core/records/checking``).  In a model of pydantic's, or
-as the body of a request, it serves as one of its own.
+``model_validate`` and ``Record(...)`` call pydantic (``core/records/checking``).  A record may be a field of
+a pydantic model, or the body of a request.
 """
 
 import json
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda _: "required"})()
-"""Default of a field that has none."""
+"""Marks a field without a default."""
 
 
 class Fresh(NamedTuple):
-    """A default that is made anew for each record."""
+    """A default that a function makes anew for each record."""
 
     make: Callable[[], Any]
 
 
 def fresh(make: Callable[[], Any]) -> Any:
-    """Return the default of a field whose value could be changed: ``fresh(dict)``."""
+    """Return the default of a field with a mutable value: ``fresh(dict)``."""
     return Fresh(make)
 
 
 class SameAs(NamedTuple):
-    """A field that another class declares under the same name, with its type, words and limits."""
+    """A field that takes type, description and limits from the field of that name in another class."""
 
     cls: Any
     changed: Any
-    """Its default here; ``REQUIRED`` where it is the other's."""
+    """Its default; ``REQUIRED``: that of the other class."""
 
     def field(self, name: str) -> "Field":
         """Return the field of that name."""
@@ -63,7 +63,7 @@ class SameAs(NamedTuple):
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return a type that None is no value of."""
+    """Return a type without its member None."""
     if get_origin(annotation) is Annotated:
         kind, *metadata = get_args(annotation)
         return Annotated[(_without_none(kind), *metadata)]
@@ -73,7 +73,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def _or_none(annotation: Any) -> Any:
-    """Return a type that None is a value of too."""
+    """Return a type with None as a member."""
     if get_origin(annotation) is Annotated:
         kind, *metadata = get_args(annotation)
         return Annotated[(_or_none(kind), *metadata)]
@@ -81,18 +81,18 @@ def _or_none(annotation: Any) -> Any:
 
 
 def same_as(cls: Any, default: Any = REQUIRED) -> Any:
-    """Return what marks a field as that of another class: ``node: str | None = same_as(Scenario)``.
+    """Return the mark of a field that another class declares: ``node: str | None = same_as(Scenario)``.
 
     Parameters
     ----------
-    cls : a record with a field of that name, whose type and line in the docstring it takes
-    default : here; that of the other class where none is given
+    cls : a record with a field of that name, whose type and description the field takes
+    default : of the field; by default that of the other class
     """
     return SameAs(cls, default)
 
 
 class Late:
-    """A field that may be given as a function without arguments, called when somebody first reads it."""
+    """Descriptor of a field that may be set to a function without arguments, called when it is first read."""
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -101,7 +101,7 @@ class Late:
         self.name = name
 
     def __get__(self, one: Any, owner: type) -> Any:
-        """Return the value, worked out where it was not yet."""
+        """Return the value, computed at the first read."""
         if one is None:
             return self
         value = one.__dict__[self.name]
@@ -110,62 +110,62 @@ class Late:
         return value
 
     def __set__(self, one: Any, value: object) -> NoReturn:
-        """Stand before what a record holds; records let nobody set a field."""
+        """Raise AttributeError; with ``__set__`` the descriptor takes precedence over ``__dict__``."""
         raise AttributeError(self.name)
 
 
 def late(default: Any = REQUIRED) -> Any:
-    """Return what marks a field as one that is worked out when it is first read.
+    """Return the mark of a field that is computed when it is first read.
 
     Parameters
     ----------
-    default : of the field, as of any other: a value, or ``fresh(list)``
+    default : of the field: a value, or ``fresh(list)``
     """
     return Late(default)
 
 
 class Field(NamedTuple):
-    """What a class says of one field."""
+    """Annotation and default of one field."""
 
     annotation: Any
     default: Any
 
     @property
     def value(self) -> Any:
-        """What the field is where nobody gives it."""
+        """The default, made anew if it is ``Fresh``."""
         return self.default.make() if isinstance(self.default, Fresh) else self.default
 
     @property
     def checked(self) -> Any:
-        """The field as pydantic's models declare it: its value, or an ellipsis where it has none."""
+        """The default as pydantic's models declare it: a value, or an ellipsis for a required field."""
         return ... if self.default is REQUIRED else self.value
 
 
 class Within(NamedTuple):
-    """Which values of a type a field takes; written in ``Annotated``, as pydantic's ``Field`` is."""
+    """Limits on the values of a field; written in ``Annotated``, as pydantic's ``Field`` is."""
 
     gt: float | None = None
     ge: float | None = None
     le: float | None = None
     strict: bool | None = None
-    """False: a list where a tuple is meant, the text of a number; True: nothing but the type itself."""
+    """False: convertible values are accepted, as a list for a tuple; True: only the type itself."""
     allow_inf_nan: bool | None = None
     min_length: int | None = None
     max_length: int | None = None
     pattern: str | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Add the limits to the type's own schema."""
+        """Return the type's own schema with the limits added."""
         return handler(source) | {key: value for key, value in self._asdict().items() if value is not None}
 
 
 class Passing(NamedTuple):
-    """A function that a value passes through, written in ``Annotated``; a ValueError refuses the value."""
+    """A validator in ``Annotated``: a function that returns the value or raises ValueError to refuse it."""
 
     function: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Call the function after the type's own check."""
+        """Return a schema that calls the function after the type's own check."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(self.function, handler(source))
@@ -173,26 +173,26 @@ class Passing(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(fresh, late))
 class Record:
-    """Base of frozen classes with annotated fields, whose methods are named as pydantic's."""
+    """Base of frozen classes with annotated fields, with methods named as those of pydantic's models."""
 
     __slots__ = ("__dict__", "__weakref__", "model_fields_set")
 
     model_fields: ClassVar[Mapping[str, Field]] = {}
     strict: ClassVar[bool] = False
-    """Whether a value must be of the declared type, and not merely understood as one."""
+    """Whether a value must be of the declared type, without conversion."""
     means_defaults: ClassVar[bool] = False
-    """Whether a default that is given says something: ``exclude_defaults`` leaves out what was not given."""
+    """Whether ``exclude_defaults`` keeps a default that was given, and leaves out only fields not given."""
     if TYPE_CHECKING:
         model_fields_set: frozenset[str]
         """The fields that were given."""
 
     same_as: ClassVar[Mapping[str, SameAs]] = {}
-    """The fields of the class itself that other classes declare."""
+    """The class's own fields that are marked with ``same_as``."""
     heading: ClassVar[str] = ""
-    """Heading under which people find the fields that the class itself declares."""
+    """Heading, in help and pages, of the fields that the class itself declares."""
 
     def __init_subclass__(cls, *, heading: str = "") -> None:
-        """Take the annotations of a class as its fields, after those of its bases in their order."""
+        """Collect the fields of a class: those of its bases in their order, then its own annotations."""
         cls.heading = heading
         stated = {name: cls.__dict__.get(name, REQUIRED) for name in get_annotations(cls)}
         cls.same_as = {name: each for name, each in stated.items() if isinstance(each, SameAs)}
@@ -230,19 +230,19 @@ class Record:
     _fresh: ClassVar[dict[str, Callable[[], Any]]] = {}
 
     def __init__(self, /, **values: Any) -> None:
-        """Check the values; pydantic's ValidationError says what is wrong with them."""
+        """Make a record of checked values; raises pydantic's ValidationError."""
         checked = self._checked(values)
         self._take(vars(checked), checked.model_fields_set)
 
     @classmethod
     def model_construct(cls, /, **values: Any) -> Self:
-        """Return a record of values that need no check."""
+        """Return a record of values that need no check; a missing or unknown name raises TypeError."""
         one = cls.__new__(cls)
         one._fill(values)
         return one
 
     def _fill(self, values: dict[str, Any]) -> None:
-        """Take values that need no check, and the defaults of the other fields."""
+        """Set the fields to values that need no check, and the others to their defaults."""
         if values.keys() == self._every:
             self._take(values, self._every)
             return
@@ -259,14 +259,14 @@ class Record:
         object.__setattr__(self, "model_fields_set", given)
 
     def _values(self) -> dict[str, Any]:
-        """Return all fields by name, none of them still to be worked out."""
+        """Return all fields by name, after computing the late ones."""
         for name in self._late:
             getattr(self, name)
         return self.__dict__
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
-        """Return the record of a table; pydantic's ValidationError says what is wrong with it."""
+        """Return the record of a mapping; raises pydantic's ValidationError."""
         return cls._checked(given)
 
     @classmethod
@@ -282,19 +282,19 @@ class Record:
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """Return the record of a text that holds JSON; errors as of ``model_validate``."""
+        """Return the record of a JSON text; errors as of ``model_validate``."""
         one: Self = cls._adapter().validate_json(text)
         return one
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of its tables."""
+        """Return the JSON schema of the class."""
         schema: dict[str, Any] = cls._adapter().json_schema()
         return schema
 
     @classmethod
     def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a table under the names of the fields; a class whose fields have other names says more."""
+        """Return a mapping with the names of the fields; a class that accepts other names overrides it."""
         return given
 
     @classmethod
@@ -303,7 +303,7 @@ class Record:
         return cls.model_fields[name].annotation
 
     def check_together(self) -> None:
-        """Refuse, by a ValueError, fields that do not go together; a class that knows such says more."""
+        """Raise ValueError for values that contradict each other; a hook that subclasses override."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
         """Return a copy with some fields changed, which are not checked."""
@@ -320,7 +320,7 @@ class Record:
         exclude_unset: bool = False,
         exclude_defaults: bool = False,
     ) -> dict[str, Any]:
-        """Return the fields as a table, and inner records; for JSON dates become text, tuples lists."""
+        """Return the fields as a dict, also of inner records; for JSON, dates become text, tuples lists."""
 
         def table(one: Record, without: Collection[str] = ()) -> dict[str, Any]:
             return {
@@ -336,6 +336,8 @@ class Record:
                 return table(value)
             if isinstance(value, Mapping):
                 return {key: plain(item) for key, item in value.items()}
+            if hasattr(value, "__dataclass_fields__"):
+                return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
             if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
                 return [plain(item) for item in value] if mode == "json" else type(value)(map(plain, value))
             return value.isoformat() if mode == "json" and isinstance(value, date) else value
@@ -348,13 +350,13 @@ class Record:
         return bool(value == self.model_fields[name].value)
 
     def model_dump_json(self, *, exclude_defaults: bool = False) -> str:
-        """Return ``model_dump`` as a text that holds JSON."""
+        """Return ``model_dump`` as JSON text."""
         table = self.model_dump(mode="json", exclude_defaults=exclude_defaults)
         return json.dumps(table, separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Let pydantic check it wherever it is a field, or the body of a request."""
+        """Return pydantic's schema, so that a record may be a field of a model or the body of a request."""
         from perfmodel.core.records.checking import schema
 
         return schema(cls, handler)
@@ -391,7 +393,7 @@ def _is_of_class(annotation: Any) -> bool:
 
 
 def _again(cls: type[Record], values: dict[str, Any], given: frozenset[str]) -> Record:
-    """Return a record that was pickled."""
+    """Return a record from its pickled state."""
     one = cls.__new__(cls)
     one._take(values, given)
     return one

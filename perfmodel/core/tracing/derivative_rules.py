@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 TIE = 1e-9
-"""Arms of a maximum that are relatively nearer to each other are equal: the point is a kink."""
+"""Relative difference below which the two arguments of a maximum count as equal: the point is a kink."""
 
 Rule = Callable[..., Any]
 
 
 def none(*_: Any) -> float:
-    """Return no gradient: the result is constant, or jumps, between values of the argument."""
+    """Return a gradient of 0, for results that are piecewise constant in the argument."""
     return 0.0
 
 
 def scattered(gradient: Any, like: Any, key: Any) -> Any:
-    """Return the gradient of an array of which the items ``key`` were taken."""
+    """Return the gradient of an array from the gradient of its items ``key``; 0 for all others."""
     result = np.zeros(np.shape(like))
     np.add.at(result, key, gradient)
     return result
@@ -60,11 +60,11 @@ ELEMENTWISE: dict[str, tuple[Rule, ...]] = {
     "bincount": (none, lambda g, y, a, b: g[a]),
     "array": (lambda g, y, a: g,),
 }
-"""By the name of an operation: a rule for each argument.  ``matmul`` is that of two vectors."""
+"""Name of an operation -> a rule for each argument.  ``matmul`` is the product of two vectors."""
 
 
 def _on_axis(value: Any, options: dict[str, Any]) -> Any:
-    """Return what was reduced with its axis back."""
+    """Return a reduced value with the reduced axis put back, of length 1."""
     axis = options.get("axis")
     return value if axis is None or options.get("keepdims") else np.expand_dims(value, axis)
 
@@ -102,11 +102,11 @@ REDUCING: dict[str, Rule] = {
     "cumsum": _cumulated_back,
     "cummax": _largest_so_far_back,
 }
-"""By the name of a reduction; ``options`` are its axis and whether it keeps it."""
+"""Name of a reduction -> its rule, which also takes ``options``: axis and keepdims."""
 
 
 def fitted_to(gradient: Any, value: Any) -> Any:
-    """Return a gradient summed over the axes that broadcasting a value added."""
+    """Return a gradient summed over the axes that broadcasting added, in the shape of ``value``."""
     shape = np.shape(value)
     gradient = np.asarray(gradient, np.float64)
     if gradient.shape == shape:
@@ -118,7 +118,7 @@ def fitted_to(gradient: Any, value: Any) -> Any:
 
 
 def ties(operation: str, values: list[Any], options: dict[str, Any]) -> bool:
-    """Return whether two arms of a maximum or minimum are equal, or a step is at its edge."""
+    """Return whether an operation is at a kink: equal arguments of a maximum, or the edge of a step."""
     if operation in ("maximum", "minimum"):
         return bool(np.any(np.isclose(values[0], values[1], rtol=TIE, atol=0)))
     if operation in ("max", "min"):

@@ -1,4 +1,4 @@
-"""What a traced number comes from: derivatives by one backward pass, and kinks."""
+"""Derivatives of a traced number by its leaves, from one backward pass, and kinks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PARENTS = attrgetter("parents")
 
 
 class Slope(NamedTuple):
-    """How a number grows with a leaf it comes from."""
+    """Derivative of a number by one of the leaves it was computed from."""
 
     leaf: Traced
     derivative: Any
-    """By each number of the leaf."""
+    """In the shape of the leaf."""
     is_at_kink: bool
-    """Whether the leaf acts through a kink too, so that the derivative is that of one side."""
+    """Whether a path from the leaf passes a kink, so that the derivative is one-sided."""
 
     @property
     def name(self) -> str:
@@ -30,15 +30,15 @@ class Slope(NamedTuple):
         return self.leaf.leaf.name
 
     def elasticity(self, of: float) -> float:
-        """Return the percent by which a number grows that is ``of``, for each percent of the whole leaf."""
+        """Return the elasticity, percent per percent of the whole leaf, of a number whose value is ``of``."""
         return float(np.sum(self.derivative * np.asarray(self.leaf.value))) / of
 
 
 def slopes(of: Traced) -> list[Slope]:
-    """Return the derivatives of one number by every leaf that acts on it."""
+    """Return the derivatives of one traced number by every leaf that affects it."""
     gradients: dict[int, Any] = {id(of): np.ones(np.shape(of.value))}
     at_kink: set[int] = set()
-    """Below a maximum whose arms are equal, those included that do not act on this side."""
+    """Identities of the numbers that a kink was computed from, those without effect on this side included."""
     result = []
     for node in reversed(list(parents_first(of, _PARENTS))):
         gradient = gradients.get(id(node), 0.0)
@@ -56,7 +56,7 @@ def slopes(of: Traced) -> list[Slope]:
 
 
 def leaves_of(*of: Traced) -> list[Traced]:
-    """Return the leaves that numbers come from, each once."""
+    """Return the leaves from which traced numbers were computed, each once."""
     seen: set[int] = set()
     return [node for each in of for node in parents_first(each, _PARENTS, seen) if node.leaf is not None]
 
@@ -64,13 +64,13 @@ def leaves_of(*of: Traced) -> list[Traced]:
 def parents_first(
     of: _Node, parents: Callable[[_Node], Iterable[_Node]], seen: set[int] | None = None
 ) -> Iterator[_Node]:
-    """Yield a quantity and all that it comes from once, each after what it was made from.
+    """Yield a node and all its ancestors, each once and after its own parents.
 
     Parameters
     ----------
-    of : the quantity
-    parents : what one was made from; the last of them is gone through first
-    seen : identities of those that are left out, to which those that are yielded are added
+    of : the node
+    parents : function from a node to its parents; the last of them is visited first
+    seen : identities of nodes to leave out; those that are yielded are added
     """
     seen = set() if seen is None else seen
     stack = [(of, False)]

@@ -1,4 +1,4 @@
-"""One operation for a formula that takes plain numbers alone: a search, a recursion, a quadrature."""
+"""Traces a formula that takes only plain numbers (a search, recursion or quadrature) as one operation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from perfmodel.core.tracing.traced import Traced, plain
 from perfmodel.core.tracing.tracing import TRACE, Call
 
 STEP = 1e-6
-"""Relative, of the central differences that are the derivatives."""
+"""Relative step of the central differences that give the derivatives."""
 
 
 def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-    """Return a formula's result on plain values, with every number of it traced to the arguments."""
+    """Return a formula's result, computed on plain values, each number in it traced to the arguments."""
     parents = tuple({id(each): each for each in traced_in((arguments, keywords))}.values())
     trace, token = TRACE.get(), TRACE.set(None)
     try:
@@ -65,11 +65,11 @@ def numeric_result(function: Callable[..., Any], arguments: Any, keywords: Any) 
 
 
 def _slope(of: Callable[[Any], Any], value: Any, gradient: Any) -> Any:
-    """Return how the result, weighted by a gradient, grows with each number of a value."""
+    """Return the derivatives of the result, weighted by a gradient, by each number of ``value``."""
     here = np.array(value, np.float64)
     result = np.zeros(here.shape)
     if isinstance(value, int):
-        return result  # a count, of which there is no fraction more
+        return result  # a count: it has no derivative
     for i in np.ndindex(here.shape):
         step = STEP * (abs(here[i]) or 1.0)
         sides = []
@@ -82,7 +82,7 @@ def _slope(of: Callable[[Any], Any], value: Any, gradient: Any) -> Any:
 
 
 def traced_in(thing: Any) -> Iterator[Traced]:
-    """Yield the traced numbers in a value: itself, or those that a sequence, a table or a record holds."""
+    """Yield the traced numbers in a value: itself, or those in a sequence, a dict or a dataclass."""
     if isinstance(thing, Traced):
         yield thing
     elif isinstance(thing, (tuple, list)):
@@ -95,7 +95,13 @@ def traced_in(thing: Any) -> Iterator[Traced]:
 
 
 def _with_values(thing: Any, values: Mapping[int, Any]) -> Any:
-    """Return arguments with plain numbers, some of them others; functions among them give plain numbers."""
+    """Return arguments with traced numbers replaced by plain ones.
+
+    Parameters
+    ----------
+    thing : arguments; a function among them is wrapped so that it returns plain values
+    values : identity of a traced number -> the value to use instead of its own
+    """
     if isinstance(thing, Traced):
         return values.get(id(thing), thing.value)
     if isinstance(thing, tuple):

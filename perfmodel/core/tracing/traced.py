@@ -1,8 +1,8 @@
-"""A number that remembers how it was made: from which numbers, by which operation, in which formula.
+"""A number with its history: the numbers, the operation and the formula that made it.
 
-An evaluation on traced numbers gives the very values of one on plain ones, and with them the equations with
-numbers in them, the sources of inputs and exact derivatives.  A float, and every array, may be traced.
-History is never lost in silence: what would turn a traced number into a plain one raises.
+An evaluation on traced numbers gives the same values as one on plain numbers, and with them the equations
+with numbers filled in, the sources of inputs and exact derivatives.  Floats and arrays may be traced.
+What would turn a traced number into a plain one raises, so that history is not lost unnoticed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perfmodel.core.tracing.tracing import TRACE, Call, Trace
 
 
 class Leaf(NamedTuple):
-    """Where a number that nothing made comes from."""
+    """Origin of a number that no operation made."""
 
     name: str
     """E.g. ``v100-sxm2-16gb.memory_bandwidth``."""
@@ -31,7 +31,7 @@ class Leaf(NamedTuple):
 
 
 class Traced:
-    """A number or an array, with its history; as good as its value in comparisons, and no key of a cache."""
+    """A number or an array with its history; it compares as its value does, and cannot be hashed."""
 
     __slots__ = ("arguments", "backward", "call", "is_tied", "leaf", "operation", "parents", "value")
     __hash__ = None  # type: ignore[assignment]
@@ -52,15 +52,15 @@ class Traced:
         self.parents = parents
         """The traced numbers it was made from."""
         self.arguments = parents if arguments is None else arguments
-        """Of the operation: these and plain values."""
+        """Arguments of the operation: parents and plain values."""
         self.backward = backward
-        """From its gradient to those of its parents."""
+        """Function from its gradient to those of its parents."""
         self.leaf = leaf
         self.is_tied = is_tied
-        """Whether it lies on a kink: arms of a maximum are equal, or a step is at its edge."""
+        """Whether it is at a kink: equal arguments of a maximum, or the edge of a step."""
         trace = None if leaf is not None else TRACE.get()
         self.call = None if trace is None else _formula_around(trace)
-        """The outermost formula that made it; None of what is made between formulas."""
+        """The outermost formula that made it; None of a number made between formulas."""
 
     def __repr__(self) -> str:
         name = self.leaf.name if self.leaf else self.call.name if self.call else self.operation
@@ -143,17 +143,17 @@ class Traced:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its value."""
+        """Shape of the value."""
         return np.shape(self.value)
 
     @property
     def ndim(self) -> int:
-        """Of its value."""
+        """Axes of the value."""
         return np.ndim(self.value)
 
     @property
     def size(self) -> int:
-        """Of its value."""
+        """Elements of the value."""
         return int(np.size(self.value))
 
     # -- parts
@@ -217,15 +217,15 @@ class Traced:
 
     # -- methods of arrays
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Traced:
-        """Return the sum along an axis, or of all."""
+        """Return the sum along an axis, or of all elements."""
         return reduced("sum", np.sum, self, axis=axis, keepdims=keepdims)
 
     def max(self, axis: int | None = None) -> Traced:
-        """Return the largest along an axis, or of all."""
+        """Return the maximum along an axis, or of all elements."""
         return reduced("max", np.max, self, axis=axis)
 
     def min(self, axis: int | None = None) -> Traced:
-        """Return the smallest along an axis, or of all."""
+        """Return the minimum along an axis, or of all elements."""
         return reduced("min", np.min, self, axis=axis)
 
     def reshape(self, *to: Any) -> Traced:
@@ -233,24 +233,24 @@ class Traced:
         return made("reshape", lambda a: np.reshape(a, to if len(to) > 1 else to[0]), self)
 
     def item(self) -> Traced:
-        """Return a number that an array of one, or numpy's float, holds."""
+        """Return the number in an array of one element or a numpy scalar, traced."""
         return made("reshape", lambda a: np.asarray(a).item(), self)
 
     def tolist(self) -> list[Traced]:
-        """Return the numbers of an array of one axis."""
+        """Return the numbers of an array of one axis, each traced."""
         return [each.item() for each in self]
 
     def copy(self) -> Traced:
-        """Return the same number: operations never change one."""
+        """Return the number itself, since operations never change it."""
         return self
 
 
 def leaf(value: Any, name: str, source: str) -> Traced:
-    """Return a number that nothing made, with what it is called and where it comes from.
+    """Return a plain number as a traced one without parents, with its name and source.
 
     Raises
     ------
-    TypeError : it is traced, so something made it
+    TypeError : the number is traced already
     """
     if isinstance(value, Traced):
         raise TypeError(f"{name} is traced already; expected a plain number, such as one that code holds")
@@ -258,12 +258,12 @@ def leaf(value: Any, name: str, source: str) -> Traced:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without its history."""
+    """Return the value of a traced number; any other value unchanged."""
     return value.value if isinstance(value, Traced) else value
 
 
 def made(operation: str, compute: Callable[..., Any], *arguments: Any) -> Traced:
-    """Return what an operation of ``ELEMENTWISE`` makes of numbers, some of them traced."""
+    """Return the traced result of ``compute``, an operation named by a key of ``ELEMENTWISE``."""
     values = [plain(each) for each in arguments]
     result = compute(*values)
     rules = [(rule, each) for rule, each in zip(ELEMENTWISE[operation], arguments, strict=False)]
@@ -281,7 +281,7 @@ def made(operation: str, compute: Callable[..., Any], *arguments: Any) -> Traced
 
 
 def reduced(operation: str, compute: Callable[..., Any], of: Traced, **options: Any) -> Traced:
-    """Return what an operation of ``REDUCING`` makes of an array."""
+    """Return the traced result of ``compute``, a reduction of an array named by a key of ``REDUCING``."""
     value = of.value
     result, rule = compute(value, **options), REDUCING[operation]
     return Traced(
@@ -294,7 +294,7 @@ def reduced(operation: str, compute: Callable[..., Any], of: Traced, **options: 
 
 
 def _joined(name: str, function: Any, parts: Any, axis: int) -> Traced:
-    """Return arrays end to end, or on top of each other."""
+    """Return arrays concatenated, or stacked where ``name`` is ``stack``."""
     values = [plain(each) for each in parts]
 
     def backward(gradient: Any) -> list[Any]:
@@ -322,7 +322,7 @@ def _lost(by: str) -> TypeError:
 
 
 def _formula_around(trace: Trace) -> Call | None:
-    """Return the call of the outermost registered formula that runs: the frames on the stack say which."""
+    """Return the call of the outermost registered formula on Python's stack; None outside of formulas."""
     frame: FrameType | None = sys._getframe(2)
     outermost, names = None, trace.names()
     while frame is not None:
@@ -340,7 +340,7 @@ def _formula_around(trace: Trace) -> Call | None:
 
 
 def _arguments(frame: FrameType) -> dict[str, Any]:
-    """Return what a formula was called with, those of ``**terms`` by their own names."""
+    """Return the arguments of a running formula by name, those of ``**terms`` included."""
     code, held = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
     arguments = {name: held[name] for name in code.co_varnames[:count]}
@@ -364,12 +364,12 @@ _TRUTH = ("isfinite", "isnan", "isinf", "logical_not", "logical_and", "logical_o
 _PLACES = ("argsort", "argmin", "argmax")
 _SHAPES = ("ndim", "shape", "size", "zeros_like", "ones_like", "empty_like", "full_like")
 _UNTRACED = frozenset((*_COMPARING, *_TRUTH, *_PLACES, *_SHAPES))
-"""Functions of numpy that look at values, or at shapes alone."""
+"""Functions of numpy whose results need no history: comparisons, indices, shapes."""
 
 
 # -- the functions of ``perfmodel.core.ops``
 def _operation(name: str) -> Callable[..., Traced]:
-    """Return an operation whose values are worked out by ``ops``, as those of plain numbers are."""
+    """Return the traced form of a function of ``ops``, which computes the value."""
     compute = getattr(ops, name)
     return lambda *arguments: made(name, compute, *arguments)
 
@@ -386,7 +386,7 @@ def number(value: Traced) -> Traced:
 
 
 def array(values: Any) -> Traced:
-    """Return a traced array of floats; of a sequence with traced numbers, one with an axis more."""
+    """Return a traced array of floats from a traced number, or from a sequence of numbers, by stacking."""
     if isinstance(values, Traced):
         return made("array", ops.array, values)
     return _joined("stack", np.stack, values, 0)

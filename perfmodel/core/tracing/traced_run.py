@@ -1,4 +1,4 @@
-"""One evaluation on traced numbers, from beginning to end."""
+"""Context manager of an evaluation on traced numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfmodel.core.tracing.tracing import TRACE, Trace
 
 @contextmanager
 def tracing() -> Iterator[Trace]:
-    """Note the formulas that make traced numbers, and let caches aside."""
+    """Record the formulas that make traced numbers, and bypass caches, inside the ``with`` block."""
     trace = Trace(numeric_result)
     token = TRACE.set(trace)
     try:

@@ -1,7 +1,7 @@
-"""Whether numbers are traced here and now, and what has to know it: caches and searches.
+"""State of the current traced evaluation, and decorators of caches and searches that depend on it.
 
-``perfmodel.core.tracing.traced`` has the numbers.  What is here costs a plain evaluation one look at a
-context variable for each call of a cached function, and imports nothing.
+``perfmodel.core.tracing.traced`` has the numbers.  This module imports nothing, and costs a plain evaluation
+one look at a context variable for each call of a cached function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 
 class Call:
-    """One call of a registered formula that no other formula made."""
+    """One call of a registered formula that is not inside another formula's call."""
 
     __slots__ = ("arguments", "is_numeric", "name")
 
@@ -27,35 +27,36 @@ class Call:
         self.name = name
         """Key of ``FORMULAS``."""
         self.arguments = arguments
-        """By parameter: traced numbers, and plain ones that nothing made."""
+        """Parameter -> argument: a traced number or a plain value."""
         self.is_numeric = is_numeric
-        """Whether it takes plain numbers alone, so that its derivatives are differences."""
+        """Whether it takes only plain numbers, so that its derivatives are finite differences."""
 
     def __repr__(self) -> str:
         return f"<Call of {self.name}>"
 
 
 class Trace:
-    """What one traced evaluation has found out."""
+    """Record of one traced evaluation."""
 
     def __init__(self, numeric_result: Callable[..., Any] | None = None) -> None:
-        """Take what gives the result of a function marked ``numeric``: the function, arguments, keywords."""
+        """Make an empty record; ``numeric_result`` runs a function marked ``numeric`` on traced arguments."""
         self.numeric_result = numeric_result
         self.calls: list[Call] = []
-        """In the order in which they made their first number."""
+        """Calls of formulas, in the order of their first results."""
         self.ran: dict[str, None] = {}
-        """Every formula that ran on traced numbers, those that others called too."""
+        """Names of all formulas that ran on traced numbers, inner ones included; an ordered set."""
         self.change: Callable[[Any, str, str], Any] | None = None
-        """What takes the place of a number, given its name and source too."""
+        """Function from value, name and source of a number in ``given`` to the number to use instead."""
         self.learned: dict[str, Any] = {}
-        """Traced numbers in the place of fits that functions read rather than take, by what they are of."""
+        """Traced copies of fitted numbers that functions read from a module, by the name of the fit."""
         self.running: dict[FrameType, Call] = {}
         self._names: dict[int, str] = {}
 
     def names(self) -> dict[int, str]:
-        """Return the registered formulas by the identity of their code, which Python hashes as a whole.
+        """Return the names of registered formulas by the identity of their code object.
 
-        Modules may be imported while numbers are traced.
+        The identity, since hashing a code object hashes all of it.  The table is made anew after a module
+        with formulas was imported.
         """
         if len(self._names) != len(FORMULAS):
             self._names = {id(entry.function.__code__): name for name, entry in FORMULAS.items()}
@@ -66,7 +67,13 @@ TRACE: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def given(value: Any, name: str, source: str) -> Any:
-    """Return a number that code holds, or reads from a text; traced, what takes its place."""
+    """Return a number that code states; in a traced run, the number that the trace puts in its place.
+
+    Parameters
+    ----------
+    value : the number
+    name, source : name and origin of the number in an explanation
+    """
     trace = TRACE.get()
     return value if trace is None or trace.change is None else trace.change(value, name, source)
 
@@ -74,9 +81,9 @@ def given(value: Any, name: str, source: str) -> Any:
 def remembered(
     maxsize: int | None,
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Return a decorator like ``functools.lru_cache`` whose cache no traced number enters or leaves.
+    """Return a decorator like ``functools.lru_cache`` that bypasses the cache while numbers are traced.
 
-    The function takes no keywords.
+    The decorated function takes no keyword arguments.
     """
 
     def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -96,7 +103,7 @@ def remembered(
 
 
 def numeric(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Let a search or a recursion see plain numbers: traced, it is one operation, derived by differences."""
+    """Decorate a search or a recursion: it runs on plain numbers, and a trace records it as one operation."""
 
     @functools.wraps(function)
     def call(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:

@@ -1,4 +1,4 @@
-"""Predictions side by side: what changed in the question, and what that changed in the answer."""
+"""Predictions side by side: which options differ, and by how much the results do."""
 
 from perfmodel.decide.comparison.case import Case, case_of
 from perfmodel.decide.comparison.saved import saved_case

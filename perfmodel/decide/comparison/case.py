@@ -13,16 +13,16 @@ from perfmodel.model.prediction import Prediction, predict
 
 
 class Case(NamedTuple):
-    """One prediction, by the name it goes by in the comparison."""
+    """A named prediction of a comparison, with its costs and its time to a target."""
 
     name: str
     prediction: Prediction
     economics: dict[str, Any] | None
-    """As ``perfmodel.decide.economics.economics`` returns it; None where it could not be worked out."""
+    """As ``perfmodel.decide.economics.economics`` returns it; None where costs could not be computed."""
     reached: dict[str, Any] | None = None
-    """As ``time_to_target`` returns it; None where nobody asked for it."""
+    """As ``time_to_target`` returns it; None where no target was requested."""
     catalogue: Catalogue | None = None
-    """Of its hardware; None: what comes with the package."""
+    """Where its hardware is looked up; None: the built-in catalogue."""
 
     @property
     def rate(self) -> float:
@@ -31,7 +31,7 @@ class Case(NamedTuple):
 
     @property
     def cost_to_target(self) -> float | None:
-        """Cost of training to the target [$]; None where no price is known, or no target asked for."""
+        """Cost of training to the target [$]; None where no price is known or no target was requested."""
         if self.reached is None or self.cost is None:
             return None
         samples: float = self.reached["time"] * self.rate
@@ -55,14 +55,14 @@ def case_of(
     target: bool = False,
     recipe: str | None = None,
 ) -> Case:
-    """Return a scenario's prediction with its costs, and the time to a target where it is asked for.
+    """Return a scenario's prediction with its costs, and with its time to a target if requested.
 
     Parameters
     ----------
     name : of the case
     scenario, catalogue, conditions : as for ``predict`` and ``economics``
-    target : whether the time to a published quality is asked for; a recipe asks for it too
-    recipe : how training to it goes; by default what goes with the scenario's framework
+    target : whether to predict the time to a published quality; a recipe implies it
+    recipe : name of the training recipe; by default the usual one of the scenario's framework
 
     Raises
     ------
@@ -70,13 +70,13 @@ def case_of(
     """
     catalogue = Catalogue.of(catalogue)
     try:
-        asked = scenario_of(scenario)
+        options = scenario_of(scenario)
         if target or recipe is not None:
             from perfmodel.model.prediction.training.target import for_target, recipe_name
 
-            recipe = recipe_name(asked, recipe)
-            asked = for_target(asked, recipe, catalogue)
-        prediction = predict(asked, catalogue)
+            recipe = recipe_name(options, recipe)
+            options = for_target(options, recipe, catalogue)
+        prediction = predict(options, catalogue)
         money = economics(prediction, conditions or Conditions(), catalogue)
         if not target and recipe is None:
             return Case(name, prediction, money, catalogue=catalogue)

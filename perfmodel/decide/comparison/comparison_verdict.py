@@ -1,4 +1,4 @@
-"""The verdict of a comparison in a line, and notes on it."""
+"""The verdict of a comparison in one line, and notes on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME = 5e-4
 
 
 def verdict(cases: Sequence[Case]) -> str:
-    """One line: which is faster, by how much, at what cost, and which do not fit their memory."""
+    """Return one line: which case is faster, by how much, at what cost, and which do not fit their memory."""
     lacking: dict[str, list[str]] = {}
     for case in cases:
         if not case.prediction.memory.fits:
@@ -31,6 +31,7 @@ def verdict(cases: Sequence[Case]) -> str:
 
 
 def _order(cases: Sequence[Case]) -> str:
+    """Return which case is fastest and which is cheapest; only iteration times where the work differs."""
     first, *others = cases
     if not _same_work(cases):
         report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
@@ -45,26 +46,27 @@ def _order(cases: Sequence[Case]) -> str:
 
 
 def _against(first: Case, other: Case) -> str:
+    """Return how many times as fast a case is as the first, with both rates, in words."""
     ratio = other.rate / first.rate
     unit = f"{first.prediction.sample}s/s"
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
-    sure = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
+    speed = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
     if abs(ratio - 1) < SAME:
-        return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, sure)}"
+        return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, speed)}"
     faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
-    return f"{other.name} is {faster} {first.name} ({sure.words}): {rates}{_suffices(first, other, sure)}"
+    return f"{other.name} is {faster} {first.name} ({speed.words}): {rates}{_suffices(first, other, speed)}"
 
 
 def _ratios(cases: Sequence[Case]) -> list[str]:
-    """Say of each case how many times as fast it is as the first; the verdict does of two."""
+    """Return a sentence per case: how many times as fast it is as the first."""
     known = ((case.name, ratio_to_first(case, cases)) for case in cases)
     return [f"{name} is {ratio.sentence}" for name, ratio in known if ratio]
 
 
 def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
-    """Return how many times as fast a case is as the first; None of that, or where works differ."""
+    """Return a case's speed over the first one's; None for the first itself, and where the work differs."""
     first = cases[0]
     if case is first or not _same_work(cases):
         return None
@@ -74,13 +76,14 @@ def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
 ROUNDING = 1e-9
 """Relative difference of speeds that are the same."""
 ENOUGH = 1.05
-"""Times as fast that a network may be predicted for the slower one to suffice, where the order is open."""
+"""Speed ratio of two networks below which the slower one suffices, where the interval includes 1."""
 
 
 def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
-    """Say that the slower network suffices where the faster one brings little, and perhaps nothing.
+    """Return a clause that the slower network suffices, where the faster one may bring nothing.
 
-    Where something else than the links binds in both, that is said instead.
+    Where something other than the links limits both networks, the clause names that.  Empty where
+    neither holds.
     """
     if ratio.low_80 is None or ratio.high_80 is None:
         return ""
@@ -98,6 +101,7 @@ def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
 
 
 def _money(first: Case, other: Case) -> str:
+    """Return a clause with the ratio of costs per sample; empty where a cost is unknown."""
     base, cost = first.cost, other.cost
     if base is None or cost is None:
         return ""
@@ -107,12 +111,13 @@ def _money(first: Case, other: Case) -> str:
 
 
 def _same_work(cases: Sequence[Case]) -> bool:
-    asked = [(c.prediction.scenario["workload"], c.prediction.scenario.get("sequence_length")) for c in cases]
-    return all(work == asked[0] for work in asked)
+    """Return whether all cases train the same network on samples of the same length."""
+    works = [(c.prediction.scenario["workload"], c.prediction.scenario.get("sequence_length")) for c in cases]
+    return all(work == works[0] for work in works)
 
 
 def notes(cases: Sequence[Case]) -> list[str]:
-    """Return what must be known beside the numbers: batches, where prices come from."""
+    """Return notes on a comparison: differing batches and models, network limits, software, prices."""
     lines = []
     batches = {case.prediction.scenario["global_batch_size"] for case in cases}
     if len(batches) > 1:
@@ -137,41 +142,41 @@ def notes(cases: Sequence[Case]) -> list[str]:
 
 
 def _trained(reached: Mapping[str, Any]) -> str:
-    """Return how a case is trained, and whether its batch was published."""
+    """Return the recipe of a case in words, and whether its batch is outside the published ones."""
     beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
     return f"{reached['recipe_words']}{beyond}"
 
 
 def _of_network(case: Case) -> list[str]:
-    """Say what the network of a case is predicted without; nothing of a file that is there no more."""
-    asked = case.prediction.scenario
+    """Return notes on what the prediction of a case's network leaves out; none if its file is gone."""
+    scenario = case.prediction.scenario
     try:
-        return workload(asked["workload"], asked.get("sequence_length")).notes
+        return workload(scenario["workload"], scenario.get("sequence_length")).notes
     except InputError:
         return []
 
 
 NETWORK = ("inter_link", "nics", "connections", "network_cap")
-"""Options of which a limit of the network may leave nothing."""
+"""Options that have no effect where the network has another limit."""
 
 
 def _limits(cases: Sequence[Case]) -> list[str]:
-    """Say what binds the network other than its links, where it matters to what is compared.
+    """Return a note per case whose network is limited by something other than its links.
 
-    The verdict does where it is the same in both of two cases.
+    None where no network option differs, or where the verdict of two cases names the common limit.
     """
     limits = {case.name: case.prediction.network_limit for case in cases}
     known = {limit for limit in limits.values() if limit is not None}
     if not known or (len(cases) == 2 and len(set(limits.values())) == 1):
         return []
-    asked = [case.prediction.scenario for case in cases]
-    if all(one.get(name) == asked[0].get(name) for one in asked for name in NETWORK):
+    scenarios = [case.prediction.scenario for case in cases]
+    if all(one.get(name) == scenarios[0].get(name) for one in scenarios for name in NETWORK):
         return []
     return [f"{name}: the network's limit is {limit}" for name, limit in limits.items() if limit is not None]
 
 
 def _models(cases: Sequence[Case]) -> list[str]:
-    """Say which model answers for each case, where several do."""
+    """Return a note with the model that predicted each case, where they differ."""
     models = {case.name: case.prediction.model for case in cases}
     if len(set(models.values())) < 2:
         return []
@@ -180,7 +185,7 @@ def _models(cases: Sequence[Case]) -> list[str]:
 
 
 def _price(case: Case) -> str | None:
-    """Where a known price comes from."""
+    """Return a case's price with its source, in words; None where no price is known."""
     price = case.economics and case.economics["price"]
     if not price:
         return None

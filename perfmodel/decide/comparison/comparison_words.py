@@ -10,7 +10,7 @@ from perfmodel.model.step.terms import TERMS
 
 
 def shown(value: float | None, unit: str) -> str:
-    """Return a value of a row with its unit, money and counts bare; a dash where a case has none."""
+    """Return a value with its unit, for a table; money and counts have none, and None is a dash."""
     if value is None:
         return "-"
     if unit in ("s", "B"):
@@ -40,21 +40,21 @@ _LABELS = {
 
 
 def label(row: Row) -> str:
-    """Return what a row is; terms of the iteration stand further right."""
+    """Return the label of a row of the table; terms of the iteration are indented."""
     if row.quantity in TERMS:
         return f"  {TERMS[row.quantity].label}"
     return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
 
 
 def shown_percent(value: float | None) -> str:
-    """Return a relative change, empty where there is none to tell."""
+    """Return a relative change in percent; empty for None."""
     if value is None:
         return ""
     return f"{value:+.1%}" if value else "0"
 
 
 def shown_difference(row: Row, index: int) -> str:
-    """Return what a case differs by from the first."""
+    """Return the difference of a case from the first with sign and unit; empty where a value lacks."""
     difference = row.differences[index]
     if not difference:
         return "" if difference is None else "0"
@@ -62,5 +62,5 @@ def shown_difference(row: Row, index: int) -> str:
 
 
 def shown_input(value: Any) -> str:
-    """Return an option's value, a dash where a case has none."""
+    """Return an option's value as text; a dash where a case has none."""
     return "-" if value is None else str(value)

@@ -23,34 +23,34 @@ LARGEST = 1e18
 
 
 def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Conditions | None = None) -> Case:
-    """Return the prediction that ``perfmodel predict --json`` printed into a file, with its costs today.
+    """Return a prediction saved by ``perfmodel predict --json`` as a case, with its costs at today's prices.
 
     Raises
     ------
-    InputError : a file that cannot be read, or is something else
+    InputError : a file that cannot be read, or that holds something else
     """
     output = "the output of perfmodel predict --json"
-    wanted = f"expected {output}"
+    expected = f"expected {output}"
     table = read_json(path, LARGEST_OPTIONS, output, _refuse)
     if not isinstance(table, dict):
-        raise refusal("compare.not_saved", wanted=wanted).under(path)
+        raise refusal("compare.not_saved", wanted=expected).under(path)
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
     except ValidationError as error:
-        raise refused(error, _Saved).under(path, after=f"; {wanted}") from None
+        raise refused(error, _Saved).under(path, after=f"; {expected}") from None
     try:
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields
         }
-        Scenario(**asked)
-        _Asked.model_validate(prediction.scenario)
+        Scenario(**options)
+        _SavedScenario.model_validate(prediction.scenario)
     except ValidationError as error:
-        raise refused(error, _Asked).under("scenario").under(path, after=f"; {wanted}") from None
+        raise refused(error, _SavedScenario).under("scenario").under(path, after=f"; {expected}") from None
     except InputError as error:
-        raise error.under("scenario").under(path, after=f"; {wanted}") from None
+        raise error.under("scenario").under(path, after=f"; {expected}") from None
     if report := _incredible(prediction):
-        raise refusal("compare.incredible", report=report, wanted=wanted).under(path)
+        raise refusal("compare.incredible", report=report, wanted=expected).under(path)
     try:
         money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
     except InputError:  # it was made with specs that are not available now
@@ -63,12 +63,12 @@ def _refuse(constant: str) -> float:
 
 
 class _Saved(Prediction):
-    """A prediction that somebody else may have written, so every key is checked."""
+    """A prediction read from a file: every key is checked."""
 
     scenario: dict[str, Any]  # type: ignore[assignment]  # an older answer lacks newer options
 
 
-class _Asked(BaseModel):
+class _SavedScenario(BaseModel):
     """Options that a saved scenario must have; ``Scenario`` checks the others."""
 
     workload: str
@@ -81,7 +81,7 @@ class _Asked(BaseModel):
 
 
 def _incredible(answer: Prediction) -> str | None:
-    """Say which number no prediction holds; None where all are sound."""
+    """Return a message on the first number that no prediction can have; None where all are valid."""
     unknown = [name for name in answer.terms if name not in TERMS]
     if unknown:
         return f"terms.{unknown[0]}: no term of an iteration"

@@ -26,7 +26,7 @@ SHOWN = (
 )
 """Quantities of the repr."""
 _FOLLOWING = ("nodes", "global_batch_size")
-"""Entries of a scenario that follow from the others."""
+"""Entries of a scenario that follow from other entries."""
 
 
 class Row(BaseModel):
@@ -35,60 +35,60 @@ class Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     quantity: str
-    """Its name in the vocabulary."""
+    """Its name, as in the vocabulary."""
     unit: str
-    """Of values and differences."""
+    """Unit of values and differences."""
     values: list[float | None]
-    """Of the cases, in order."""
+    """Value of each case, in order."""
     differences: list[float | None]
-    """Less the first case's."""
+    """Each value less the first case's; null of the first."""
     relative: list[float | None]
-    """Over the first case's, less 1."""
+    """Each value over the first case's, less 1; null of the first."""
 
 
 class Input(BaseModel):
-    """An option that is not the same in all cases."""
+    """An option that differs between the cases."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     option: str
     """Its name in a scenario."""
     values: list[Cell]
-    """Of the cases, in order."""
+    """Value of each case, in order."""
 
 
 class Against(BaseModel):
-    """A case against the first."""
+    """The speed of a case compared with the first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    """Of the case."""
+    """Name of the case."""
     ratio: Ratio | None
-    """How many times as fast it is; None of the first, and where the work is not the same."""
+    """How many times as fast it is; null of the first, and where the work differs."""
     model: str | None = None
-    """Which model answers for it."""
+    """The model that predicted it."""
 
 
 class Comparison(BaseModel, Table):
-    """Cases against the first of them."""
+    """Predictions compared with the first of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     names: list[str]
-    """Of the cases, in order."""
+    """Names of the cases, in order."""
     inputs: list[Input]
-    """Options that are not the same in all cases."""
+    """Options that differ between the cases."""
     rows: list[Row]
     """A row for each quantity."""
     cases: list[Against]
-    """Each case against the first."""
+    """Speed of each case compared with the first."""
     verdict: str
     """In a sentence: which is faster, or cheaper."""
     notes: list[str]
-    """What to know of the comparison."""
+    """Notes on differing batches, models, networks, software and prices."""
     scenarios: list[dict[str, Cell]]
-    """As they were understood."""
+    """Scenario of each case, with defaults filled in."""
 
     def records(self) -> list[Record]:
         """Return a row for each quantity: the values, then differences and ratios from the second case on."""
@@ -118,13 +118,14 @@ class Comparison(BaseModel, Table):
 
 
 def _shown(value: float | None, unit: str) -> str:
+    """Return a value with its unit; a dash for None."""
     if value is None:
         return "-"
     return show(value, unit) if unit in UNITS else f"{value:.4g} {unit}"
 
 
 def compare(cases: Sequence[Case]) -> Comparison:
-    """Set predictions beside the first of them.
+    """Compare predictions with the first of them.
 
     Raises
     ------
@@ -137,10 +138,10 @@ def compare(cases: Sequence[Case]) -> Comparison:
     >>> from perfmodel.decide.comparison import case_of
     >>> from perfmodel.model.options.scenario import Scenario
     >>> one, two = (case_of(f"{n} GPUs", Scenario(gpus=n)) for n in (8, 16))
-    >>> found = compare([one, two])
-    >>> [entry.option for entry in found.inputs]
+    >>> comparison = compare([one, two])
+    >>> [entry.option for entry in comparison.inputs]
     ['world_size']
-    >>> found.verdict.startswith("16 GPUs is 1.9")
+    >>> comparison.verdict.startswith("16 GPUs is 1.9")
     True
     """
     names = [case.name for case in cases]
@@ -164,19 +165,24 @@ def compare(cases: Sequence[Case]) -> Comparison:
 
 
 def _inputs(cases: Sequence[Case]) -> list[Input]:
-    asked = [case.prediction.scenario for case in cases]
-    options = dict.fromkeys(key for scenario in asked for key in scenario)
+    """Return the options that differ, without those that follow from others.
+
+    The global batch size counts as an option where all cases are of strong scaling.
+    """
+    scenarios = [case.prediction.scenario for case in cases]
+    options = dict.fromkeys(key for scenario in scenarios for key in scenario)
     result = []
     for option in options:
-        values = [scenario.get(option) for scenario in asked]
+        values = [scenario.get(option) for scenario in scenarios]
         if any(value != values[0] for value in values):
             result.append(Input(option=option, values=values))
-    said = [entry for entry in result if entry.option not in _FOLLOWING]
+    independent = [entry for entry in result if entry.option not in _FOLLOWING]
     strong = {case.prediction.scaling for case in cases} == {"strong"}
-    return [entry for entry in result if strong and entry.option == "global_batch_size"] + said
+    return [entry for entry in result if strong and entry.option == "global_batch_size"] + independent
 
 
 def _rows(cases: Sequence[Case]) -> list[Row]:
+    """Return a row for each quantity that is not zero or unknown in all cases."""
     columns = [_quantities(case) for case in cases]
     rows = []
     for quantity, unit in dict.fromkeys(key for column in columns for key in column):
@@ -187,6 +193,7 @@ def _rows(cases: Sequence[Case]) -> list[Row]:
 
 
 def _row(quantity: str, unit: str, values: list[float | None]) -> Row:
+    """Return a row with differences and relative changes from the first value."""
     base = values[0]
     differences = [None if value is None or base is None else value - base for value in values]
     relative = [None if value is None or not base else value / base - 1 for value in values]
@@ -200,7 +207,7 @@ def _row(quantity: str, unit: str, values: list[float | None]) -> Row:
 
 
 def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
-    """Every quantity worth comparing, with its unit, in the order it is shown."""
+    """Return the compared quantities of a case, by name and unit, in the order of the table."""
     answer = case.prediction
     rows: dict[tuple[str, str], float | None] = {("iteration_time", "s"): answer.iteration_time}
     rows |= {
@@ -239,7 +246,7 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
 
 
 def _per_hour(nodes: int, price: dict[str, Any] | None, servers: dict[str, Any] | None) -> float | None:
-    """Of all machines of a job [$/h]; None where one's price is unknown."""
+    """Return the price of all machines of a job [$/h]; None where one is unknown."""
     if price is None or (servers and servers["price"] is None):
         return None
     of_servers = servers["count"] * servers["price"]["usd_per_hour"] if servers else 0.0

@@ -1,4 +1,4 @@
-"""What tells the predictions of one job by several software apart."""
+"""Why predictions of the same job differ between software releases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FACTS: dict[str, tuple[str, str]] = {
     "winograd": ("Winograd's algorithm: {}", ""),
     "server_shards": ("gradients dealt out to servers: {}", ""),
 }
-"""What a fact means for the time of a step, where it holds and where it does not; ``{}`` is its value."""
+"""By fact of a release: its words where it holds, and where it does not; ``{}`` is its value."""
 
 EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "slow_start": ("a trainer around the step", ("step_slow", "step")),
@@ -56,20 +56,20 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pads_vocabulary": ("a padded vocabulary or not", ("odd_vocabulary",)),
     "checkpoints_operations": ("what is computed again", ("selective",)),
 }
-"""Facts of software on a transformer: in words, and the learned numbers by which they move a step, if any."""
+"""Facts of software on a transformer: in words, with the learned numbers by which they change a step."""
 NOTED = 0.1
-"""Share of the difference of two steps from which on what makes it is named."""
+"""Smallest share of the difference of two steps that is named as a reason."""
 MOST_SOURCES = 3
-"""Of a learned number, that are named."""
+"""Sources of a learned number that are named."""
 
 
 def facts_apart(releases: Sequence[Release], fields: Iterable[str]) -> list[list[str]]:
-    """Return what each of several releases states that not all of them do, in words.
+    """Return the facts in which releases differ, in words, one list per release.
 
     Parameters
     ----------
     releases : to distinguish
-    fields : keys of ``FACTS``: what matters
+    fields : keys of ``FACTS`` to compare
 
     >>> facts_apart([Release(), Release(fused=True)], ["fused", "winograd"])
     [['a kernel for each elementwise operation'], ['elementwise operations fused']]
@@ -84,26 +84,26 @@ def facts_apart(releases: Sequence[Release], fields: Iterable[str]) -> list[list
 
 
 def software_notes(cases: Sequence[Case]) -> list[str]:
-    """Return what is known of software that differs: all that tells its predictions apart."""
+    """Return notes on how the software of the cases differs, and what that does to their predictions."""
     scenarios = [case.prediction.scenario for case in cases]
     catalogues = {one["framework"]: case.catalogue for one, case in zip(scenarios, cases, strict=True)}
     if len(catalogues) < 2:
         return []
-    learned = [line for other in cases[1:] for line in _apart(cases[0], other)]
+    learned = [line for other in cases[1:] for line in _transformer_reasons(cases[0], other)]
     if learned or any(case.prediction.layout is not None for case in cases):
         return learned
     strategies = {one["strategy"] for one in scenarios}
-    matters = {
+    fields = {
         "image": ["fused", "adds_gradients", "channels_first", "winograd"],
         "sequence": ["fused", "adds_gradients", "unfused_transformer"],
     }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
-    matters += ["native_decoding"] if "real" in {one["input"] for one in scenarios} else []
-    matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
-    matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []
+    fields += ["native_decoding"] if "real" in {one["input"] for one in scenarios} else []
+    fields += ["python_replicas"] if "data-parallel-single-process" in strategies else []
+    fields += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []
     releases = [release(name, catalogue) for name, catalogue in catalogues.items()]
     lines = [
         f"{name}: {'; '.join(facts)}"
-        for name, facts in zip(catalogues, facts_apart(releases, matters), strict=True)
+        for name, facts in zip(catalogues, facts_apart(releases, fields), strict=True)
         if facts
     ]
     reasons = ["what is stated of them"] if lines else []
@@ -114,10 +114,10 @@ def software_notes(cases: Sequence[Case]) -> list[str]:
     return [*lines, f"frameworks differ by {by}; measured ones lie further apart than predicted"]
 
 
-def _apart(first: Case, other: Case) -> list[str]:
-    """Return what was learned of software that makes one transformer's step longer than another's.
+def _transformer_reasons(first: Case, other: Case) -> list[str]:
+    """Return a sentence on the facts of software that make one transformer's step longer than another's.
 
-    Nothing of jobs that differ in more than software, and of software that takes as long.
+    None for jobs that differ in more than software, and for software that takes as long.
     """
     fast, slow = sorted((first, other), key=lambda case: case.prediction.iteration_time)
     if not _differ_in_software(fast, slow):
@@ -125,18 +125,22 @@ def _apart(first: Case, other: Case) -> list[str]:
     one, two = (_setting(case) for case in (fast, slow))
     if one is None or two is None or not has_layouts(one.workload):
         return []
-    at, apart = (case_of_whole(each) if each.layout is None else case_of_setting(each) for each in (one, two))
-    longer = _time(apart) - _time(at)
-    parts = {name: _time(apart) - _time(each) for name, each in _with_each_fact_of(at, apart).items()}
-    named = sorted((time, name) for name, time in parts.items() if time > NOTED * longer)
+    fast_job, slow_job = (
+        case_of_whole(each) if each.layout is None else case_of_setting(each) for each in (one, two)
+    )
+    extra_time = _time(slow_job) - _time(fast_job)
+    parts = {
+        name: _time(slow_job) - _time(each) for name, each in _with_each_fact_of(fast_job, slow_job).items()
+    }
+    named = sorted((time, name) for name, time in parts.items() if time > NOTED * extra_time)
     reasons = [f"{show(time, 's')} by {_because(name)}" for time, name in reversed(named)]
     if not reasons:
         return []
-    return [f"{two.software} takes {show(longer, 's')} longer than {one.software}: {'; '.join(reasons)}"]
+    return [f"{two.software} takes {show(extra_time, 's')} longer than {one.software}: {'; '.join(reasons)}"]
 
 
 def _setting(case: Case) -> Setting | None:
-    """Return the setting of a case; None where what it names is no longer known."""
+    """Return the setting of a case; None where its scenario names something no longer known."""
     try:
         return resolve(scenario_of(case.prediction.scenario), Catalogue.of(case.catalogue))
     except InputError:
@@ -144,38 +148,39 @@ def _setting(case: Case) -> Setting | None:
 
 
 def _differ_in_software(one: Case, other: Case) -> bool:
-    """Whether two jobs differ in software, and else in nothing but what its replicas share by themselves."""
+    """Return whether two jobs differ in software alone, or in software and its default sharding."""
     jobs = (case.prediction.scenario for case in (one, other))
     first, second = ({key: value for key, value in job.items() if key != "sharding"} for job in jobs)
     return {key for key in first if first[key] != second.get(key)} == {"framework"}
 
 
-def _with_each_fact_of(of: job.Case, case: job.Case) -> dict[str, job.Case]:
-    """Return a case with each fact, or with the sharding, that another has differently, by the fact."""
-    differing = (name for name in EFFECTS if getattr(case.stack, name) != getattr(of.stack, name))
+def _with_each_fact_of(other: job.Case, case: job.Case) -> dict[str, job.Case]:
+    """Return copies of a case, each with one fact (or the sharding) of another that differs, by fact."""
+    differing = (name for name in EFFECTS if getattr(case.stack, name) != getattr(other.stack, name))
     result = {
-        name: case._replace(stack=case.stack._replace(**{name: getattr(of.stack, name)}))
+        name: case._replace(stack=case.stack._replace(**{name: getattr(other.stack, name)}))
         for name in differing
     }
-    if case.layout.sharding != of.layout.sharding:
-        result["sharding"] = case._replace(layout=case.layout._replace(sharding=of.layout.sharding))
+    if case.layout.sharding != other.layout.sharding:
+        result["sharding"] = case._replace(layout=case.layout._replace(sharding=other.layout.sharding))
     return result
 
 
 def _time(case: job.Case) -> float:
+    """Return the step time of a transformer's job [s]."""
     return float(step_of(job_of(case), fitted().parameters).iteration_time)
 
 
 def _because(fact: str) -> str:
-    """Return a fact in words, with the sources of the runs that taught its effect."""
+    """Return a fact in words, with the sources of the runs from which its effect was learned."""
     if fact == "sharding":
         return "what replicas share"
     words, numbers = EFFECTS[fact]
     if not numbers:
         return words
-    taught: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for name in numbers:
         for source, share in origins(TRANSFORMERS)[name].sources.items():
-            taught[source] = max(taught.get(source, 0.0), share)
-    most = sorted(taught, key=lambda source: -taught[source])[:MOST_SOURCES]
+            shares[source] = max(shares.get(source, 0.0), share)
+    most = sorted(shares, key=lambda source: -shares[source])[:MOST_SOURCES]
     return f"{words} (learned from runs of {', '.join(most)})"

@@ -1,7 +1,7 @@
-"""The equations of one prediction with its numbers in them, and the sources it stands on.
+"""The equations of one prediction with its numbers in them, and their sources.
 
-The only package that imports sympy, when an explanation needs it: to say which arm of a maximum is active and
-where another one takes over.
+Only this package imports sympy, and only where an explanation needs it: to say which arm of a maximum is
+active and where another one takes over.
 """
 
 from perfmodel.decide.explanations.explanation import explain

@@ -1,4 +1,4 @@
-"""Arithmetic between formulas in words: what an equation takes that no formula made."""
+"""Arithmetic between formulas in words: inputs of an equation that no formula computed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ SIGNS = {"add": "+", "subtract": "-", "multiply": "x", "divide": "/", "power": "
 SHORT = {"maximum": "max", "minimum": "min"}
 SAME = ("reshape", "array", "broadcast_to")
 LONGEST = 72
-"""Characters of an expression that is written out; of a longer one its inputs are listed."""
+"""Characters of an expression that is written out; for a longer one its inputs are listed."""
 DEEPEST = 6
+"""Nested operations of an expression that is written out."""
 LONGEST_GIVEN = 30
-"""Of names in a part of given quantities; of a longer one its value is, where the whole is too long."""
+"""Total length of input names that are written out; a longer part of an expression is its value."""
 NAMED = 2
-"""Given quantities of a source that are named, of more."""
+"""Inputs from one source that are named, if there are more."""
 
 
 def arithmetic(node: Node, numbers: Mapping[int, int]) -> str:
-    """Return how a quantity was worked out from equations, by their numbers, and from given ones.
+    """Return how arithmetic computes a quantity from numbered equations and given inputs, in words.
 
     Parameters
     ----------
-    node : that arithmetic made
-    numbers : of equations, by the identity of what they compute
+    node : result of arithmetic
+    numbers : equation numbers, by the identity of the node that each computes
     """
     made, given = begins_with(node, numbers)
     is_search = node.operation[:1].isupper()
@@ -50,13 +51,13 @@ def arithmetic(node: Node, numbers: Mapping[int, int]) -> str:
 
 
 def _few(names: list[str]) -> str:
-    """Return some names of many."""
+    """Return the first names of a list, and how many others there are."""
     more = f" and {len(names) - NAMED} others" if len(names) > NAMED + 1 else ""
     return ", ".join(names[:NAMED] if more else names) + more
 
 
 def begins_with(node: Node, numbers: Mapping[int, int]) -> tuple[list[int], dict[str, str]]:
-    """Return the equations that arithmetic begins with, and the given quantities' sources by their names."""
+    """Return the equation numbers that arithmetic starts from, and the sources of its given inputs."""
     made: list[int] = []
     given: dict[str, str] = {}
     seen: set[int] = set()
@@ -76,12 +77,12 @@ def begins_with(node: Node, numbers: Mapping[int, int]) -> tuple[list[int], dict
 
 
 def _expression(node: Any, numbers: Mapping[int, int], depth: int, longest: int, inside: str = "") -> str:
-    """Return an expression; a too long text where it is too deep.
+    """Return an expression as text; longer than ``LONGEST`` if it is too deep.
 
     Parameters
     ----------
-    longest : characters of names in a part of given quantities; of a longer part the value is written
-    inside : the operation that it is an operand of, or ``"("``; empty for the whole
+    longest : total length of input names in a part of given inputs; a longer part is written as its value
+    inside : operation of which this is an operand, or ``"("``; empty for the whole
     """
     if not isinstance(node, Node):
         return _constant(node)
@@ -112,14 +113,16 @@ def _expression(node: Any, numbers: Mapping[int, int], depth: int, longest: int,
 
 
 def _around(operation: str, place: int) -> str:
-    """Return what an operand is inside of: brackets, where a - (b - c) is not a - b - c."""
+    """Return the operation around an operand, or a bracket where one is needed: a - (b - c)."""
     is_last = place > 0 and operation in ("subtract", "divide", "floor_divide")
     return "(" if is_last or operation in ("power", "getitem") else operation
 
 
 def _key(key: Any) -> str:
+    """Return an index as text; dots for anything but an integer."""
     return str(key) if isinstance(key, int) else "..."
 
 
 def _constant(value: Any) -> str:
+    """Return a number as text; dots for an array."""
     return f"{value:g}" if isinstance(value, (int, float, np.number)) else "..."

@@ -1,4 +1,4 @@
-"""Which arm of each maximum and minimum of a formula is active at its numbers, by sympy."""
+"""The active arm of each maximum and minimum of a formula at its numbers, by sympy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.decide.explanations.node import Node
 
 @cache
 def symbolic(function: Callable[..., Any], parameters: tuple[str, ...]) -> Any:
-    """Return a formula as sympy's expression in positive symbols of its parameters' names."""
+    """Return a formula as a sympy expression in positive symbols named like its parameters."""
     import sympy
 
     return sympy.sympify(function(**{name: sympy.Symbol(name, positive=True) for name in parameters}))
@@ -22,7 +22,7 @@ def symbolic(function: Callable[..., Any], parameters: tuple[str, ...]) -> Any:
 
 @cache
 def _choices(function: Callable[..., Any], parameters: tuple[str, ...]) -> list[tuple[str, list[str], Any]]:
-    """Return each maximum and minimum in a formula: which it is, its arms, and a function of their values."""
+    """Return each maximum and minimum of a formula: which of both, its arms, a function of their values."""
     import sympy
 
     symbols = [sympy.Symbol(name, positive=True) for name in parameters]
@@ -37,7 +37,7 @@ def _choices(function: Callable[..., Any], parameters: tuple[str, ...]) -> list[
 
 
 def arms(node: Node) -> list[str]:
-    """Return the maxima and minima in a formula, each with the arm that is active at its numbers."""
+    """Return a sentence per maximum and minimum of a formula: which arm is active at its numbers."""
     if node.function is None or not is_symbolic(node.function):
         return []
     values = [each.value for each in node.inputs.values()]

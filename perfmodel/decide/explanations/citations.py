@@ -1,4 +1,4 @@
-"""The sources of one prediction as an answer."""
+"""The cited sources of a prediction, as an answer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Citations(Rows):
     """The sources that a prediction rests on."""
 
     title: str
-    """The job in a line."""
+    """The job in one line."""
     scenario: Understood
-    """Its options, with what was taken for those left open."""
+    """Its options, with defaults filled in."""
     sources: list[CitedSource]
-    """Each once, with everything it was used for."""
+    """Each source once, with everything it is used for."""
     assumed: list[str]
-    """Numbers and facts that nobody measured or published."""
+    """Numbers and facts that are assumed: neither measured nor published."""
 
     def records(self) -> list[Record]:
-        """Return the sources."""
+        """Return a record per source."""
         return [flat(asdict(source)) for source in self.sources]
 
     def to_bibtex(self) -> str:

@@ -1,4 +1,4 @@
-"""The derivation of a prediction: its evaluation on traced numbers, read back from the iteration time."""
+"""The derivation of an iteration time: the evaluation on traced numbers as a graph of quantities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from perfmodel.model.transformers.memory import memory_of as memory_of_job
 
 _RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)
 SAME_NUMBER = ("reshape", "array", "broadcast_to", "getitem")
-"""Operations that leave a number as it is, where one comes out of one."""
+"""Operations that leave a single number unchanged."""
 PLAIN = {
     **dict.fromkeys(("columns", "replicated", "table_share", "tables"), "the layer table"),
     **dict.fromkeys(("accelerators_per_node", "nodes", "group_size"), "the layout"),
@@ -57,33 +57,32 @@ PLAIN = {
     "exposed_communication_time": "nothing travels",
     "input_time": "synthetic samples",
 }
-"""Where a parameter without an origin comes from."""
+"""Source of a parameter whose value has no traced origin."""
 
 
 class Derivation(NamedTuple):
-    """A prediction, worked out."""
+    """The graph of quantities from which an iteration time is computed."""
 
     iteration_time: Node
     terms: dict[str, Node]
-    """By name; those that are zero are given as such."""
+    """By name; including those that are zero."""
     step: Step | Outcome
-    """What was evaluated, on traced numbers."""
+    """The evaluated step, in traced numbers."""
     nodes: Nodes
-    """Every quantity."""
+    """The quantities of the evaluation."""
     trace: Trace
     leaves: Leaves
     given: dict[str, str]
-    """Where every number comes from that it begins with, by name; those that memory and the least time that
-    physics allows begin with, too."""
+    """Source of each input by name, including inputs of memory and of the least possible time."""
 
     @property
     def gaps(self) -> list[Node]:
-        """Quantities that neither a formula nor arithmetic made, and whose origin is not known."""
+        """Return the quantities with an unknown source: not computed, and not given."""
         return [node for node in self.iteration_time.walk() if is_gap(node)]
 
 
 def derivation(case: Case) -> Derivation:
-    """Return how the iteration time of a case is worked out.
+    """Return how the iteration time of a case is computed.
 
     Parameters
     ----------
@@ -98,17 +97,17 @@ def derivation(case: Case) -> Derivation:
             if case.setting.layout is None
             else outcome(changed.setting, changed.constants, start)
         )
-        besides = _besides(changed.setting, changed.constants, step)
+        others = _other_results(changed.setting, changed.constants, step)
     nodes = Nodes(case.setting)
     terms = {name: nodes.of(time, name) for name, time in step.terms.items()}
     whole = nodes.of(step.iteration_time, "iteration_time")
-    leaves = leaves_of(*traced_in((step.iteration_time, besides)))
+    leaves = leaves_of(*traced_in((step.iteration_time, others)))
     given = {each.leaf.name: each.leaf.source for each in leaves if each.leaf is not None}
     return Derivation(whole, terms, step, nodes, trace, changed, given)
 
 
-def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> tuple[Any, ...]:
-    """Return what a prediction says besides: speed-up, memory, and the least time that physics allows."""
+def _other_results(setting: Setting, constants: Calibration, step: Step | Outcome) -> tuple[Any, ...]:
+    """Return the other results of a prediction: least possible time, memory, and utilisation figures."""
     always = least_times(setting), epoch_start_time(setting, constants), setting.accelerator.memory_capacity
     if setting.layout is None:
         memory: Any = memory_of(setting, constants)
@@ -123,14 +122,18 @@ def _besides(setting: Setting, constants: Calibration, step: Step | Outcome) -> 
 
 
 class Nodes:
-    """The quantities of one evaluation, each made once."""
+    """The quantities of one evaluation: one node per traced value."""
 
     def __init__(
         self, setting: Setting, notes: Mapping[str, str] = MappingProxyType({}), before: Nodes | None = None
     ) -> None:
-        """Take the setting, whose layers elements of arrays belong to, and where plain numbers come from.
+        """Take the setting and the sources of plain numbers.
 
-        Quantities ``before`` are those of an evaluation that this one goes on from.
+        Parameters
+        ----------
+        setting : its layers name the elements of arrays
+        notes : sources of untraced parameters, by name
+        before : quantities of an earlier evaluation that this one continues
         """
         self._notes = {**PLAIN, **notes}
         group = "" if setting.domains is setting.nodes or setting.is_slice else "of an NVLink domain"
@@ -143,7 +146,7 @@ class Nodes:
         """By the identity of a value, which is kept alive."""
 
     def of(self, value: Any, name: str) -> Node:
-        """Return a value as a quantity: traced numbers with all they come from."""
+        """Return the node of a value, with the nodes of everything that a traced number was computed from."""
         value = _unwrapped(value)
         if not any(True for _ in traced_in(value)):
             return Node(name, value, note=self._note(name, value), labels=self._labels_of(value))
@@ -152,6 +155,7 @@ class Nodes:
         return self._made[id(value)][1]
 
     def _node(self, value: Any, name: str) -> Node:
+        """Return a new node for a traced number, or for a value that contains traced numbers."""
         if not isinstance(value, Traced):
             whole = _array_of(value)
             if whole is not None:
@@ -173,6 +177,7 @@ class Nodes:
         return Node(result_of(function), value.value, function, inputs, labels)
 
     def _note(self, name: str, value: Any) -> str:
+        """Return the source of an untraced value."""
         usual = ""
         if isinstance(value, (float, np.floating)) and (value in (0, 1) or np.isinf(value)):
             usual = "without effect here"
@@ -181,6 +186,7 @@ class Nodes:
         return self._notes.get(name, usual)
 
     def _labels_of(self, value: Any) -> tuple[str, ...]:
+        """Return the layer or message of each element of an array; empty for a number."""
         if not isinstance(value, np.ndarray) or value.ndim != 1:
             return ()
         count = len(value)
@@ -188,14 +194,14 @@ class Nodes:
 
 
 def is_gap(node: Node) -> bool:
-    """Return whether nobody knows where a quantity comes from."""
+    """Return whether the source of a quantity is unknown."""
     is_number = isinstance(node.value, (float, np.ndarray, np.generic))
     return node.function is None and not node.operation and not node.note and is_number
 
 
 @cache
 def result_of(function: Callable[..., Any]) -> str:
-    """Return what the docstring of a formula calls its result.
+    """Return the name of a formula's result, from its docstring.
 
     >>> from perfmodel.equations.compute import flops_utilization
     >>> result_of(flops_utilization)
@@ -207,7 +213,7 @@ def result_of(function: Callable[..., Any]) -> str:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the number that a traced one merely holds in another form, or has chosen as a whole."""
+    """Return the number behind operations that only reshape it, multiply it by 1, or choose it."""
     while isinstance(value, Traced) and value.call is None and value.leaf is None:
         if value.operation == "where" and np.ndim(value.arguments[0]) == 0:
             value = value.arguments[1 if value.arguments[0] else 2]
@@ -224,7 +230,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _one_of(value: Traced) -> tuple[str, tuple[Any, ...]]:
-    """Return the operation and operands of a number; of one of several made alike, of it alone."""
+    """Return operation and operands of a number; for an element of a stacked array, those of the element."""
     if value.operation == "getitem" and isinstance(which := value.arguments[1], int):
         several = value.parents[0]
         if several.operation == "exp" and several.parents[0].operation == "stack":
@@ -233,7 +239,7 @@ def _one_of(value: Traced) -> tuple[str, tuple[Any, ...]]:
 
 
 def _array_of(items: Any) -> Traced | None:
-    """Return the array that a list holds the items of, if it does."""
+    """Return the array whose elements a list holds; None if it holds anything else."""
     arrays = {}
     for item in items if isinstance(items, list) else ():
         inner = item.parents[0] if isinstance(item, Traced) and item.operation == "reshape" else None
@@ -244,7 +250,7 @@ def _array_of(items: Any) -> Traced | None:
 
 
 def _unnamed(result: Traced, call: Call) -> Iterator[Traced]:
-    """Yield what a formula takes that is none of its arguments: what functions among these rest on."""
+    """Yield inputs of a formula that are not arguments: values inside functions among its arguments."""
     seen = {id(each) for each in traced_in(list(call.arguments.values()))}
     stack = [result]
     while stack:
@@ -258,6 +264,7 @@ def _unnamed(result: Traced, call: Call) -> Iterator[Traced]:
 
 
 def _name_of(value: Traced) -> str:
+    """Return the name of a traced number: of its leaf, of its formula's result, or its operation."""
     if value.leaf is not None:
         return value.leaf.name
     return result_of(FORMULAS[value.call.name].function) if value.call else value.operation

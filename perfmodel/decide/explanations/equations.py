@@ -23,7 +23,7 @@ LARGEST = 3
 """Elements of a sum that are named."""
 
 Value: TypeAlias = float | list[float] | str | None
-"""Of a quantity: a number, or one for each layer or message; a name; None where it is endless."""
+"""Value of a quantity: a number, one number per layer or message, a name, or None where it is infinite."""
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,23 @@ class Symbol:
     """One symbol of an equation."""
 
     parameter: str
-    """Its name in the formula."""
+    """Name of the parameter in the formula."""
     symbol: str
-    """LaTeX."""
+    """In LaTeX."""
     unit: str
-    """Of the value."""
+    """Unit of the value."""
     meaning: str
     """In words."""
     value: Value
-    """A number, or a list over layers or messages; None where it is endless."""
+    """A number, or a list over layers or messages; null where it is infinite."""
     equation: int | None
-    """The number of the equation it was worked out by."""
+    """Number of the equation that computes it; null of other values."""
     note: str
-    """Where it comes from otherwise, or the arithmetic that made it."""
+    """Source of the value, or the arithmetic that computes it, where no equation does."""
     rests_on: list[int]
-    """The numbers of the equations that arithmetic begins with."""
+    """Numbers of the equations that the arithmetic starts from."""
     given: dict[str, str]
-    """What else it begins with, by name, and where that comes from."""
+    """Sources of the other inputs of the arithmetic, by name."""
 
 
 @dataclass(frozen=True)
@@ -55,46 +55,46 @@ class Equation:
     """One equation with its numbers."""
 
     number: int
-    """By which others refer to it."""
+    """Number by which other equations refer to it."""
     term: str
-    """Of the iteration time, or the amount of ``costs``: itself, or the first that it was needed for."""
+    """Term of the iteration time, or entry of ``costs``, that first needs this equation."""
     quantity: str
-    """Name of what it computes."""
+    """Name of the computed quantity."""
     symbol: str
-    """LaTeX of what it computes."""
+    """Symbol of the computed quantity, in LaTeX."""
     unit: str
-    """Of the value."""
+    """Unit of the value."""
     formula: str
     """``module.function`` below ``perfmodel.equations``."""
     title: str
-    """What it says, in a line."""
+    """The first line of its documentation."""
     latex: str
-    """The equation."""
+    """The equation, in LaTeX."""
     symbols: list[Symbol]
-    """What stands in it."""
+    """Symbols of the equation with their values."""
     value: Value
-    """Of what it computes, in its unit."""
+    """Value of the computed quantity, in its unit."""
     labels: list[str]
-    """What each element of the value belongs to; empty for one number."""
+    """Layer or message of each element of the value; empty for one number."""
     active: list[str]
-    """Of each maximum and minimum, the arm that is active."""
+    """The active arm of each maximum and minimum."""
     cites: list[str]
     """Keys of its sources."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One amount of money, energy, carbon, or of what failures leave."""
+    """An amount of money, energy, carbon or time, or a goodput."""
 
     value: float
     unit: str
-    """SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
+    """In SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
 
 
 def equations_of(result: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
-    """Return the equations of a derivation, then those of its costs, each before it is needed.
+    """Return the equations of a derivation, then those of its costs; each follows the equations it needs.
 
-    A term that another rests on comes before it as a whole.
+    A term that another term needs comes before it as a whole.
     """
     keys = {entry.function: name for name, entry in FORMULAS.items()}
     numbers: dict[int, int] = {}
@@ -118,6 +118,7 @@ def _equation(
     numbers: dict[int, int],
     keys: dict[Callable[..., Any], str],
 ) -> Equation:
+    """Return the equation that computes a node, which has its number already."""
     name = keys[function]
     return Equation(
         number=numbers[id(node)],
@@ -137,6 +138,7 @@ def _equation(
 
 
 def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
+    """Return a parameter of an equation with its value and where the value comes from."""
     number = isinstance(node.value, (int, float, np.ndarray, np.generic))
     quantity = (QUANTITIES.get(parameter) or _of_keywords(function)) if number else None
     made, given = begins_with(node, numbers) if node.operation else ([], {})
@@ -154,6 +156,7 @@ def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: d
 
 
 def _note(node: Node, parameter: str, numbers: dict[int, int]) -> str:
+    """Return the source of an input, or the arithmetic that computes it; empty where an equation does."""
     if id(node) in numbers:
         return ""
     if node.operation:
@@ -163,13 +166,13 @@ def _note(node: Node, parameter: str, numbers: dict[int, int]) -> str:
 
 
 def _of_keywords(function: Callable[..., Any]) -> Quantity | None:
-    """What the arguments are that a formula takes under any name."""
+    """Return the quantity of a formula's variable keyword arguments; None if it takes none."""
     each = inspect.signature(function).parameters.values()
     return next((QUANTITIES.get(one.name) for one in each if one.kind is one.VAR_KEYWORD), None)
 
 
 def own_symbol(function: Callable[..., Any], parameter: str) -> str:
-    """The symbol a docstring gives a parameter; empty where it leaves that to the vocabulary."""
+    """Return the symbol that a formula's docstring gives a parameter; empty for the vocabulary's."""
     for line in (inspect.getdoc(function) or "").splitlines():
         names, colon, rest = line.partition(" : ")
         if colon and parameter in (listed := names.split(", ")):
@@ -180,6 +183,7 @@ def own_symbol(function: Callable[..., Any], parameter: str) -> str:
 
 
 def _plain(value: Any) -> Value:
+    """Return a value as JSON: a number, a list of numbers, or a name; None where it is infinite."""
     if isinstance(value, np.ndarray):
         return [float(each) for each in value]
     if isinstance(value, (int, float, np.generic)):
@@ -209,7 +213,7 @@ def result_symbol(function: Callable[..., Any]) -> str:
 
 
 def largest(equation: Equation) -> list[tuple[str, float]]:
-    """Return the elements that weigh most in an equation's value, with what they belong to."""
+    """Return the largest elements of an equation's value, with their labels."""
     if not isinstance(equation.value, list) or not equation.labels:
         return []
     pairs = sorted(zip(equation.labels, equation.value, strict=True), key=lambda pair: -pair[1])

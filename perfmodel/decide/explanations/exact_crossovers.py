@@ -1,4 +1,4 @@
-"""Exact crossovers by sympy: where another arm or algorithm takes over, solved and not searched for."""
+"""Exact crossovers by sympy: values at which another arm or algorithm takes over, solved symbolically."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from perfmodel.decide.explanations.node import Node
 from perfmodel.decide.sensitivity.case import Case
 from perfmodel.equations.collective_times import ramped_time
 from perfmodel.equations.overlap import exposed_communication_time
-from perfmodel.model.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.model.step.communication import by_library
+from perfmodel.model.step.all_reduce import ONLY_ON_REQUEST, all_reduce_times
+from perfmodel.model.step.communication import uses_library
 from perfmodel.model.step.layout import gradient_group
 from perfmodel.model.step.parts import fabric_of
 
@@ -33,28 +33,29 @@ def crossovers_of(case: Case, result: Derivation) -> list[ExactCrossover]:
 
     Parameters
     ----------
-    case : what was predicted
+    case : the predicted case
     result : its derivation
     """
     crossovers: list[ExactCrossover] = []
     for node in result.iteration_time.walk():
         if node.function is exposed_communication_time:
             by_nccl = node.inputs["communication_times"].function is ramped_time
-            crossovers += hidden_by_library(case, node) if by_nccl else _hidden(node)
+            crossovers += hidden_by_library(case, node) if by_nccl else _hiding_bandwidths(node)
         elif _has_scalar_arms(node):
-            crossovers += _of_arms(node)
+            crossovers += _arm_crossovers(node)
     once = {(crossover.parameter, f"{crossover.at:.9g}"): crossover for crossover in reversed(crossovers)}
-    return [*reversed(once.values()), *_of_algorithms(case)]
+    return [*reversed(once.values()), *_algorithm_crossovers(case)]
 
 
 def _has_scalar_arms(node: Node) -> bool:
+    """Return whether a node's formula takes symbols and all its inputs are single numbers."""
     if node.function is None or not is_symbolic(node.function):
         return False
     return all(isinstance(each.value, (int, float)) for each in node.inputs.values())
 
 
-def _of_arms(node: Node) -> list[ExactCrossover]:
-    """Values of each parameter at which a maximum or minimum changes its arm, the others as they are."""
+def _arm_crossovers(node: Node) -> list[ExactCrossover]:
+    """Return the values of each parameter at which a maximum or minimum of a formula changes its arm."""
     import sympy
 
     assert node.function is not None
@@ -68,7 +69,7 @@ def _of_arms(node: Node) -> list[ExactCrossover]:
         sign = 1 if isinstance(chosen, sympy.Max) else -1
         arms.sort(key=lambda arm: -sign * float(arm.subs(values)))
         for symbol in sorted((arms[0] - arms[1]).free_symbols, key=str):
-            for solution in _solved(arms[0] - arms[1], symbol):
+            for solution in _zeros(arms[0] - arms[1], symbol):
                 crossover = _crossover(node, symbol, solution, values, arms)
                 if crossover is not None:
                     crossovers.append(crossover)
@@ -76,8 +77,8 @@ def _of_arms(node: Node) -> list[ExactCrossover]:
 
 
 @lru_cache(maxsize=4096)
-def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
-    """Where an expression is zero; what is linear needs no search for a way to solve it."""
+def _zeros(expression: Any, symbol: Any) -> tuple[Any, ...]:
+    """Return the zeros of an expression in a symbol; none of an expression that changes by jumps."""
     import sympy
 
     if any(step.has(symbol) for step in expression.atoms(sympy.floor, sympy.ceiling)):
@@ -94,6 +95,7 @@ def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
 
 
 def _crossover(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> ExactCrossover | None:
+    """Return a solution as a crossover; None where it is complex, too far away, or the present value."""
     at = complex(solution.subs(values))
     now = float(values[symbol])
     if at.imag or not now / FARTHEST < at.real < now * FARTHEST or at.real == now:
@@ -109,7 +111,7 @@ def _crossover(node: Node, symbol: Any, solution: Any, values: Any, arms: list[A
 
 
 def _on_active_arms(expression: Any, values: Any) -> Any:
-    """The expression with each maximum and minimum in it replaced by the arm that is active."""
+    """Return an expression with each maximum and minimum replaced by its active arm."""
     import sympy
 
     while inner := expression.atoms(sympy.Max, sympy.Min):
@@ -121,8 +123,11 @@ def _on_active_arms(expression: Any, values: Any) -> Any:
     return expression
 
 
-def _hidden(node: Node) -> list[ExactCrossover]:
-    """The bandwidth from which on the network is idle before the last message: only that one is exposed."""
+def _hiding_bandwidths(node: Node) -> list[ExactCrossover]:
+    """Return the bandwidths above which only the last message is exposed.
+
+    Above such a bandwidth the network is idle before the last message is ready.
+    """
     import sympy
 
     times, ready = node.inputs["communication_times"], node.inputs["ready_times"].value
@@ -162,8 +167,11 @@ def _hidden(node: Node) -> list[ExactCrossover]:
 def _last_queue(
     expression: Any, size: Any, bandwidth: Any, sizes: Any, ready: Any
 ) -> tuple[float, Any] | None:
-    """The largest bandwidth at which some messages still queue until the last one: exact where a message's
-    time is a + S v(B), so that the messages k..K-1 take n a + v(B) sum S in the time between k and K."""
+    """Return the largest bandwidth at which messages still queue until the last, and the solution behind it.
+
+    Exact where a message takes a + S v(B): messages k to K-1 take n a + v(B) sum S in the time between
+    k and K.  None where the time is not linear in S, or no bandwidth makes them queue.
+    """
     import sympy
 
     try:
@@ -178,7 +186,7 @@ def _last_queue(
     totals = np.cumsum(sizes[:-1][::-1])[::-1].astype(np.complex128)
     counts, gaps = np.arange(len(sizes) - 1, 0, -1.0), ready[-1] - ready[:-1]
     best: tuple[float, Any] | None = None
-    for solution in _solved(count * fixed + total * slope - gap, bandwidth):
+    for solution in _zeros(count * fixed + total * slope - gap, bandwidth):
         with np.errstate(divide="ignore", invalid="ignore"):
             result = np.atleast_1d(
                 sympy.lambdify([total, count, gap], solution, "numpy")(totals, counts, gaps)
@@ -190,7 +198,7 @@ def _last_queue(
 
 
 def _active_piece(expression: Any, values: Any) -> Any:
-    """The branch of a formula that holds at these numbers."""
+    """Return an expression with each piecewise part replaced by the branch that holds at these values."""
     import sympy
 
     for piecewise in expression.atoms(sympy.Piecewise):
@@ -202,7 +210,7 @@ def _active_piece(expression: Any, values: Any) -> Any:
 
 
 def _holds(times: Node, name: str, at: float, expression: Any, size: Any, bandwidth: Any) -> bool:
-    """Whether the arms that were fixed are still the active ones at the solution."""
+    """Return whether the arms that were fixed are still active at the solution ``at``."""
     assert times.function is not None
     given = {each: node.value for each, node in times.inputs.items()} | {name: at}
     largest = float(np.max(given["message_bytes"]))
@@ -210,23 +218,23 @@ def _holds(times: Node, name: str, at: float, expression: Any, size: Any, bandwi
     return bool(np.isclose(np.max(times.function(**given)), exact, rtol=1e-9))
 
 
-def _of_algorithms(case: Case) -> list[ExactCrossover]:
-    """Message sizes at which another all-reduce takes over from the one that is used."""
+def _algorithm_crossovers(case: Case) -> list[ExactCrossover]:
+    """Return the message sizes at which another all-reduce algorithm is faster than the one in use."""
     import sympy
 
     setting = case.setting
     used = setting.scenario.algorithm
     if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best" or setting.layout:
         return []
-    if by_library(setting):
-        return []  # which algorithm a library takes hangs on the place, not on the message
+    if uses_library(setting):
+        return []  # a library chooses the algorithm by the machine, not by the message
     times = all_reduce_times(gradient_group(setting, fabric_of(setting, case.constants)))
     size = sympy.Symbol("message_bytes", positive=True)
     if used not in times:
         return []
     crossovers = []
     for other, time in times.items():
-        if other == used or other in ONLY_WHEN_ASKED:
+        if other == used or other in ONLY_ON_REQUEST:
             continue
         try:
             difference = sympy.sympify(times[used](size)) - sympy.sympify(time(size))
@@ -234,7 +242,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
             continue  # a search, not a formula
         if size not in difference.free_symbols:
             continue
-        for solution in _solved(difference, size):
+        for solution in _zeros(difference, size):
             at = complex(solution)
             if at.imag or not 1 <= at.real < 1e12:
                 continue

@@ -1,4 +1,4 @@
-"""Explain one prediction: its evaluation on traced numbers, formulas with the numbers they ran with."""
+"""Explain one prediction: its formulas with the numbers of its evaluation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNITS = {
     "goodput": "1",
     "failures": "1",
 }
-"""Of the amounts that costs are explained by."""
+"""Unit of each amount that costs are explained by."""
 
 
 def explain(
@@ -43,13 +43,13 @@ def explain(
     conditions: Conditions | None = None,
     **options: Unpack[SizedOptions],
 ) -> Explanation:
-    """Return the equations of a prediction with its numbers, each before it is needed.
+    """Return the equations of a prediction with its numbers; each follows the equations it needs.
 
     Parameters
     ----------
     scenario, catalogue, constants : as for ``predict``
     conditions : prices, power and failures, where costs are to be explained too
-    options : of the scenario, over what it says
+    options : of the scenario; they override its own
 
     Raises
     ------
@@ -57,10 +57,10 @@ def explain(
 
     Examples
     --------
-    >>> found = explain(workload="resnet50", gpus=8)
-    >>> abs(sum(found.terms.values()) / found.iteration_time - 1) < 1e-12
+    >>> explanation = explain(workload="resnet50", gpus=8)
+    >>> abs(sum(explanation.terms.values()) / explanation.iteration_time - 1) < 1e-12
     True
-    >>> found.equations[-1].formula
+    >>> explanation.equations[-1].formula
     'iteration.iteration_time'
     """
     scenario = scenario_from(scenario, options)
@@ -70,19 +70,19 @@ def explain(
     prediction = predict(scenario, catalogue, constants)
     case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))
     result = derivation(case)
-    ran = dict(result.trace.ran)
+    formulas = dict(result.trace.ran)
     money: dict[str, Node] = {}
     assumed: list[str] = []
     unknown: list[str] = []
     if conditions is not None:
-        spent, money, more = costs(case, result, prediction, conditions, catalogue)
-        ran |= more.ran
-        reported = economics(prediction, conditions, catalogue, spent)
+        amounts, money, cost_trace = costs(case, result, prediction, conditions, catalogue)
+        formulas |= cost_trace.ran
+        reported = economics(prediction, conditions, catalogue, amounts)
         assumed, unknown = reported["assumed"], reported["unknown"]
     own = case.constants.own
     of_own_runs = [] if own is None else [remark(case.setting, own)]
     lacking = unfit(case.setting, case.constants)
-    keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
+    keys = dict.fromkeys(key for name in formulas for key in FORMULAS[name].cites)
     return Explanation(
         title=prediction.headline,
         model=prediction.model,
@@ -103,6 +103,6 @@ def explain(
         equations=equations_of(result, money),
         turns=crossovers_of(case, result),
         complete=not result.gaps,
-        recorded=list(ran),
+        recorded=list(formulas),
         sources={key: cited(key) for key in keys},
     )

@@ -1,4 +1,4 @@
-"""Bandwidths from which on the backward pass hides the messages of NCCL or RCCL."""
+"""Bandwidths above which the backward pass hides the messages of NCCL or RCCL."""
 
 from __future__ import annotations
 
@@ -18,48 +18,55 @@ from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.parts import fabric_of
 
 FARTHEST = 1e4
-"""Largest crossover reported, over the present value."""
+"""Largest reported crossover, as a multiple of the present value."""
 
 
 @dataclass(frozen=True)
 class ExactCrossover:
-    """One exact crossover."""
+    """A value at which another arm or algorithm takes over."""
 
     words: str
-    """What changes there."""
+    """What changes there, in words."""
     parameter: str
-    """Of which value it changes."""
+    """Name of the parameter whose value it is."""
     unit: str
-    """Of that value."""
+    """Unit of that value."""
     now: float | None
-    """What the parameter is; None for a message, which is of many sizes."""
+    """Present value of the parameter; null of a message size, since messages differ."""
     at: float
-    """The value, in its unit."""
+    """The value at which the change takes place."""
     exact: str
-    """The solution as sympy writes it, in the parameters' names; or the equation, where it has none."""
+    """The solution as sympy writes it, in names of parameters; or the equation, where it has none."""
 
 
 def shown(value: float, unit: str) -> str:
-    """Return a value as people write it."""
+    """Return a value with its unit as people write it."""
     return show(value, unit) if unit in UNITS and unit != "1" else f"{value:.4g}"
 
 
 def hidden_by_library(case: Case, node: Node) -> list[ExactCrossover]:
-    """Return the bandwidth from which on the network is idle before the last message: only it is exposed."""
-    setting, on = case.setting, fabric_of(case.setting, case.constants)
+    """Return the bandwidth of each link above which only the last message of NCCL or RCCL is exposed."""
+    setting, fabric = case.setting, fabric_of(case.setting, case.constants)
     sizes = np.asarray(node.inputs["communication_times"].inputs["message_bytes"].value, dtype=np.float64)
     ready = np.asarray(node.inputs["ready_times"].value, dtype=np.float64)
     crossovers = []
     for name in ("intra_link_bandwidth", "inter_link_bandwidth"):
-        at = _hiding(setting, on, name, sizes, ready) if len(sizes) > 1 else None
+        at = _hiding_bandwidth(setting, fabric, name, sizes, ready) if len(sizes) > 1 else None
         if at is not None:
             equation = "time of the messages before the last = time until it is ready"
-            crossovers.append(hiding_crossover(name, float(getattr(on, name)), at, equation))
+            crossovers.append(hiding_crossover(name, float(getattr(fabric, name)), at, equation))
     return crossovers
 
 
 def hiding_crossover(name: str, present: float, at: float, solution: object) -> ExactCrossover:
-    """Return the crossover at a link's bandwidth from which on only the last message is exposed [B/s]."""
+    """Return the crossover at the bandwidth of a link above which only the last message is exposed.
+
+    Parameters
+    ----------
+    name : of the parameter
+    present, at : the bandwidth now, and at the crossover [B/s]
+    solution : in words or as sympy writes it
+    """
     state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
     words = (
         f"{name} of {shown(at, 'B/s')} (now {shown(present, 'B/s')}, {state}): from there on the backward "
@@ -70,8 +77,8 @@ def hiding_crossover(name: str, present: float, at: float, solution: object) -> 
     )
 
 
-def _hiding(setting: Setting, on: Fabric, name: str, sizes: Any, ready: Any) -> float | None:
-    """The bandwidth at which some messages still queue until the last; None where there is none near."""
+def _hiding_bandwidth(setting: Setting, on: Fabric, name: str, sizes: Any, ready: Any) -> float | None:
+    """Return the bandwidth below which messages queue until the last one [B/s]; None where none is near."""
     present = float(getattr(on, name))
 
     def queues(log: float) -> bool:

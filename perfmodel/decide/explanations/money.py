@@ -1,4 +1,4 @@
-"""How money, energy and failures follow from an iteration time: ``economics`` on traced numbers."""
+"""Derivation of money, energy and failures from an iteration time: ``spending`` on traced numbers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ GIVEN = (
     "restart_time",
     "samples",
 )
-"""Numbers of ``Conditions`` that amounts follow from as they are."""
+"""Numbers of ``Conditions`` that enter the formulas unchanged."""
 
 
 def costs(
     case: Case, result: Derivation, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
 ) -> tuple[Spending, dict[str, Node], Trace]:
-    """Return what a prediction comes to, how every amount of it is worked out, and the formulas that ran.
+    """Return the amounts of a prediction, the derivation of each, and a trace of the formulas that ran.
 
     Parameters
     ----------
-    case : what was predicted
+    case : the predicted case
     result : its derivation
-    prediction : the same, whose times become those of the derivation
+    prediction : of the same case; its times are replaced by those of the derivation
     conditions, catalogue : as for ``perfmodel.decide.economics.economics``
 
     Raises
@@ -58,21 +58,23 @@ def costs(
         if prediction.epoch_time is not None:
             traced["epoch_time"] = setting.workload.dataset_samples / rate
         counts = {name: getattr(setting, name) for name in ("world_size", "nodes")}
-        spent = spending(
+        amounts_spent = spending(
             prediction.model_copy(update=traced | {"scenario": prediction.scenario | counts}),
             conditions.model_copy(update=given),
             catalogue,
         )
-    nodes = Nodes(case.setting, _notes(case, spent), result.nodes)
-    made = {name: value for name, value in amounts(spent).items() if isinstance(value, Traced)}
-    return spent, {name: nodes.of(value, name) for name, value in made.items()}, trace
+    nodes = Nodes(case.setting, _notes(case, amounts_spent), result.nodes)
+    traced_amounts = {
+        name: value for name, value in amounts(amounts_spent).items() if isinstance(value, Traced)
+    }
+    return amounts_spent, {name: nodes.of(value, name) for name, value in traced_amounts.items()}, trace
 
 
-def _notes(case: Case, spent: Spending) -> dict[str, str]:
-    """Return where numbers that only costs depend on come from, by parameter."""
-    asked, chip = case.conditions, case.setting.accelerator.id
+def _notes(case: Case, amounts_spent: Spending) -> dict[str, str]:
+    """Return the sources of inputs that only costs depend on, by parameter."""
+    conditions, chip = case.conditions, case.setting.accelerator.id
     grid = "as given" if case.price is None else f"the grid of {case.price.region}, mean of a year"
-    prices = dict.fromkeys(price for price in (spent.price, spent.server_price) if price)
+    prices = dict.fromkeys(price for price in (amounts_spent.price, amounts_spent.server_price) if price)
     return {
         "machine_price": "; ".join(map(price_words, prices)),
         "busy_power": f"{chip}: tdp",
@@ -81,33 +83,39 @@ def _notes(case: Case, spent: Spending) -> dict[str, str]:
         "accelerator_power": "its data sheet does not say",
         "carbon_intensity": grid,
         "purchase_price": "as given",
-        "goodput": "nothing is said of failures",
+        "goodput": "no failure rate is given",
         "wall_time": "one second, or an iteration",
     } | {
         name: "assumed" if value is None else "as given"
         for name, value in {
-            "host_power": asked.host_power,
-            "pue": asked.pue,
-            "service_life": asked.service_years,
-            "used_fraction": asked.used_fraction,
-            "restart_time": asked.restart_time,
+            "host_power": conditions.host_power,
+            "pue": conditions.pue,
+            "service_life": conditions.service_years,
+            "used_fraction": conditions.used_fraction,
+            "restart_time": conditions.restart_time,
         }.items()
     }
 
 
-def amounts(spent: Spending) -> dict[str, Any]:
-    """Return every amount that is known, in SI."""
-    result = _amounts("iteration", spent.iteration)
+def amounts(amounts_spent: Spending) -> dict[str, Any]:
+    """Return every known amount by name, in SI units."""
+    result = _amounts("iteration", amounts_spent.iteration)
     result |= {
-        name: getattr(spent.rates, name) for name in ("failure_interval", "checkpoint_interval", "goodput")
+        name: getattr(amounts_spent.rates, name)
+        for name in ("failure_interval", "checkpoint_interval", "goodput")
     }
-    if spent.rates.failure_interval is None:
+    if amounts_spent.rates.failure_interval is None:
         del result["goodput"]
-    if spent.run:
-        result |= {"time_of_run": spent.run.time} | _amounts("run", spent.run)
-        result |= {"failures_of_run": spent.failures}
+    if amounts_spent.run:
+        result |= {"time_of_run": amounts_spent.run.time} | _amounts("run", amounts_spent.run)
+        result |= {"failures_of_run": amounts_spent.failures}
     return {name: value for name, value in result.items() if value is not None}
 
 
-def _amounts(span: str, of: Span) -> dict[str, Any]:
-    return {f"cost_of_{span}": of.cost, f"energy_of_{span}": of.energy, f"carbon_of_{span}": of.carbon}
+def _amounts(span: str, amounts_of_span: Span) -> dict[str, Any]:
+    """Return cost, energy and carbon of a span, named ``cost_of_SPAN`` and so on."""
+    return {
+        f"cost_of_{span}": amounts_of_span.cost,
+        f"energy_of_{span}": amounts_of_span.energy,
+        f"carbon_of_{span}": amounts_of_span.carbon,
+    }

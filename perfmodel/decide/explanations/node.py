@@ -1,4 +1,4 @@
-"""A derivation: quantities, each worked out from others by a formula or by arithmetic, or given."""
+"""Node of a derivation: a quantity computed by a formula or by arithmetic, or a given input."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ class Node:
     """One quantity of a derivation, a number or an array over layers, passes or messages."""
 
     name: str
-    """The vocabulary's word, or what it is called where it comes from."""
+    """Its name in the vocabulary or at its source."""
     value: Any
     function: Callable[..., Any] | None = None
-    """The formula that it was worked out by; None of arithmetic between formulas, and where it is given."""
+    """The formula that computes it; None of arithmetic between formulas, and of a given input."""
     inputs: dict[str, Node] = field(default_factory=dict)
-    """By parameter of the function."""
+    """Inputs of the formula, by parameter."""
     labels: tuple[str, ...] = ()
-    """What each element of an array belongs to."""
+    """Layer, pass or message of each element of an array."""
     note: str = ""
-    """Where a given quantity comes from; of a count that was worked out, of what it is."""
+    """Source of a given input; what a computed count is a count of."""
     operation: str = ""
-    """That made it between formulas: of ``perfmodel.core.tracing.derivative_rules``, or a search in words."""
+    """Operation that computes it: of ``perfmodel.core.tracing.derivative_rules``, or a search in words."""
     operands: tuple[Any, ...] = ()
-    """What it was made from: nodes, and plain values."""
+    """Operands of the operation: nodes and plain values."""
 
     @property
     def parents(self) -> list[Node]:
-        """What it was worked out from."""
+        """The quantities it is computed from."""
         return [*self.inputs.values(), *(each for each in self.operands if isinstance(each, Node))]
 
     def walk(self, seen: set[int] | None = None) -> Iterator[Node]:
-        """Return every quantity this one rests on, once, inputs first, and itself last."""
+        """Return every quantity that this one depends on, once, inputs first and itself last."""
         return parents_first(self, lambda node: reversed(node.parents), seen)

@@ -98,7 +98,7 @@ def _raised(match: re.Match[str]) -> str:
 
 
 def _word(match: re.Match[str]) -> str:
-    """A Greek letter as it is; a word apart from what it follows."""
+    """Return a command as a Greek letter or a word, with a space where it would join the text before."""
     before, name = match.groups()
     if name in _GREEK:
         return f"{before}{_GREEK[name]}"
@@ -107,7 +107,7 @@ def _word(match: re.Match[str]) -> str:
 
 
 def _group(text: str, start: int) -> tuple[str, int]:
-    """The braces that begin at ``start``, or one character, with where they end."""
+    """Return the text in the braces at ``start``, or one character, and the index after it."""
     while start < len(text) and text[start] == " ":
         start += 1
     if start >= len(text):
@@ -123,7 +123,7 @@ def _group(text: str, start: int) -> tuple[str, int]:
 
 
 def _is_factor(before: str, after: str) -> bool:
-    """Whether something multiplies a fraction from either side."""
+    """Return whether a fraction between two texts is multiplied by either."""
     before, after = before.rstrip(), after.lstrip()
     opened = before == "" or before[-1] in "(=+-,{&;/" or before.endswith(("ceil", "floor"))
     closed = after == "" or after[0] in ")+-,}&;" or after.startswith(("\\rceil", "\\rfloor"))
@@ -131,13 +131,13 @@ def _is_factor(before: str, after: str) -> bool:
 
 
 def _wrapped(part: str) -> str:
-    """Parentheses around what is more than one factor."""
+    """Return a part in parentheses where it has more than one factor."""
     part = part.strip()
     return part if re.fullmatch(r"\\?\w+(_\w|_\{\w+\})?", part) else f"({part})"
 
 
 def greek(symbol: str) -> str:
-    r"""Return a symbol that a docstring names in words as LaTeX.
+    r"""Return a docstring's symbol as LaTeX: names of Greek letters become commands.
 
     >>> greek("eta_c F_p")
     '\\eta_c F_p'

@@ -1,4 +1,4 @@
-"""The sources a prediction stands on: of its formulas, its specs, its price, its fitted constants."""
+"""The sources of a prediction: of its formulas, specs, price and fitted constants."""
 
 from __future__ import annotations
 
@@ -35,50 +35,50 @@ from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.transformers import parameters as transformer_parameters
 
 MOST = 0.5
-"""Share of what rows tell of a learned number; a source that has more of it is cited for the number."""
+"""Smallest share of the information on a learned number for which one source is cited."""
 MOVING = 1e-3
-"""Percent of a time for each percent of a learned number, from which on the number is cited."""
+"""Smallest elasticity of the iteration time to a learned number for which the number is cited."""
 ASSUMED = "assumed"
 PACKAGE = Path(calibration_module.__file__).parent
 
 
 @dataclass(frozen=True)
 class CitedSource:
-    """One publication, file or measurement."""
+    """A publication, file or measurement, with what it is used for."""
 
     key: str
-    """By which files of the project name it."""
+    """Its name in files of the project."""
     kind: str
     """``formula``, ``spec``, ``software``, ``price``, ``workload`` or ``fit``."""
     cited: str
-    """As a line of text."""
+    """The citation, in one line."""
     used_for: list[str]
-    """Formulas, numbers of specs, networks or constants."""
+    """Formulas, numbers of specs, networks or constants that rest on it."""
     url: str | None = None
-    """Where it is."""
+    """Its address."""
     date: str | None = None
     """The day a person last compared a spec with it, or the year of a publication."""
 
 
 @cache
 def references() -> dict[str, dict[str, Any]]:
-    """Return every publication that formulas cite, by key."""
+    """Return the publications that formulas cite, by key."""
     return tomllib.loads((PACKAGE.parents[1] / "equations" / "references.toml").read_text("utf-8"))
 
 
 def cited(key: str) -> str:
-    """Return a publication as a line of text."""
+    """Return the citation of a publication, in one line."""
     entry = references()[key]
     parts = [str(entry[name]) for name in ("authors", "title", "where", "year") if entry.get(name)]
     return ", ".join(parts)
 
 
 def sources_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[CitedSource]:
-    """Return the sources of a prediction, each once with everything it was used for.
+    """Return the sources of a prediction, each once with everything it is used for.
 
     Parameters
     ----------
-    case : what was predicted, with the price of a node where it is known
+    case : the predicted case, with the price of a node where it is known
     result : its derivation; the sources of formulas are those of its trace
     catalogue : has the software
     """
@@ -91,7 +91,7 @@ def sources_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[Cit
 
 
 def assumed_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[str]:
-    """Return the numbers and facts behind a prediction that nobody measured or published."""
+    """Return the numbers and facts behind a prediction that are assumed, as lines of text."""
     lines = [
         f"{id}: {key}"
         for id, numbers, _ in _numbers(case, result)
@@ -106,7 +106,7 @@ def assumed_of(case: Case, result: Derivation, catalogue: Catalogue) -> list[str
 
 
 def _numbers(case: Case, result: Derivation) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the id of each spec, storage and decoder, the numbers that are taken of it, and its sources."""
+    """Yield each spec, storage and decoder in use: its id, the numbers used, and its sources."""
     setting, known = case.setting, storages()
     specs = {spec.id: spec for place in SPECS if (spec := getattr(setting, place)) is not None}
     stated = [(id, id, dict(spec.statements()), spec.sources) for id, spec in specs.items()]
@@ -125,7 +125,7 @@ def _numbers(case: Case, result: Derivation) -> Iterator[tuple[str, dict[str, An
 
 
 def _software(setting: Setting, catalogue: Catalogue) -> Iterator[tuple[Software, dict[str, Provenance]]]:
-    """Yield the files of a job's software, that it is based on too, with the facts it has of them."""
+    """Yield the software files of a job, base releases included, with the facts used from each."""
     name, year = parts(setting.software)
     seen: set[str] = set()
     while name:
@@ -137,6 +137,7 @@ def _software(setting: Setting, catalogue: Catalogue) -> Iterator[tuple[Software
 
 
 def _of_formulas(ran: Iterable[str]) -> list[CitedSource]:
+    """Return the publications of formulas, each with the formulas that cite it."""
     used: dict[str, list[str]] = {}
     for name in ran:
         for key in FORMULAS[name].cites:
@@ -145,12 +146,14 @@ def _of_formulas(ran: Iterable[str]) -> list[CitedSource]:
 
 
 def _reference(key: str, kind: str, used_for: list[str]) -> CitedSource:
+    """Return a publication as a cited source."""
     entry = references()[key]
     year = str(entry["year"]) if entry.get("year") else None
     return CitedSource(key, kind, cited(key), used_for, entry.get("url"), year)
 
 
 def _of_workload(case: Case) -> list[CitedSource]:
+    """Return the source of the network: a publication or the user's file; none of a synthetic one."""
     workload = case.setting.workload
     if workload.source in references():
         return [_reference(workload.source, "workload", [workload.id])]
@@ -165,19 +168,20 @@ def _of_numbers(
     published: Mapping[str, provenance.Source],
     kind: str = "spec",
 ) -> list[CitedSource]:
-    """Return the sources of the numbers of one thing, each with the numbers it is used for."""
+    """Return the sources of the numbers of one spec, each with the numbers it is used for."""
     used: dict[str, list[str]] = {}
     for field, number in numbers.items():
         if number.source in published:
             used.setdefault(str(number.source), []).append(field)
     return [
-        CitedSource(f"{name}/{key}", kind, of.title, fields, of.url, of.read_on.isoformat())
+        CitedSource(f"{name}/{key}", kind, source.title, fields, source.url, source.read_on.isoformat())
         for key, fields in used.items()
-        for of in (published[key],)
+        for source in (published[key],)
     ]
 
 
 def _of_price(case: Case) -> list[CitedSource]:
+    """Return the source of the price; none where it is given or unknown."""
     price = case.price
     if price is None or price.source is None:
         return []
@@ -189,28 +193,33 @@ def _of_price(case: Case) -> list[CitedSource]:
 
 
 def _of_measurement(case: Case) -> list[CitedSource]:
-    """The user's own: runs, an anchor, or a profile with the files it was made of."""
-    asked, own = case.setting.scenario, case.constants.own
+    """Return the user's own sources: runs, an anchor, or a profile with the files it was made from."""
+    scenario, own = case.setting.scenario, case.constants.own
     runs: list[CitedSource] = []
-    if asked.calibration is not None:
-        many = f", {own.runs} runs beside the shipped fit" if own is not None else ", a fit of your own"
+    if scenario.calibration is not None:
+        many = (
+            f", {own.runs} runs in addition to the shipped fit" if own is not None else ", a fit of your own"
+        )
         used_for = ["time of computation", "rate of links", "interval"]
-        runs = [CitedSource(asked.calibration, "fit", f"your calibration{many}", used_for)]
-    cited = f"your measurement {asked.anchor}" if asked.anchor else None
-    if asked.profile is not None:
-        profile = read_profile(asked.profile)
+        runs = [CitedSource(scenario.calibration, "fit", f"your calibration{many}", used_for)]
+    cited = f"your measurement {scenario.anchor}" if scenario.anchor else None
+    if scenario.profile is not None:
+        profile = read_profile(scenario.profile)
         cited = f"your profile, by {profile.made_by}, of {', '.join(profile.files) or 'no named file'}"
     if cited is None:
         return runs
     of_anchor = (
         "the time of one accelerator" if case.setting.layout is None else "how far predictions are off"
     )
-    used_for = [of_anchor if asked.anchor else "what it holds"]
-    return [*runs, CitedSource("anchor" if asked.anchor else asked.profile or "", "fit", cited, used_for)]
+    used_for = [of_anchor if scenario.anchor else "what it holds"]
+    return [
+        *runs,
+        CitedSource("anchor" if scenario.anchor else scenario.profile or "", "fit", cited, used_for),
+    ]
 
 
 def _of_fit(case: Case, derived: Derivation) -> list[CitedSource]:
-    """The fitted constants, and those that were read off measurements by hand."""
+    """Return the sources of fitted constants, and of constants read off measurements by hand."""
     setting = case.setting
     result: list[CitedSource] = []
     if has_layouts(setting.workload):
@@ -239,6 +248,7 @@ def _of_fit(case: Case, derived: Derivation) -> list[CitedSource]:
 
 
 def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) -> CitedSource:
+    """Return a fit as a cited source: its command, its rows and the hash of its inputs."""
     text = (
         f"fitted by `{fitted['made_by']}` to {rows}, sha256 {fitted['sha256'][:12]}; each run names its "
         "source in validation/sources.csv"
@@ -247,13 +257,13 @@ def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) ->
 
 
 def _of_transformers(derived: Derivation) -> list[CitedSource]:
-    """The fit to transformers, and each source that most of what is known of a number rests on."""
+    """Return the fit to transformers, and each source that dominates a learned number."""
     with read_table(folder("validation") / "sources.csv") as file:
         titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
     fitted = calibration_module.of_transformers()
     many: list[str] = []
     of_one: defaultdict[str, list[str]] = defaultdict(list)
-    for name in _moving(derived):
+    for name in _influential_numbers(derived):
         source, share = next(iter(origins(TRANSFORMERS)[name].sources.items()))
         if share > MOST:
             of_one[source].append(f"{name} ({share:.0%} of what rows tell of it)")
@@ -265,8 +275,8 @@ def _of_transformers(derived: Derivation) -> list[CitedSource]:
     return result + [CitedSource(key, "fit", titles[key], names) for key, names in of_one.items()]
 
 
-def _moving(derived: Derivation) -> list[str]:
-    """Return the numbers of the fit that, grown by a tenth, move a time by a ten-thousandth."""
+def _influential_numbers(derived: Derivation) -> list[str]:
+    """Return the learned numbers whose elasticity of the iteration time is at least ``MOVING``."""
     time: Any = derived.step.iteration_time
     moving = {each.name for each in slopes(time) if abs(each.elasticity(time.value)) >= MOVING}
     return [
@@ -295,4 +305,5 @@ def bibtex(result: list[CitedSource]) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Return text with the special characters of BibTeX escaped."""
     return "".join(f"\\{c}" if c in "&%$#" else c for c in text)

@@ -1,4 +1,4 @@
-"""An explanation, and how it is written: as text of 80 columns, as LaTeX, Markdown and JSON."""
+"""An explanation, and its text of 80 columns, LaTeX, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -13,52 +13,53 @@ from perfmodel.decide.economics import KWH
 from perfmodel.decide.explanations.equations import Cost, Equation, Symbol, largest
 from perfmodel.decide.explanations.library_crossovers import ExactCrossover
 from perfmodel.decide.explanations.plain_math import plain
-from perfmodel.model.collectives.model import ENDLESS
+from perfmodel.model.collectives.model import NO_LIMIT
 from perfmodel.model.step.memory import listed
 
 WIDTH = 80
+"""Columns of the text."""
 POINTS = ("ready_times",)
-"""Points in time, which do not add up."""
+"""Quantities that are points in time, which do not add up."""
 NEAR = 10
-"""Largest crossover printed, over the present value; JSON has all."""
+"""Largest printed crossover, as a multiple of the present value; JSON has all."""
 ADDED = ("s", "B", "FLOP")
-"""Units of what is worth adding up over layers or messages."""
+"""Units of quantities that are added up over layers or messages."""
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The equations of a prediction."""
+    """The equations of a prediction with their numbers, crossovers and sources."""
 
     title: str
-    """The job in a line."""
+    """The job in one line."""
     model: str | None
-    """Which model answers: data-parallel or transformer."""
+    """The model that predicts the job: data-parallel or transformer."""
     iteration_time: float
     terms: dict[str, float]
     """Parts of the iteration time by name, which sum to it [s]."""
     memory: dict[str, float]
-    """What training takes of one accelerator's memory [B], by the rows of ``perfmodel.model.step.memory``."""
+    """Memory of one accelerator by use [B]; the rows of ``perfmodel.model.step.memory``."""
     costs: dict[str, Cost]
-    """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was asked for."""
+    """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was requested."""
     assumed: list[str]
-    """What the costs take for granted."""
+    """Assumptions of the costs."""
     unknown: list[str]
     """Missing facts that leave a cost out."""
     notes: list[str]
-    """That the job does not fit into memory, and what its network is predicted without."""
+    """Warnings: the job does not fit into memory, or its network is predicted without some part."""
     equations: list[Equation]
     """In the order in which they were computed."""
     turns: list[ExactCrossover]
-    """Where another arm or algorithm takes over, solved exactly."""
+    """Crossovers at which another arm or algorithm takes over, solved exactly."""
     complete: bool
-    """Whether every step is here; where not, a search or a queue stands in between and is named."""
+    """Whether every step is derived; if not, a search or a queue in between is named."""
     recorded: list[str]
     """Every formula that ran in this prediction."""
     sources: dict[str, str]
-    """Key of ``references.toml``: how to cite it."""
+    """How to cite each source, by key of ``references.toml``."""
 
     def arithmetic(self, term: str) -> str:
-        """Return how a term is made of equations; empty where it is one, and for a cost."""
+        """Return the sum of equations that makes a term; empty of one equation, and of a cost."""
         whole = (each for each in self.equations if each.term == each.quantity == "iteration_time")
         notes = {symbol.parameter: symbol.note for equation in whole for symbol in equation.symbols}
         return notes.get(term, "")
@@ -86,8 +87,8 @@ class Explanation:
 
 
 def number(value: float | None, unit: str) -> str:
-    """Return one value as people write it."""
-    if value is None or (unit == "B/s" and value >= ENDLESS):
+    """Return one value with its unit as people write it."""
+    if value is None or (unit == "B/s" and value >= NO_LIMIT):
         return "without limit"
     if unit in UNITS and unit != "1":
         return show(value, unit)
@@ -95,7 +96,7 @@ def number(value: float | None, unit: str) -> str:
 
 
 def value_text(value: Any, unit: str, name: str) -> str:
-    """Return a number, or what there is to say of many."""
+    """Return a number with its unit, or range, count and sum of a list of numbers."""
     if not isinstance(value, list):
         return value if isinstance(value, str) else number(value, unit)
     several = sorted(set(value))
@@ -130,25 +131,26 @@ def text(result: Explanation) -> str:
         lines += ["", "CROSSOVERS"]
     for words in near:
         lines += _wrapped(words, "- ", "  ")
-    lines += ["", *_wrapped(_rest(result)), "", "SOURCES"]
+    lines += ["", *_wrapped(_closing_sentences(result)), "", "SOURCES"]
     for key, cited in result.sources.items():
         lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _exact(time: float) -> str:
-    """Milliseconds with six digits: enough to add up by hand."""
+    """Return a time in milliseconds with six digits, enough to add terms by hand."""
     return f"{1e3 * time:.6g} ms"
 
 
 def amount(cost: Cost) -> str:
-    """Return money, energy and the like as people write them, with six digits."""
+    """Return an amount of money, energy or the like with six digits and its unit."""
     unit = cost.unit
     value, unit = (cost.value / KWH, "kWh") if unit == "J" else (cost.value, unit)
     return f"{value:.6g} {'USD' if unit == '$' else unit}".removesuffix(" 1")
 
 
 def _head(result: Explanation, term: str) -> str:
+    """Return the value of a term or cost, with the equations it is the sum of."""
     if term in result.costs:
         return amount(result.costs[term])
     time = _exact(result.terms.get(term, result.iteration_time))
@@ -157,7 +159,7 @@ def _head(result: Explanation, term: str) -> str:
 
 
 def _taken(result: Explanation) -> list[str]:
-    """What to know of the job; what the costs take for granted, and what they leave out."""
+    """Return lines with notes on the job, and with assumptions and gaps of the costs."""
     lines = [line for note in result.notes for line in _wrapped(f"note: {note}")]
     lines += _wrapped(f"assumed: {'; '.join(result.assumed)}") if result.assumed else []
     for unknown in result.unknown:
@@ -166,6 +168,7 @@ def _taken(result: Explanation) -> list[str]:
 
 
 def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
+    """Return a line wrapped to ``WIDTH``, with the indents of its first and its later lines."""
     return textwrap.wrap(
         line,
         WIDTH,
@@ -177,6 +180,12 @@ def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
 
 
 def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
+    """Return an equation as lines of text.
+
+    Parameters
+    ----------
+    done : number of the first equation of each formula printed so far; extended by this one
+    """
     head = f"({equation.number}) "
     pad = " " * len(head)
     before = done.setdefault(equation.formula, equation.number)
@@ -203,11 +212,13 @@ def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
 
 
 def _name(symbol: Symbol) -> str:
+    """Return a symbol with the name of its parameter."""
     short = plain(symbol.symbol)
     return f"{short}, {symbol.parameter}" if short else symbol.parameter
 
 
 def _origin(symbol: Symbol) -> str:
+    """Return the value of a symbol, with the equation that computes it or its source."""
     text = value_text(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
         return f"{text} ({symbol.equation})"
@@ -215,22 +226,24 @@ def _origin(symbol: Symbol) -> str:
 
 
 def _is_near(turn: ExactCrossover) -> bool:
-    """Whether a crossover is near enough to print."""
+    """Return whether a crossover is near enough to the present value to be printed."""
     return turn.now is None or 1 / NEAR < turn.at / turn.now < NEAR
 
 
 def _memory(result: Explanation) -> str:
+    """Return the memory of one accelerator by use, in a sentence."""
     uses = ", ".join(f"{label} {show(size, 'B')}" for label, size in listed(result.memory))
     return f"Memory of one accelerator, {show(sum(result.memory.values()), 'B')}: {uses}."
 
 
-def _rest(result: Explanation) -> str:
+def _closing_sentences(result: Explanation) -> str:
+    """Return closing sentences: memory, gaps in the derivation, and formulas that ran but are not shown."""
     shown = {equation.formula for equation in result.equations}
     others = [name for name in result.recorded if name not in shown]
     lines = [_memory(result)]
-    lines += [] if result.complete else ["Some steps are a search or a queue, named where they stand."]
+    lines += [] if result.complete else ["Some steps are a search or a queue, named where they occur."]
     if others:
-        lines.append(f"Formulas that ran besides, for speed-up, memory and searches: {', '.join(others)}.")
+        lines.append(f"Further formulas, for speed-up, memory and searches: {', '.join(others)}.")
     return " ".join(lines)
 
 
@@ -245,6 +258,7 @@ def latex(result: Explanation) -> str:
 
 
 def _rendered(template: str, result: Explanation) -> str:
+    """Return an explanation rendered by a template."""
     return render(
         template,
         explanation=result,
@@ -253,12 +267,13 @@ def _rendered(template: str, result: Explanation) -> str:
         result=lambda equation: _value_full(equation.value, equation.unit, equation.quantity),
         turns=[turn.words for turn in result.turns if _is_near(turn)],
         taken=_taken(result),
-        rest=_rest(result),
+        rest=_closing_sentences(result),
         tex=_escaped,
     )
 
 
 def _full(symbol: Symbol) -> str:
+    """Return the value of a symbol with nine digits, with the equation that computes it or its source."""
     text = _value_full(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
         return f"{text} ({symbol.equation})"
@@ -266,7 +281,7 @@ def _full(symbol: Symbol) -> str:
 
 
 def _value_full(value: Any, unit: str, name: str) -> str:
-    """A number in SI with nine digits; many as in the text."""
+    """Return a number in SI units with nine digits; a list as in the text."""
     if isinstance(value, float):
         return f"{value:.9g}" if unit == "1" else f"{value:.9g} {unit}"
     return value_text(value, unit, name)
@@ -283,4 +298,5 @@ _SPECIAL = {
 
 
 def _escaped(text: str) -> str:
+    """Return text with the special characters of LaTeX escaped."""
     return "".join(_SPECIAL.get(c, c) for c in text)

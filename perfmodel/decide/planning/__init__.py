@@ -1,4 +1,4 @@
-"""The cheapest or fastest machines that meet a target: candidates, their front, and why not others."""
+"""The cheapest or fastest machines that meet a goal: candidates, their front, and why others are left out."""
 
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.results import SearchResult

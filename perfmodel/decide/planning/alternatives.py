@@ -1,4 +1,4 @@
-"""What another value of a default would do, where no plan likely meets the limits with it."""
+"""Other values of defaults, tried where no plan likely meets the limits."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
 
 TIMES = (2, 4, 8)
-"""The default, by which other values are tried, the nearest first (a choice)."""
+"""Multiples of a default that are tried, the nearest first (a choice)."""
 
 
 class Alternative(NamedTuple):
-    """Another value of an option that nobody gave."""
+    """Another value of an option that was left at its default, with the plan it leads to."""
 
     option: str
-    """As on the command line."""
+    """Name of the option on the command line."""
     default: int
-    """What was taken."""
+    """Value that the search used."""
     value: int
-    """What was tried in its place."""
+    """Value tried instead."""
     meets: bool
     """Whether a plan then meets every limit, as predicted."""
     is_likely: bool
-    """Whether one does with a probability of 80 %."""
+    """Whether a plan then meets them with a probability of 80 %."""
     plan: dict[str, Any]
-    """The plan that is chosen then, or comes nearest."""
+    """The chosen or nearest plan with that value."""
 
 
 @lru_cache(maxsize=1)
 def alternatives(result: SearchResult) -> list[Alternative]:
-    """Return for each default that may decide the first value that likely meets the limits, else the best.
+    """Return other values of defaults that help to meet the limits, at most one per option.
 
-    They are tried on the machine of the nearest plan alone.  None where the limits are met with a probability
-    of 80 %, or nothing helps.
+    Of each option it is the first value with which a plan likely meets them, else the best one.  Values are
+    tried on the machine of the nearest plan only.  Empty where the limits are met with a probability of 80 %
+    or nothing helps.
     """
     nearest = result.nearest if result.chosen is None else result.chosen
     if nearest is None or (result.met and result.likely_row is not None):
@@ -62,14 +63,14 @@ def alternatives(result: SearchResult) -> list[Alternative]:
 
 
 def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield the defaults that may decide: option, field of a goal, and what was taken."""
+    """Yield the defaults that may keep plans from the limits: option, field of a goal, value used."""
     goal = result.goal
     network = workload(goal.workload, goal.options.get("sequence_length"))
-    if goal.global_batch_size is None and goal.max_global_batch is None:
+    if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
             yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
-            yield "max-global-batch-size", "max_global_batch", int(goal.most_samples(network))
+            yield "max-global-batch-size", "max_global_batch_size", int(goal.most_samples(network))
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
         yield "max-gpus", "max_gpus", goal.max_gpus
 
@@ -77,6 +78,7 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
 def _tried(
     result: SearchResult, nearest: dict[str, Any], option: str, field: str, default: int, value: int
 ) -> Alternative | None:
+    """Return the result of a search with another value of one default; None where no plan is possible."""
     offer = nearest["instance"]
     where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (nearest["node"],)}
     goal: Goal = result.goal.model_copy(update={field: value, **where})
@@ -92,7 +94,11 @@ def _tried(
 
 
 def _better(result: SearchResult, one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether a plan comes nearer to the limit that is looked at first, or is likelier within it."""
+    """Return whether one plan is better than another by 1 %.
+
+    It is less likely to miss the limit where the limits are met; nearer to the deadline, else the budget,
+    where they are not.
+    """
     risk = "deadline_risk" if result.goal.deadline is not None else "budget_risk"
     if result.met and None not in (one[risk], other[risk]):
         return bool(one[risk] < 0.99 * other[risk])

@@ -1,4 +1,4 @@
-"""Counts of machines between those tried first: around a limit, and around the best plan."""
+"""Machine counts to try between those tried first: around a limit, and around the best plan."""
 
 from __future__ import annotations
 
@@ -20,37 +20,36 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 MOST_OF_ONE = 16
-"""Counts tried at once of a machine: up to 64 machines, all that lie between two of ``doubled``."""
+"""Counts of one machine tried at once: up to 64 machines, all between two of ``doubled``."""
 MOST = 24
-"""Counts tried in all (a choice: a third of a second of four clouds)."""
+"""Counts tried in all (a choice: a third of a second for four clouds)."""
 GAIN = 1.03
-"""Times the cost or run time of the best plan, up to which the best of another machine may be overtaken by a
-count beside it (a choice: of nine searches of every count none gained 2 %)."""
+"""Largest ratio of another machine's best plan to the best of all, in cost or run time, for which counts
+around it are tried (a choice: in nine searches no count that was left out gained 2 %)."""
 
 
 class _Gap(NamedTuple):
-    """Counts that lie between others, and what those would be worth."""
+    """Untried counts between two tried ones, with what the better of those would be worth."""
 
     worth: float
-    """Cost [$], or of a budget alone run time [s]: of the count beyond the limit, or of the best plan."""
+    """Cost [$], or run time [s] with a budget alone: of the count beyond the limit, or of the best plan."""
     jobs: list[Job]
-    """Not tried yet, the fewest machines first."""
+    """Untried jobs, the fewest machines first."""
 
 
 def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Job], most: int) -> list[Job]:
-    """Return what to try next, so that the answer does not hang on how coarse the counts were.
+    """Return the jobs to try next, so that the answer does not depend on how coarse the first counts were.
 
     Parameters
     ----------
-    goal : of which the cheapest plan within the deadline is wanted, or with a budget alone the fastest
-        within it
+    goal : its cheapest plan within the deadline is wanted, or with a budget alone the fastest within it
     machines, table : every plan so far, with cost and run time
-    tried : of layouts
-    most : jobs to return at most; of more that lie between two counts, some in equal steps
+    tried : jobs with layouts that were tried
+    most : largest number of jobs to return; of more between two counts, some in equal steps
 
     Returns
     -------
-    Of the machine and precision that promise most; none where nothing between can be better.
+    Jobs of the machine and precision that promise most; none where no count between can be better.
     """
     by_cost = goal.deadline is not None or goal.budget is None
     time, wanted = table["run_time"], table["cost"]
@@ -84,7 +83,7 @@ def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Jo
 def _gaps(
     goal: Goal, machines: Sequence[Machine], table: Table, meets: Any, wanted: Any, tried: Set[Job]
 ) -> Iterator[_Gap]:
-    """Yield of each machine and precision the counts between those on both sides of the limit."""
+    """Yield for each machine and precision the untried counts around the one at the limit."""
     for index, precision, rows in _series(table):
         fast = np.flatnonzero(meets[rows])
         if goal.deadline is not None:  # the fewest that meet it, and the next fewer
@@ -103,7 +102,7 @@ def _gaps(
 def _around(
     goal: Goal, machines: Sequence[Machine], table: Table, able: Any, wanted: Any, tried: Set[Job]
 ) -> Iterator[_Gap]:
-    """Yield of each machine and precision the counts beside its best plan, up to the next on either side."""
+    """Yield for each machine and precision the untried counts on both sides of its best plan."""
     for index, precision, rows in _series(table):
         if not able[rows].any():
             continue
@@ -131,7 +130,10 @@ def _series(table: Table) -> Iterator[tuple[int, str, NDArray[np.intp]]]:
 def _between(
     goal: Goal, machines: Sequence[Machine], index: int, precision: str, low: int, high: int
 ) -> list[Job]:
-    """Every whole number of machines between two counts of accelerators."""
-    held = machines[index].accelerators
-    asked = precision if goal.precisions else None
-    return [Job(index, size, asked) for size in range(-(-(low + 1) // held) * held, high, held)]
+    """Return a job for every whole number of machines between two counts of accelerators."""
+    per_machine = machines[index].accelerators
+    requested_precision = precision if goal.precisions else None
+    return [
+        Job(index, size, requested_precision)
+        for size in range(-(-(low + 1) // per_machine) * per_machine, high, per_machine)
+    ]

@@ -1,4 +1,4 @@
-"""Every plan a goal leaves open, as one table: copies and layouts, predicted, then priced in arrays."""
+"""Every plan that a goal allows, as one table: data-parallel copies and layouts, predicted and priced."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 Z_80 = NormalDist().inv_cdf(0.9)
-"""Standard deviations to either end of an interval of 80 %."""
+"""Standard deviations from the mean to either end of an interval of 80 %."""
 
 _PARTS: Final = (
     "node",
@@ -45,18 +45,18 @@ _PARTS: Final = (
     "fits",
     "optimizer",
 )
-"""Columns used to compute others, and dropped."""
+"""Columns from which others are computed; they are dropped afterwards."""
 
 
 class Candidates(NamedTuple):
-    """Every plan that is possible, and what was left out."""
+    """Every possible plan, and the reasons why others were left out."""
 
     table: Table
     """A row for each plan that fits in memory."""
     left_out: dict[str, int]
-    """Plans that were not possible, by the reason."""
+    """Number of impossible plans, by reason."""
     layouts: int
-    """Layouts that were timed; of each machine, size and precision the fastest that fits is a plan."""
+    """Layouts that were timed; for each machine, size and precision the fastest that fits is a plan."""
 
 
 def candidates(
@@ -67,7 +67,7 @@ def candidates(
     catalogue: Catalogue,
     constants: Calibration,
 ) -> Candidates:
-    """Return every plan that a goal leaves open: copies of the network, and layouts of a transformer.
+    """Return every plan that a goal allows: data-parallel copies, and layouts of a transformer.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def candidates(
 
     Raises
     ------
-    InputError : no plan is possible, with what is said of the first that is not
+    InputError : no plan is possible, with the most frequent reason
     """
-    # what is wrong with the run or its conditions is known before anything is predicted
+    # raises for an invalid run or conditions before anything is predicted
     _samples(goal, network, fit, 1.0)
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: Counter[str] = Counter()
@@ -105,8 +105,8 @@ def candidates(
             table, timed = tables_of_layouts(
                 under_layouts, machines, more, network, catalogue, constants, left_out
             )
-        except TooManyCandidates as error:  # what was tried is an answer
-            left_out[f"a count beside the best, beyond {error.most:,} candidates in all"] += len(more)
+        except TooManyCandidates as error:  # the plans tried so far are an answer
+            left_out[f"a count next to the best, beyond {error.most:,} candidates in all"] += len(more)
             break
         layouts += timed
         if table:
@@ -116,7 +116,7 @@ def candidates(
 
 
 def _joined(tables: Sequence[Table]) -> Table:
-    """Return tables as one; what a plan has no column for is nothing: 0 of a time, None of the rest."""
+    """Return several tables as one; a missing column is 0 for a time and None for anything else."""
     names = dict.fromkeys(name for table in tables for name in table)
 
     def column(table: Table, name: str) -> NDArray[Any]:
@@ -130,7 +130,7 @@ def _joined(tables: Sequence[Table]) -> Table:
 def _within_power(
     table: Table, machines: Sequence[Machine], most: float | None, left_out: Counter[str]
 ) -> Table:
-    """Return the plans that draw no more than a limit [W] where every accelerator is at its rated power."""
+    """Return the plans whose rated power is within a limit [W]; the others are counted in ``left_out``."""
     if most is None:
         return table
     able = table["power"] <= most  # not where the power is unknown
@@ -151,9 +151,10 @@ def _within_power(
 
 
 def _none_left(goal: Goal, network: Workload, left_out: Counter[str]) -> str:
+    """Return why no plan is left, in words."""
     if not left_out:
-        asked = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
-        return f"none of these machines can train {goal.workload}{asked}"
+        precision_option = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
+        return f"none of these machines can train {goal.workload}{precision_option}"
     reason, count = max(left_out.items(), key=lambda item: item[1])
     alone = None if predicts_tokens(network) else replicas_alone(network)
     why = f"{reason}; {alone}" if alone else reason
@@ -168,24 +169,24 @@ def valued(
     fit: EpochsFit | None,
     catalogue: Catalogue,
 ) -> Table:
-    """Return a table with the run's time, its interval, money and energy in place of the iteration's parts.
+    """Return a table with run time, its interval, money and energy in place of the terms of an iteration.
 
     Parameters
     ----------
-    table : columns ``machine`` (an index of ``machines``) and those a sweep was asked for, shape (plans,)
-    goal, machines : what says how long the run is, and what a node costs
+    table : columns ``machine`` (an index of ``machines``) and ``PREDICTED``, shape (plans,)
+    goal, machines : give the length of the run and the price of a node
     network, fit : of the goal's workload
-    catalogue : knows the accelerators' power
+    catalogue : has the power of the accelerators
     """
-    which = table["machine"]
-    of_servers = np.nan_to_num(table["servers"].astype(np.float64))
+    machine_of = table["machine"]
+    server_counts = np.nan_to_num(table["servers"].astype(np.float64))
     batch = table["global_batch_size"].astype(np.float64)
     samples = _samples(goal, network, fit, batch)
     own = np.array([machine.price is not None and machine.price.basis != "on demand" for machine in machines])
     with np.errstate(divide="ignore"):
         work_time = samples / table["samples_per_second"]
-    result = _rates(table, of_servers, which, work_time, machines, goal, own, network, catalogue)
-    goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), which.shape)
+    result = _rates(table, server_counts, machine_of, work_time, machines, goal, own, network, catalogue)
+    goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), machine_of.shape)
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
     point = table["iteration_time"]
@@ -195,12 +196,12 @@ def valued(
         for factor in (point / table["low_80"], table["high_80"] / point)
     )
     report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
-    report["servers"] = of_servers.astype(np.int64)
-    report["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
+    report["servers"] = server_counts.astype(np.int64)
+    report["sequence_length"] = np.full(machine_of.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
     report |= {
         "samples": samples,
-        "epochs": samples / per_epoch if per_epoch else np.full(which.shape, np.nan),
+        "epochs": samples / per_epoch if per_epoch else np.full(machine_of.shape, np.nan),
         "goodput": goodput,
         "run_time": run_time,
         "run_time_low_80": run_time / below,
@@ -214,12 +215,17 @@ def valued(
 
 
 def _widened(factor: Any, fit: EpochsFit | None) -> Any:
-    """Return the uncertainty of a run, from that of its iterations and of its epochs to a target."""
+    """Return the factor of a run's interval, from that of its iterations and of its epochs to a target."""
     return factor if fit is None else np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
 
 
 def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:
-    """Samples of the whole run, one for each batch."""
+    """Return the samples of the whole run, for each global batch size.
+
+    Raises
+    ------
+    InputError : tokens of a network without a sequence length; epochs of an unknown data set
+    """
     if goal.samples is not None:
         return goal.samples + 0 * batch
     if goal.tokens is not None:
@@ -236,16 +242,16 @@ def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -
 
 def _rates(
     table: Table,
-    of_servers: Any,
-    which: Any,
+    server_counts: Any,
+    machine_of: Any,
     work_time: Any,
     machines: Sequence[Machine],
     goal: Goal,
-    own: Any,
+    owns_machine: Any,
     network: Workload,
     catalogue: Catalogue,
 ) -> dict[str, Any]:
-    """Return the rates of each plan: cost, energy, carbon a second; nan where unknown."""
+    """Return cost, energy, carbon per second, goodput and rated power [W] of plans; nan where unknown."""
     conditions, unknown = goal.conditions, np.full(len(machines), np.nan)
     price, power, carbon_intensity = unknown.copy(), unknown.copy(), unknown.copy()
     server_price, waiting = unknown.copy(), unknown.copy()
@@ -258,39 +264,41 @@ def _rates(
         server = server_of(machine, goal, catalogue)
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
         waiting[i] = idle_power(server.accelerators, server.held)
-    servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
-    states = None
+    servers = Servers(
+        server_counts, np.where(server_counts > 0, server_price[machine_of], 0.0), waiting[machine_of]
+    )
+    state_bytes = None
     if conditions.checkpoint_bandwidth is not None:
         parameters = network.parameters
-        states = np.array([states_bytes(parameters, name) for name in table["optimizer"].tolist()])
+        state_bytes = np.array([states_bytes(parameters, name) for name in table["optimizer"].tolist()])
     terms = {name: table[name] for name in TERMS if name in table}
     busy, communicating = of_kind(terms, "busy"), of_kind(terms, "network")
 
-    def asked(own_electricity: bool) -> Any:
+    def rates_with(own_electricity: bool) -> Any:
         return rates(
             table["iteration_time"],
             busy,
             communicating,
             table["world_size"].astype(np.float64),
             table["nodes"].astype(np.float64),
-            rated_power=power[which],
-            usd_per_hour=price[which],
+            rated_power=power[machine_of],
+            usd_per_hour=price[machine_of],
             conditions=conditions,
-            carbon_intensity=carbon_intensity[which],
+            carbon_intensity=carbon_intensity[machine_of],
             own_electricity=own_electricity,
             work_time=work_time,
             servers=servers,
-            checkpoint_bytes=states,
+            checkpoint_bytes=state_bytes,
         )
 
-    rented = asked(False)
+    rented = rates_with(False)
     cost = rented.cost
     if conditions.electricity_price is not None:
-        cost = np.where(own[which], asked(True).cost, cost)
+        cost = np.where(owns_machine[machine_of], rates_with(True).cost, cost)
     carbon = rented.carbon
     hosts = conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
-    rated = job_energy(table["world_size"], power[which], table["nodes"], *hosts)
-    serving = job_energy(of_servers, waiting[which], of_servers, *hosts)
+    rated = job_energy(table["world_size"], power[machine_of], table["nodes"], *hosts)
+    serving = job_energy(server_counts, waiting[machine_of], server_counts, *hosts)
     return {
         "cost": cost,
         "energy": rented.energy,

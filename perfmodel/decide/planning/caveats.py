@@ -1,4 +1,4 @@
-"""What makes plans less sure than they look: machines nobody measured, and batches that train worse."""
+"""Caveats on plans: machines without measured runs, and batches that need more epochs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 Row = dict[str, Any]
 
 MORE_EPOCHS = 1.05
-"""Growth of the epochs with a plan's batch, above which given epochs are questioned."""
+"""Growth of the epochs with a plan's batch above which a note questions given epochs."""
 
 
 def extrapolated(result: SearchResult) -> list[str]:
-    """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
+    """Return why the chosen plan's interval is wider, and accelerators without measured runs."""
     chosen = result.chosen
     interval = result.predicted(chosen).interval if chosen is not None else None
     lines = []
@@ -38,7 +38,7 @@ def extrapolated(result: SearchResult) -> list[str]:
 
 
 def harder_batches(result: SearchResult) -> list[str]:
-    """Return what the batches of the chosen and the fastest plans cost in epochs, where that is not counted.
+    """Return notes on epochs that the batches of the chosen and the fastest plans need in addition.
 
     A run of a given length is held against what published runs of the workload took to their target.
     """
@@ -55,7 +55,7 @@ def harder(
     front: Sequence[Row],
     has_budget: bool,
 ) -> list[str]:
-    """Return what the batches of plans cost in epochs: of the one chosen, the fastest, the front.
+    """Return notes on plans whose batch needs more epochs than small ones, or more than given.
 
     Parameters
     ----------

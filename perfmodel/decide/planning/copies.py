@@ -1,4 +1,4 @@
-"""Plans that train copies of a network: machines, sizes, strategies, precisions, batches, by sweeps."""
+"""Data-parallel plans: machines, sizes, strategies, precisions and batches crossed by sweeps."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ STRATEGIES: Final = (
 OFFERED: Final = STRATEGIES[:2]
 """Strategies tried by default; the others have no measurements on machines for hire."""
 PRECISIONS: Final = ("amp", "bf16", "tf32", "fp32")
-"""Precisions tried by default: those that train as well as fp32; pure fp16 must be asked for."""
+"""Precisions tried by default: those that train as well as fp32; pure fp16 must be requested."""
 SERVERS: Final = (1, 4, 16)
-"""Parameter servers offered; never more than the machines they serve."""
+"""Numbers of parameter servers tried; never more than the machines they serve."""
 NOT_THERE: Final = "all-reduce algorithms that their links cannot do"
+"""Reason for plans whose algorithm the links do not support."""
 NO_MEMORY: Final = "does not fit in memory"
 LARGEST_BATCH = 2**20
 """Largest batch of one accelerator, for networks so small that memory sets no limit."""
@@ -67,7 +68,7 @@ PREDICTED: Final = (
     "fits",
     "optimizer",
 )
-"""Columns of a plan, whatever it trains."""
+"""Columns of a plan, of any workload."""
 
 
 def tables_of_copies(
@@ -78,14 +79,14 @@ def tables_of_copies(
     constants: Calibration,
     left_out: Counter[str],
 ) -> list[Table]:
-    """Return tables with a row for each plan of copies that fits in memory.
+    """Return tables with a row for each data-parallel plan that fits in memory.
 
     Parameters
     ----------
     goal, machines : what to cross
     network : of the goal's workload
     catalogue, constants : as for ``predict``
-    left_out : takes how many plans were left out, by the reason
+    left_out : counter of plans left out, by reason; updated
     """
     frameworks = {
         name: goal.framework_on(network, catalogue.accelerator(name), catalogue)
@@ -128,6 +129,7 @@ def tables_of_copies(
 
 
 def _length(values: Any) -> int:
+    """Return how many values of an option are crossed."""
     return len(values) if isinstance(values, list) else 1
 
 
@@ -139,18 +141,18 @@ def _crossings(
     constants: Calibration,
     left_out: Counter[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the options to cross, for each group of machines with the same accelerators."""
+    """Yield the accelerator and the options to cross, for each group of machines of the same shape."""
     same_shape: dict[tuple[str, int, bool], list[str]] = {}
     for machine in machines:
         key = machine.accelerator, machine.accelerators, machine.joins
         same_shape.setdefault(key, []).append(machine.node)
     offered_sizes = {
-        (accelerator, held, joins): sized(goal.most_gpus(held, joins), held)
-        for accelerator, held, joins in same_shape
+        (accelerator, per_machine, joins): sized(goal.most_gpus(per_machine, joins), per_machine)
+        for accelerator, per_machine, joins in same_shape
     }
     batches: dict[str, dict[int, list[str]]] = {}
-    for (accelerator, held, joins), nodes in same_shape.items():
-        sizes = offered_sizes[accelerator, held, joins]
+    for (accelerator, per_machine, joins), nodes in same_shape.items():
+        sizes = offered_sizes[accelerator, per_machine, joins]
         if accelerator not in batches:
             most = max(max(some) for (name, *_), some in offered_sizes.items() if name == accelerator)
             under = goal.under(frameworks[accelerator])
@@ -162,8 +164,8 @@ def _crossings(
                 left_out[NO_MEMORY] += len(offered) * len(sizes)
                 continue
             shared = {"node": nodes, "precision": precisions, "local_batch_size": fitting}
-            for way in _ways(goal, held, sizes):
-                yield accelerator, shared | way
+            for strategy_options in _ways(goal, per_machine, sizes):
+                yield accelerator, shared | strategy_options
 
 
 def _largest_batches(
@@ -174,10 +176,10 @@ def _largest_batches(
     constants: Calibration,
     left_out: Counter[str],
 ) -> dict[int, list[str]]:
-    """Precisions the accelerator has, by the largest power of two of samples that fits with each.
+    """Return the precisions of an accelerator by the largest power of two of samples that fits with each.
 
-    Of tables that are shared out, ``most`` accelerators keep the least each: that plans of fewer fit is seen
-    when each is predicted.
+    With sharded embedding tables it is the batch of ``most`` accelerators, which keep the smallest shards;
+    plans of fewer are checked when they are predicted.
     """
     network = workload(goal.workload)
     embedding = goal.options.get("embedding") or usual_embedding(network, "all-reduce")
@@ -193,7 +195,7 @@ def _largest_batches(
             catalogue.accelerator(accelerator).training_peak(precision)
         except InputError:
             continue
-        asked = sweep(
+        largest_batch = sweep(
             workload=goal.workload,
             accelerator=accelerator,
             strategy=strategy,
@@ -206,11 +208,11 @@ def _largest_batches(
             **goal.options,
         )
         try:
-            largest = int(asked.table()["largest_local_batch_size"][0])
+            largest = int(largest_batch.table()["largest_local_batch_size"][0])
         except InputError:
-            if not asked.refused:
+            if not largest_batch.refused:
                 raise
-            for report in asked.refused:
+            for report in largest_batch.refused:
                 left_out[report] += 1
             continue
         if largest < 1:
@@ -221,34 +223,34 @@ def _largest_batches(
     return result
 
 
-def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Strategies, each with what is its own."""
+def _ways(goal: Goal, per_machine: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the options of each strategy."""
     strategies = goal.strategies or OFFERED
     if "all-reduce" in strategies:
-        alone = [n for n in sizes if n == 1]
-        if alone:  # no gradients travel, whatever the algorithm
+        one_accelerator = [n for n in sizes if n == 1]
+        if one_accelerator:  # no gradients travel, whatever the algorithm
             first = (goal.algorithms or ALGORITHMS)[0]
-            yield {"strategy": "all-reduce", "algorithm": first, "world_size": alone}
-        if len(sizes) > len(alone):
+            yield {"strategy": "all-reduce", "algorithm": first, "world_size": one_accelerator}
+        if len(sizes) > len(one_accelerator):
             algorithms = list(goal.algorithms or ALGORITHMS)
             several = [n for n in sizes if n > 1]
             yield {"strategy": "all-reduce", "algorithm": algorithms, "world_size": several}
-    whole = [n for n in sizes if n >= held]
-    if "parameter-server" in strategies and len(whole) > 1:
+    whole_machines = [n for n in sizes if n >= per_machine]
+    if "parameter-server" in strategies and len(whole_machines) > 1:
         yield {
             "strategy": "parameter-server",
             "servers": list(SERVERS),
             "server_node": goal.server_node,
-            "world_size": whole[1:],
+            "world_size": whole_machines[1:],
         }
-    inside = [n for n in sizes if 1 < n <= held]
+    inside = [n for n in sizes if 1 < n <= per_machine]
     within = [name for name in strategies if name in STRATEGIES[2:]]
     if within and inside:
         yield {"strategy": within, "world_size": inside}
 
 
 def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> Table:
-    """The rows that fit in memory and keep within the batches that are asked for, or known to train."""
+    """Return the rows that fit in memory and keep the requested limits on batches and machines."""
     keep = np.ones(len(table["fits"]), dtype=bool)
     servers = np.nan_to_num(table["servers"].astype(np.float64))
     batch, only = table["global_batch_size"], goal.global_batch_size

@@ -13,33 +13,34 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 TIE = 1e-9
-"""Relative difference of numbers that are the same but for rounding."""
+"""Relative difference below which two numbers are equal but for rounding."""
 
 
 LIKELY = 0.8
 """Probability with which a plan should keep within a limit to be recommended."""
 SLACK = 0.1
-"""Share that a plan may be dearer, or slower, to be surer, where none is ``LIKELY`` (a choice)."""
+"""How much dearer, or slower, a more probable plan may be where none is ``LIKELY`` (a choice)."""
 _Z_LIKELY, _Z_80 = NormalDist().inv_cdf(LIKELY), NormalDist().inv_cdf(0.9)
-"""Standard deviations to that, and to an end of an interval of 80 %."""
+"""Standard deviations to the quantile ``LIKELY``, and to an end of an interval of 80 %."""
 
 
 def likely_time(table: Table) -> NDArray[np.float64]:
-    """Return what the run of each plan takes at most with the probability ``LIKELY`` [s]; shape (plans,).
+    """Return the run time that each plan exceeds with the probability 1 - ``LIKELY`` [s]; shape (plans,).
 
-    Where no interval was learned, that is what is predicted.
+    Where no interval was learned it is the predicted time.
     """
     time = np.asarray(table["run_time"], dtype=np.float64)
     high = np.asarray(table["run_time_high_80"], dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        longer = (high / time) ** (_Z_LIKELY / _Z_80)
-    return time * np.where(np.isfinite(longer), longer, 1.0)
+        factor = (high / time) ** (_Z_LIKELY / _Z_80)
+    return time * np.where(np.isfinite(factor), factor, 1.0)
 
 
 def likely(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.bool_]:
     """Return which plans keep within the limits with the probability ``LIKELY``; shape (plans,).
 
-    That is of the deadline, and the budget is kept as predicted; of a budget alone, of that.
+    With a deadline the probability is that of the deadline, and the predicted cost must be within the budget;
+    with a budget alone it is that of the budget.
     """
     times, cost = likely_time(table), np.asarray(table["cost"], dtype=np.float64)
     if deadline is None:
@@ -51,9 +52,10 @@ def likely(table: Table, deadline: float | None, budget: float | None) -> NDArra
 
 
 def spreads_within(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.float64]:
-    """Return by how many spreads each plan keeps within the deadline, or a budget alone; shape (plans,).
+    """Return the margin of each plan below its limit, over the half-width of its interval; shape (plans,).
 
-    The larger, the more probable.  Not a number where no interval was learned.
+    The limit is the deadline, or the budget where there is no deadline; both margin and half-width are in log
+    time.  A larger value is more probable.  Not a number where no interval was learned.
     """
     time, high = (np.asarray(table[name], dtype=np.float64) for name in ("run_time", "run_time_high_80"))
     cost = np.asarray(table["cost"], dtype=np.float64)
@@ -65,15 +67,15 @@ def spreads_within(table: Table, deadline: float | None, budget: float | None) -
 
 
 def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:
-    """Return the indices of the pairs that none other is at most as large as in both and smaller in one.
+    """Return the indices of the Pareto front: no other pair is smaller in one and not larger in the other.
 
-    Of equal pairs one is kept, so each index differs from the next in both.  Ordered by time rising,
-    hence cost falling.  A pair with a number that is not finite is never on the front.
+    Of equal pairs one is kept.  Ordered by rising time, hence falling cost.  A pair with a number that is not
+    finite is never on the front.
 
     Parameters
     ----------
     time, cost : shape (plans,); any two quantities of which less is better
-    tie : shape (plans,); of equal pairs the one with the least of it is kept, or else the first
+    tie : shape (plans,); of equal pairs the one with the least is kept, by default the first
 
     Examples
     --------
@@ -82,7 +84,7 @@ def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:
     >>> front([3.0, 1.0, 5.0, 3.0], [4.0, 9.0, 3.0, 2.0]).tolist()
     [1, 3]
 
-    Of two that are as fast and as dear, the one that draws less.
+    Of two that are as fast and cost as much, the one that draws less power.
 
     >>> front([1.0, 1.0], [2.0, 2.0], [5.0, 4.0]).tolist()
     [1]
@@ -101,7 +103,7 @@ def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:
 
 
 def best_of(rows: Any, first: Any, second: Any, tie: Any) -> int:
-    """Return the one of some rows with the least of one quantity, then of another, then of a third.
+    """Return the row with the least of one quantity, of equal rows that with the least second, then third.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def ranks(values: Any) -> NDArray[np.intp]:
 
 
 def evenly_spaced(count: int, most: int) -> list[int]:
-    """Return evenly spaced indices of ``count`` things, at most ``most`` of them, first and last included.
+    """Return at most ``most`` evenly spaced indices of ``count`` elements, first and last included.
 
     >>> evenly_spaced(3, 10), evenly_spaced(43, 4)
     ([0, 1, 2], [0, 14, 28, 42])

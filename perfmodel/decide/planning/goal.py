@@ -1,6 +1,4 @@
-"""The goal of a search: a run, its deadline and budget, and what may be hired for it."""
-
-from __future__ import annotations
+"""The goal of a search: a run, its deadline and budget, and the machines that may be hired for it."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -10,14 +8,14 @@ from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
-from perfmodel.core.records.options import declared
+from perfmodel.core.records.record import fresh
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.releases import software_id
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
+from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import CHOSEN
-from perfmodel.model.options.run import Run
-from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.options.run import Run, Shared
 from perfmodel.model.prediction.training.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.model.setting.named import meaning_of
 from perfmodel.model.setting.sharing import SUMS, predicts_tokens
@@ -28,7 +26,7 @@ from perfmodel.workloads.recipes.recipes import Recipe, benchmark_of
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 from perfmodel.workloads.workload import Workload
 
-SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
+SHARED: Final = tuple(Shared.model_fields)
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("auto",)
 """Algorithms tried by default: NCCL's own choice."""
@@ -46,32 +44,43 @@ OF_SCENARIO: Final = (
 )
 """Options of a scenario that a plan decides, by the names of its row."""
 OF_LAYOUT: Final = (*CHOSEN, "accumulation_steps")
-"""The same of a plan that shares a transformer out, by the words of its layout."""
+"""Options of a scenario that a plan with a layout decides, by the names of its layout."""
 LARGEST_COUNTS = 8
-"""GPU counts tried of a batch given beforehand because they divide it (a choice)."""
+"""GPU counts tried because they divide a given global batch (a choice)."""
 BATCH_TOO_LARGE = "batch.too_large"
-"""What the reason is about why a plan of copies is left out whose batch is larger than most."""
+"""Subject of the reason why a data-parallel plan with too large a batch is left out."""
 LARGE = 1e9
-"""Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
+"""Parameters of a network above which a job is assumed to have failures by default (a choice)."""
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
-"""Of one machine [s]: 2,048 machines of eight H100 were interrupted 419 times in 54 days, not as planned
-(Grattafiori et al. 2024, section 3.3.4)."""
+"""Mean time between failures of one machine [s]: 2,048 machines of eight H100 had 419 unexpected
+interruptions in 54 days (Grattafiori et al. 2024, section 3.3.4)."""
 USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
-"""At which one of them writes [B/s]: its share of the 2 TB/s that their storage sustains (the same, section
-3.3.1)."""
+"""Write bandwidth of one such machine [B/s]: its share of the 2 TB/s that their storage sustains (ibid.,
+section 3.3.1)."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
-"""Benchmarks with the largest published batches, by kind of sample."""
+"""Benchmark with the largest published batches, by type of sample."""
 
 
 class Goal(Run):
-    """A ``Run`` with what follows from it."""
+    """A ``Run`` with its conditions and what follows from both.
+
+    Parameters
+    ----------
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    options : Of every candidate's scenario alike.
+    meant : What was taken for names that fit several things, and for recipes of several runs; filled in here.
+    """
+
+    conditions: Conditions = Conditions()
+    options: Mapping[str, Any] = fresh(dict)
+    meant: tuple[str, ...] = ()
 
     def by_id(self, catalogue: Catalogue) -> Self:
-        """Return the goal with everything named by its id.
+        """Return the goal with every name replaced by an id of the catalogue.
 
         Raises
         ------
-        InputError : an unknown name, or one that fits several things of which none is the most common
+        InputError : an unknown name, or one of several things of which none is the most common
         """
         notes: list[str] = []
 
@@ -99,7 +108,7 @@ class Goal(Run):
         )
 
     def check(self) -> None:
-        """Raise an InputError that names the option that cannot be met."""
+        """Raise an InputError for an unknown option, two lengths of the run, or a length with a target."""
         for name in self.options:
             if name not in SHARED:
                 raise unknown_name("option of every candidate", name, SHARED)
@@ -117,34 +126,34 @@ class Goal(Run):
 
     @property
     def to_target(self) -> bool:
-        """Whether a published target ends the run."""
+        """Whether the run ends at a published quality."""
         return self.epochs is None and self.samples is None and self.tokens is None
 
     def by_model(self, network: Workload) -> tuple[Self | None, Self | None]:
-        """Return the goal of data-parallel plans, and of those under a layout.
+        """Return the goals of data-parallel plans and of plans with a layout; None where no strategy suits.
 
-        Either is None where no strategy that is named goes with it.  Networks that predict the next token
-        have layouts, and are data-parallel where gradients are exchanged as no layout does.
+        Networks that predict the next token have layouts; with a strategy that no layout supports they are
+        data-parallel.  Other networks are always data-parallel.
         """
         if not predicts_tokens(network):
             return self, None
         strategies = self.strategies or ("all-reduce",)
-        of_copies, of_layouts = (
+        data_parallel, with_layout = (
             tuple(name for name in strategies if (name in SUMS) is summed) for summed in (False, True)
         )
         return (
-            self.model_copy(update={"strategies": of_copies}) if of_copies else None,
-            self.model_copy(update={"strategies": of_layouts}) if of_layouts else None,
+            self.model_copy(update={"strategies": data_parallel}) if data_parallel else None,
+            self.model_copy(update={"strategies": with_layout}) if with_layout else None,
         )
 
     def under(self, framework: str | None) -> Self:
-        """Return the goal with candidates of one framework alone; itself for None."""
+        """Return the goal with the framework of every candidate set; unchanged for None."""
         if framework is None:
             return self
         return self.model_copy(update={"options": {**self.options, "framework": framework}})
 
     def most_gpus(self, held: int, joins: bool) -> int:
-        """Return the GPUs at most of a job on machines of ``held`` each.
+        """Return the largest number of GPUs of a job on one type of machine.
 
         Parameters
         ----------
@@ -154,27 +163,31 @@ class Goal(Run):
         return min(self.max_gpus, held * (self.max_nodes or self.max_gpus) if joins else held)
 
     def with_failures(self, network: Workload) -> Self:
-        """Return the goal with the failures of Llama 3's machines, where a large transformer is shared out.
+        """Return the goal with the failure rate and storage of Llama 3's machines for a large transformer.
 
-        Of other networks, whose jobs are small, nothing fails unless somebody says how often.
+        Conditions that were given stay.  Other networks have no failures unless a rate is given.
         """
-        said = self.conditions
+        conditions = self.conditions
         if network.parameters < LARGE or not predicts_tokens(network):
             return self
-        often = USUAL_FAILURE_INTERVAL if said.node_failure_interval is None else said.node_failure_interval
-        writes = said.checkpoint_bandwidth
-        if writes is None and said.checkpoint_time is None:
-            writes = USUAL_CHECKPOINT_BANDWIDTH
-        failures = {"node_failure_interval": often, "checkpoint_bandwidth": writes}
-        failing = said.model_copy(update=failures)
+        failure_interval = (
+            USUAL_FAILURE_INTERVAL
+            if conditions.node_failure_interval is None
+            else conditions.node_failure_interval
+        )
+        bandwidth = conditions.checkpoint_bandwidth
+        if bandwidth is None and conditions.checkpoint_time is None:
+            bandwidth = USUAL_CHECKPOINT_BANDWIDTH
+        failures = {"node_failure_interval": failure_interval, "checkpoint_bandwidth": bandwidth}
+        failing = conditions.model_copy(update=failures)
         return self.model_copy(update={"conditions": failing})
 
     def completed(self) -> Self:
-        """Return the goal with what goes with its recipe, where it has one and does not say itself.
+        """Return the goal with options that its recipe sets and that were not given.
 
-        That is the length of samples and the optimizer; of ``tokens``, how many.  Its framework goes with
-        each accelerator: ``framework_on``.  A plan is of one run: where the recipe that goes with
-        the software has several, MLPerf's is taken.
+        These are sequence length and optimizer; of the recipe ``tokens`` the number of tokens.  The framework
+        depends on the accelerator: see ``framework_on``.  A plan is of one run: where the usual recipe of the
+        software has several, MLPerf's is taken.
         """
         if self.recipe == TOKENS:
             chosen = self.chosen_recipe()
@@ -196,7 +209,7 @@ class Goal(Run):
         return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
 
     def framework_on(self, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> str | None:
-        """Return the framework that trains a network on an accelerator; None where any does."""
+        """Return the framework that trains a network on an accelerator; None where any may."""
         named: str | None = self.options.get("framework")
         chosen = self.chosen_recipe() if named is None and self.to_target else None
         usual = None if network.architecture is None else DEFAULT_SOFTWARE
@@ -208,7 +221,8 @@ class Goal(Run):
 
         Raises
         ------
-        InputError : neither a length nor a published target are known; an unknown target
+        InputError : neither a length nor a published target is known; an unknown target; a recipe of several
+            runs
         """
         if not self.to_target:
             return None
@@ -221,7 +235,7 @@ class Goal(Run):
         return chosen.fit
 
     def chosen_recipe(self) -> Recipe | None:
-        """Return how training to the target goes; None where nothing is published of the workload."""
+        """Return the recipe for training to the target; None where none is published."""
         network = workload(self.workload, self.options.get("sequence_length"))
         tokens = self.tokens if self.recipe == TOKENS else None
         named = self.options.get("framework")
@@ -230,37 +244,37 @@ class Goal(Run):
     def most_samples(self, network: Workload) -> float:
         """Return the largest global batch of a candidate.
 
-        Epochs that were given hold for the batches they were found with: beyond what anybody has trained
-        with, a larger cluster would only look free.  Where nothing is published of the workload, no batch
-        is offered beyond the largest published of any network on such samples.
+        Given epochs hold for batches that networks were trained with: larger ones would look faster at no
+        cost. Where nothing is published of the workload, the limit is the largest published batch of any
+        network on samples of the same type.
 
         Parameters
         ----------
         network : of the workload, with its samples
         """
-        if self.max_global_batch is not None:
-            return self.max_global_batch
+        if self.max_global_batch_size is not None:
+            return self.max_global_batch_size
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
         return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
 
     def batch_of_layouts(self, network: Workload, world_size: int) -> int:
-        """Return the samples of a step of a transformer that so many accelerators share out."""
+        """Return the samples of one step of a model-parallel transformer on ``world_size`` accelerators."""
         if self.global_batch_size is not None:
             return self.global_batch_size
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
-        most = self.max_global_batch or (fit.largest_batch_size if fit else math.inf)
+        most = self.max_global_batch_size or (fit.largest_batch_size if fit else math.inf)
         return usual_batch(world_size, int(network.sequence_length or 1), most)
 
     def published(self) -> EpochsFit | None:
-        """Return what is published of this workload's epochs against its batch, if anything is."""
+        """Return the published epochs of this workload against its batch; None where there are none."""
         benchmark = benchmark_of(self.workload)
         return None if benchmark is None else epochs_fit(benchmark, self.target)
 
 
 def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the scenario that a plan is.
+    """Return the scenario options of a plan.
 
     Parameters
     ----------
@@ -276,7 +290,7 @@ def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any
 
 
 def _phases(chosen: Recipe) -> str:
-    """The runs of a recipe, and what plans each."""
+    """Return the runs of a recipe in words, with the options that plan each."""
     runs = " and then ".join(
         f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}" for phase in chosen.phases
     )
@@ -284,7 +298,7 @@ def _phases(chosen: Recipe) -> str:
 
 
 def _offer(name: str, catalogue: Catalogue) -> Meaning:
-    """The cloud offer that a name means, or the name of its machine; an unknown one as it is."""
+    """Return the cloud offer that a name means: its own or its machine's; an unknown name unchanged."""
     nodes = {offer.instance: offer.node for offer in catalogue.instances()}
     if name in nodes:
         return Meaning(name)
@@ -294,7 +308,7 @@ def _offer(name: str, catalogue: Catalogue) -> Meaning:
 
 
 def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the GPU counts on which layouts are tried: powers of two, half as many more, and the most.
+    """Return the GPU counts on which layouts are tried: powers of two, 1.5 times each, and the maximum.
 
     >>> doubled(64, 8), doubled(40, 8)
     ((1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 8, 16, 24, 32, 40))
@@ -307,10 +321,10 @@ def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
 
 
 def dividing(global_batch_size: int, max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the largest GPU counts that a batch given beforehand divides among, but for powers of two.
+    """Return the largest GPU counts that divide a given global batch and are no powers of two.
 
-    Whole machines, at most ``LARGEST_COUNTS``: of each odd divisor of the batch the largest multiple by a
-    power of two.
+    Only whole machines, at most ``LARGEST_COUNTS``: for each odd divisor of the batch its largest multiple by
+    a power of two.
 
     >>> dividing(480, 256, 8), dividing(512, 256, 8)
     ((160, 192, 240), ())
@@ -324,9 +338,9 @@ def dividing(global_batch_size: int, max_gpus: int, held: int) -> tuple[int, ...
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the GPU counts to try on machines of ``held`` each: powers of two within one, then whole ones.
+    """Return the GPU counts to try on machines of ``held``: powers of two within one, then whole machines.
 
-    Every count of machines up to 32, then sixteen counts an octave: none tried is more than 1/16 off.
+    Every count of machines up to 32, then sixteen counts per octave, so that the nearest is at most 1/16 off.
 
     >>> sized(40, 8)
     (1, 2, 4, 8, 16, 24, 32, 40)

@@ -1,4 +1,4 @@
-"""A plan as what starts it: a torchrun line, a Slurm job, and the command that predicts it."""
+"""Commands that start a plan: a torchrun line, a Slurm job, and the command that predicts it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from perfmodel.workloads import workload as network_of
 Row = Mapping[str, Any]
 
 MARGIN, START = 0.1, 600.0
-"""Share of the run, and time [s], that a job is given to evaluate and to start."""
+"""Time added to a job's limit: a share of the run to evaluate, and a fixed time to start [s]."""
 PORT = 29500
 SCRIPT = "train.py"
 OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
-"""Stacks that torchrun does not start."""
+"""JAX frameworks, which torchrun does not start."""
 
 
 def torchrun(plan: Row, workload: str) -> str:
-    r"""Return the lines that start a plan on each of its machines; the script's own options are yours.
+    r"""Return the lines that start a plan on each of its machines; options of the script are the user's.
 
     Parameters
     ----------
@@ -62,21 +62,21 @@ def torchrun(plan: Row, workload: str) -> str:
     if plan["strategy"] != "all-reduce" or (
         plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
     ):
-        way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
-        raise refusal("launch.strategy", way=Words(way), known=",".join(NCCL_ALGORITHMS))
+        exchange = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
+        raise refusal("launch.strategy", way=Words(exchange), known=",".join(NCCL_ALGORITHMS))
     software = parts(plan.get("framework") or "")[0]
     if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
-        where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
-        raise refusal("launch.machine", where=where)
+        machine = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
+        raise refusal("launch.machine", where=machine)
     report = "\n".join(_comments(plan))
-    asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
-    algorithm = f"NCCL_ALGO={asked} " if asked else ""
+    nccl_algorithm = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
+    algorithm = f"NCCL_ALGO={nccl_algorithm} " if nccl_algorithm else ""
     line = torchrun_line(workload, plan["nodes"], _ranks(plan), _flags(plan, workload))
     return f"{report}\n{algorithm}{line}"
 
 
 def torchrun_line(workload: str, nodes: int, ranks: int, options: Sequence[str]) -> str:
-    r"""Return the line that starts a script on each of some machines.
+    r"""Return the line that starts a script on each of several machines.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def torchrun_line(workload: str, nodes: int, ranks: int, options: Sequence[str])
 
 
 def _flags(plan: Row, workload: str) -> list[str]:
-    """Return the options by which the stack of a plan takes its layout; none of copies of a network."""
+    """Return the options by which a plan's framework takes its layout; none of a data-parallel plan."""
     words = plan.get("layout")
     model = words and network_of(workload).architecture
     if not words or model is None:
@@ -112,29 +112,29 @@ def _flags(plan: Row, workload: str) -> list[str]:
 
 
 def _comments(plan: Row) -> list[str]:
-    """Return comments: what is started, and what is predicted for it."""
+    """Return comment lines with machines, predicted time and cost, precision and batch of a plan."""
     low, high = plan["run_time_low_80"], plan["run_time_high_80"]
     spread = "" if high is None else f"; {duration(low)} to {duration(high)} with 80 % confidence"
     cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
     tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
     each = "in each pass of a replica" if plan.get("layout") else "on each GPU"
     batch = f"{plan['local_batch_size']} samples{tokens} {each}, {plan['global_batch_size']} in all"
-    shared = [f"# {plan['framework']}: {in_full(plan['layout'])}"] if plan.get("layout") else []
+    layout_line = [f"# {plan['framework']}: {in_full(plan['layout'])}"] if plan.get("layout") else []
     limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
     return [
         f"# {named(plan)}",
         f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
         *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
         f"# {plan['precision']}, {batch}",
-        *shared,
+        *layout_line,
     ]
 
 
 def slurm_job(plan: Row, workload: str) -> str:
-    """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
+    """Return a Slurm job: header, address of the first machine, and a torchrun line for each machine.
 
-    The time limit is the upper end of the 80 % interval of the run, a tenth more to evaluate and ten minutes
-    to start, to the next whole minute.  A job that runs longer, as one in ten may, is ended.
+    The time limit is the upper end of the run's 80 % interval, a tenth more to evaluate and ten minutes to
+    start, rounded up to a minute.  Slurm ends a job that runs longer, as one in ten may.
 
     Raises
     ------
@@ -189,11 +189,11 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
 
 
 def _ranks(plan: Row) -> int:
-    """GPUs of each node; a plan on several nodes fills them."""
+    """Return the GPUs of each node; a plan on several nodes fills them."""
     return int(plan["world_size"]) // int(plan["nodes"])
 
 
 def _job_name(workload: str) -> str:
-    """The workload's name, or its file's, in letters a scheduler takes."""
+    """Return the name of the workload, or of its file, in characters that Slurm accepts."""
     stem = workload.replace("\\", "/").rsplit("/", 1)[-1]
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in stem) or "training"

@@ -1,4 +1,4 @@
-"""Plans that share a transformer out: of each machine, size and precision the fastest layout that fits."""
+"""Model-parallel plans of transformers: for each machine, size and precision the fastest layout that fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perfmodel.model.options.layout import Layout
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.resolve import Setting, resolve
-from perfmodel.model.setting.sharing import shared
+from perfmodel.model.setting.sharing import layout_setting
 from perfmodel.model.step.terms import names_of
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import changes
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 ALIKE = 1.01
-"""Times as long as the fastest layout takes one that no model tells apart from it."""
+"""Ratio to the fastest layout's time below which no model distinguishes another layout from it."""
 MOST_ALIKE = 3
-"""Layouts that are named beside the fastest."""
+"""Layouts listed in addition to the fastest."""
 NONE_FITS = "no layout fits in memory"
 NONE_WHOLE = "no layout that fits keeps each replica on machines of one kind"
 WITHIN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
-"""Degrees whose ranks exchange within a layer or between stages, many times in a step."""
+"""Degrees whose ranks communicate within a layer or between stages, many times per step."""
 NONE_DIVIDES = "no layout divides the network and its batch"
 _NUMBERS = (
     "iteration_time",
@@ -55,18 +55,18 @@ _NUMBERS = (
 
 
 class Job(NamedTuple):
-    """What the fastest layout is looked for of."""
+    """A machine, size and precision for which the fastest layout is searched."""
 
     machine: int
-    """Its index."""
+    """Index of the machine."""
     size: int
-    """Accelerators."""
+    """Number of accelerators."""
     precision: str | None
-    """None for the one that is usual."""
+    """None for the usual one."""
 
 
 def jobs_of(goal: Goal, machines: Sequence[Machine]) -> list[Job]:
-    """Return every machine, size and precision on which layouts are tried first."""
+    """Return every machine, size and precision for which layouts are tried first."""
     jobs = []
     for index, machine in enumerate(machines):
         most = goal.most_gpus(machine.accelerators, machine.joins)
@@ -89,24 +89,24 @@ def tables_of_layouts(
     constants: Calibration,
     left_out: Counter[str],
 ) -> tuple[list[Table], int]:
-    """Return a table of the fastest layout that fits, for each machine, size and precision.
+    """Return a table with the fastest layout that fits, for each machine, size and precision.
 
     Parameters
     ----------
-    goal, machines : what to train on what
-    jobs : that are tried
+    goal, machines : the run, and the machines to train on
+    jobs : machines, sizes and precisions to try
     network : of the goal's workload, a transformer
     catalogue, constants : as for ``predict``
-    left_out : takes how many plans were left out, by the reason
+    left_out : counter of plans left out, by reason; updated
 
     Returns
     -------
-    tables : none where no layout is possible
-    timed : how many layouts were timed in all
+    tables : empty where no layout is possible
+    timed : number of layouts that were timed
 
     Raises
     ------
-    InputError : a strategy or an algorithm that the transformer model does not know
+    InputError : a strategy or an algorithm that the transformer model does not support
     """
     _check_options(goal, network, catalogue.accelerator(machines[0].accelerator), catalogue)
     settings: list[tuple[int, Setting]] = []
@@ -129,53 +129,53 @@ def tables_of_layouts(
 
 
 def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> None:
-    """Refuse strategies and algorithms that the transformer model does not know."""
+    """Raise an InputError for a strategy or algorithm that the transformer model does not support."""
     for strategy, algorithm in product(goal.strategies or ("all-reduce",), goal.algorithms or ALGORITHMS):
         scenario = Scenario(workload=goal.workload, strategy=strategy, algorithm=algorithm)
-        shared(scenario, network, accelerator, catalogue, lambda _: None)
+        layout_setting(scenario, network, accelerator, catalogue, lambda _: None)
 
 
 def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, catalogue: Catalogue) -> Setting:
-    """Return the setting of one machine, size and precision, in which any layout may be taken."""
-    asked: dict[str, Any] = {"workload": goal.workload, "world_size": size, "precision": precision}
-    asked |= {"node": machine.node, "accelerator": machine.accelerator}
-    return resolve(Scenario(**asked, **goal.options, micro_batch_size=1), catalogue)
+    """Return the setting of one machine, size and precision, with no layout chosen yet."""
+    options: dict[str, Any] = {"workload": goal.workload, "world_size": size, "precision": precision}
+    options |= {"node": machine.node, "accelerator": machine.accelerator}
+    return resolve(Scenario(**options, **goal.options, micro_batch_size=1), catalogue)
 
 
 def fastest_layout(
     goal: Goal, setting: Setting, network: Workload, constants: Calibration, whole: int | None = None
 ) -> tuple[dict[str, Any] | None, int, str]:
-    """Return the fastest layout that fits as a plan, how many were timed, and why there is none.
+    """Return the fastest layout that fits as a plan or None, the number timed, and why there is none.
 
     Parameters
     ----------
-    goal, setting, network : what is trained, and on what
+    goal, setting, network : the run, its machines, and its transformer
     constants : as for ``predict``
-    whole : accelerators that hold whole replicas, so that the ranks of one must divide them; by default all
+    whole : accelerators on machines of one type, which the ranks of a replica must divide; by default all
     """
     result = search(setting, goal.batch_of_layouts(network, setting.world_size))
     layouts, times = result.layouts, result.iteration_time
     if goal.local_batch_sizes:
-        asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
-        layouts, times = chosen(layouts, asked), times[asked]
+        allowed = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
+        layouts, times = chosen(layouts, allowed), times[allowed]
     if whole is not None and len(times):
         ranks = np.prod([getattr(layouts, name) for name in WITHIN], axis=0)
-        asked = np.flatnonzero(whole % ranks == 0)
-        layouts, times = chosen(layouts, asked), times[asked]
+        allowed = np.flatnonzero(whole % ranks == 0)
+        layouts, times = chosen(layouts, allowed), times[allowed]
         if not len(times):
             return None, result.candidates, NONE_WHOLE
     if not len(times):
         return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
-    if _waits(setting):  # for samples, or for stragglers: of both a layout decides how long
+    if _waits(setting):  # how long depends on the layout
         times = answers(setting, layouts, constants)["iteration_time"]
         order = np.argsort(times, kind="stable")
         layouts, times = chosen(layouts, order), times[order]
     near = chosen(layouts, np.flatnonzero(times <= ALIKE * times[0]))
     first = Layout(*(float(column[0]) for column in near))
-    opened = left_open_by(setting.scenario.framework, {})
-    numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=opened)
+    open_options = left_open_by(setting.scenario.framework, {})
+    numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=open_options)
     plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *names_of("layout"))}
-    same: dict[str, Any] = {
+    common: dict[str, Any] = {
         "framework": setting.software,
         "layout": first.words(),
         "also": changes(near, MOST_ALIKE),
@@ -191,14 +191,16 @@ def fastest_layout(
         "fits": True,
         "optimizer": setting.optimizer,
     }
-    return plan | same, result.candidates, ""
+    return plan | common, result.candidates, ""
 
 
 def _waits(setting: Setting) -> bool:
+    """Return whether steps wait for samples or for stragglers."""
     return setting.scenario.input != "synthetic" or setting.scenario.jitter is not None
 
 
 def _table(plans: Sequence[dict[str, Any]]) -> Table:
+    """Return plans as a table of columns; columns of numbers are numeric arrays, others of objects."""
     table: Table = {}
     for name in plans[0]:
         table[name] = np.empty(len(plans), dtype=object)

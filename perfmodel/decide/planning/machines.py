@@ -1,4 +1,4 @@
-"""What may be hired or bought: node types with the price of each, or why it has none."""
+"""Machines that may be hired or bought: node types with the price of each, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from perfmodel.model.options.conditions import Conditions
 
 
 class Machine(NamedTuple):
-    """A node type with the accelerator that is in it."""
+    """A node type with one type of accelerator, and its price."""
 
     node: str
     accelerator: str
     accelerators: int
-    """Of one node."""
+    """Number in one node."""
     joins: bool
     """Whether it has a network to other nodes."""
     instance: str | None
-    """As its provider names it."""
+    """The provider's name; None where it is not for hire."""
     provider: str | None
     price: Price | None
-    """None where nobody has said."""
+    """None where it is unknown."""
 
     @property
     def name(self) -> str:
-        """The provider's name, else the node type's."""
+        """The provider's name, or else that of the node type."""
         return self.instance or self.node
 
 
@@ -42,12 +42,12 @@ class ServerMachine(NamedTuple):
     node: str
     accelerators: int
     held: Accelerator | None
-    """Its accelerators, which idle."""
+    """Type of its accelerators, which idle."""
     price: Price | None
 
 
 def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachine:
-    """Return the machine of the parameter servers that serve a job on ``machine``.
+    """Return the machine of the parameter servers for a job on ``machine``.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachi
         return ServerMachine(machine.node, machine.accelerators, held, machine.price)
     node = catalogue.node(name)
     names = {offer.instance: offer.node for offer in catalogue.instances()}
-    own = goal.conditions.model_copy(
+    conditions = goal.conditions.model_copy(
         update={
             "price": _by_node("--price", goal.prices, names, catalogue).get(node.id),
             "purchase_price": _by_node("--purchase-price", goal.purchase_prices, names, catalogue).get(
@@ -69,13 +69,15 @@ def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachi
             "used_fraction": None,
         }
     )
-    some = [offer for offer in catalogue.instances() if offer.node == node.id]
+    offers = [offer for offer in catalogue.instances() if offer.node == node.id]
     accelerator = catalogue.accelerator(node.accelerator) if node.accelerator else None
-    return ServerMachine(node.id, node.accelerators, accelerator, _priced(node.id, some, own, catalogue)[0])
+    return ServerMachine(
+        node.id, node.accelerators, accelerator, _priced(node.id, offers, conditions, catalogue)[0]
+    )
 
 
 def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
-    """Return every machine a goal leaves open, each at its lowest price.
+    """Return every machine that a goal allows, each at its lowest price.
 
     Raises
     ------
@@ -94,9 +96,9 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     for node in _nodes(goal, offers, names, priced):
         prices = {"price": given.get(node), "purchase_price": bought.get(node)}
         unused = {} if node in bought else {"service_years": None, "used_fraction": None}
-        own = goal.conditions.model_copy(update=prices | unused)
+        conditions = goal.conditions.model_copy(update=prices | unused)
         some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
-        result += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
+        result += _machines(goal, node, *_priced(node, some, conditions, catalogue), catalogue)
     if not result:
         raise refusal("machine.none", "accelerator", said=Words(_nothing(goal, offers, catalogue)))
     return result
@@ -108,7 +110,7 @@ def _nodes(
     names: dict[str, str],
     priced: Iterable[str],
 ) -> list[str]:
-    """Node types to consider: those named, or all that are for hire; and those given a price."""
+    """Return the node types to consider: the named ones, or all for hire, and those with a given price."""
     for name in goal.instances:
         if name not in names:
             raise unknown_name("instance", name, names)
@@ -119,7 +121,12 @@ def _nodes(
 def _by_node(
     option: str, prices: Mapping[str, float], names: dict[str, str], catalogue: Catalogue
 ) -> dict[str, float]:
-    """Prices by node type, whatever their machines were called."""
+    """Return given prices by node type, which they may name by node or by instance.
+
+    Raises
+    ------
+    InputError : two prices of one node type; an unknown name
+    """
     result: dict[str, float] = {}
     called: dict[str, str] = {}
     for name, price in prices.items():
@@ -131,18 +138,19 @@ def _by_node(
 
 
 def _node_named(name: str, names: dict[str, str], catalogue: Catalogue) -> str:
-    """The node type of an instance, or of that name."""
+    """Return the id of the node type that an instance or node name means."""
     return names.get(name) or catalogue.node(name).id
 
 
 def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None:
+    """Raise an InputError for a region without offers."""
     known = {offer.region for some in offers.values() for offer in some if offer.region}
     if region is not None and region not in known:
         raise unknown_name("--region", region, known)
 
 
 def _check_own(goal: Goal) -> None:
-    """Refuse options of purchased machines where none is purchased."""
+    """Raise an InputError for options of purchased machines where no machine is purchased."""
     conditions = goal.conditions
     if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
         raise refusal("price.bought_plan")
@@ -153,7 +161,7 @@ def _check_own(goal: Goal) -> None:
 def _priced(
     node: str, offers: list[Instance], conditions: Conditions, catalogue: Catalogue
 ) -> tuple[Price | None, Instance | None]:
-    """The lowest price of a node and the offer it belongs to, or any offer where none is priced."""
+    """Return the lowest price of a node and its offer; without priced offers None and the first offer."""
     first = offers[0] if offers else None
     if conditions.price is not None or conditions.purchase_price is not None:
         try:
@@ -171,7 +179,7 @@ def _priced(
 def _machines(
     goal: Goal, node: str, price: Price | None, offer: Instance | None, catalogue: Catalogue
 ) -> list[Machine]:
-    """The node with each accelerator that may be in it."""
+    """Return a node as a machine for each type of accelerator that it may have."""
     spec = catalogue.node(node)
     instance, provider = (offer.instance, offer.provider) if offer else (None, None)
     return [
@@ -181,7 +189,7 @@ def _machines(
 
 
 def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...]:
-    """Return the accelerators of a machine; one that fits any takes those named."""
+    """Return the accelerators of a node; one without built-in ones takes those named in the goal."""
     if built_in is not None:
         return (built_in,) if not goal.accelerators or built_in in goal.accelerators else ()
     if not goal.accelerators:
@@ -190,6 +198,7 @@ def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...
 
 
 def _nothing(goal: Goal, offers: dict[str, list[Instance]], catalogue: Catalogue) -> str:
+    """Return why no machine is left, in words, with what could be named instead."""
     wanted = ", ".join(goal.accelerators)
     if goal.nodes or goal.instances:
         return f"--accelerator {wanted}: none of the machines named holds one"

@@ -1,4 +1,4 @@
-"""The answer of a search in sentences: what to hire, whether the deadline holds, and what to keep in mind."""
+"""The result of a search in sentences: which machines to hire, whether limits are met, and notes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 
 def verdict(result: SearchResult) -> list[str]:
-    """Return what to hire, how sure that is, and what else to consider; the answer comes first."""
+    """Return sentences: which plan to take first, then how sure it is and what else to consider."""
     chosen, goal = result.chosen, result.goal
     if chosen is None:
         return _none(result)
@@ -37,14 +37,17 @@ def verdict(result: SearchResult) -> list[str]:
         limits.append(f"the deadline of {duration(goal.deadline)}")
     if goal.budget is not None and chosen["within_budget"]:
         limits.append(f"the budget of {dollars(goal.budget)}")
-    most = "cheapest" if result.by_cost else "fastest"
-    within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
+    superlative = "cheapest" if result.by_cost else "fastest"
+    within = f", the {superlative} within {' and '.join(limits)}" if limits else f", the {superlative} of all"
     best = result.cheapest if result.by_cost else result.fastest
     if limits and result.likely_row is not None:
         within += f" with a probability of {100 * LIKELY:.0f} % or more"
     elif best is not None and chosen != best:
-        less = f"cost at most {SLACK:.0%} more" if result.by_cost else f"take at most {SLACK:.0%} longer"
-        within = f", the most probable within {' and '.join(limits)} of those that {less} than the {most}"
+        near_optimal = (
+            f"cost at most {SLACK:.0%} more" if result.by_cost else f"take at most {SLACK:.0%} longer"
+        )
+        within = f", the most probable within {' and '.join(limits)} of those that {near_optimal} than the "
+        within += superlative
     if goal.budget is not None and not chosen["within_budget"]:
         over = dollars(chosen["cost"] - goal.budget)
         lines = [
@@ -59,7 +62,7 @@ def verdict(result: SearchResult) -> list[str]:
     if result.fit is not None and not chosen["within_published"]:
         batch = f"{chosen['global_batch_size']:,}"
         lines.append(
-            f"Its global batch, {batch}, is {result.fit.outside}: nobody has shown that it gets there."
+            f"Its global batch, {batch}, is {result.fit.outside}: no published run reached the target so."
         )
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
@@ -79,6 +82,7 @@ def verdict(result: SearchResult) -> list[str]:
 
 
 def _none(result: SearchResult) -> list[str]:
+    """Return sentences for a search without a chosen plan: why, and which plan is nearest."""
     goal = result.goal
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.name for machine in result.machines[:3])
@@ -102,7 +106,7 @@ def _none(result: SearchResult) -> list[str]:
 
 
 def _riskier(result: SearchResult, chosen: Row) -> list[str]:
-    """Name the plan predicted to be the best, where it keeps within the limit with less probability."""
+    """Return a sentence on the best plan as predicted, if the chosen plan is likelier within the limit."""
     limit = "deadline" if result.goal.deadline is not None else "budget"
     other = result.cheapest if result.by_cost else result.fastest
     risk = None if other is None else other[f"{limit}_risk"]
@@ -115,7 +119,7 @@ def _riskier(result: SearchResult, chosen: Row) -> list[str]:
 
 
 def _otherwise(result: SearchResult) -> list[str]:
-    """Say what another value of a default would do, where no plan likely meets the limits."""
+    """Return a sentence for each other value of a default that helps to meet the limits."""
     lines = []
     for one in alternatives(result):
         risk = one.plan["deadline_risk" if result.goal.deadline is not None else "budget_risk"]
@@ -130,6 +134,7 @@ def _otherwise(result: SearchResult) -> list[str]:
 
 
 def _interval(result: SearchResult, chosen: Row) -> str:
+    """Return a sentence with the 80 % interval of the run time, compared with the deadline."""
     low, high = duration(chosen["run_time_low_80"]), duration(chosen["run_time_high_80"])
     line = f"The run takes {low} to {high} with 80 % confidence"
     if result.goal.deadline is None:
@@ -139,7 +144,7 @@ def _interval(result: SearchResult, chosen: Row) -> str:
 
 
 def _risks(result: SearchResult, chosen: Row) -> list[str]:
-    """Say what the run may cost, and how likely it is to miss each limit."""
+    """Return a sentence with the 80 % interval of the cost, and the risk of missing each limit."""
     risks = [
         f"{share_words(chosen[f'{limit}_risk'])} to miss the {limit}"
         for limit in ("deadline", "budget")
@@ -153,7 +158,7 @@ def _risks(result: SearchResult, chosen: Row) -> list[str]:
 
 
 def share_words(share: float) -> str:
-    """Return a probability in per cent, as far as it is known.
+    """Return a probability in per cent, with as many digits as are known.
 
     >>> share_words(0.123), share_words(0.0123), share_words(0.0001), share_words(0.9999)
     ('12 %', '1.2 %', 'under 1 in 1,000', 'over 99 %')
@@ -164,7 +169,7 @@ def share_words(share: float) -> str:
 
 
 def named(row: Mapping[str, Any]) -> str:
-    """Say which machines a plan takes, and how many.
+    """Return the machines of a plan in words: number, name, provider, accelerators, parameter servers.
 
     >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
     >>> plan |= {"node": "aws-p3.16xlarge", "server_node": "aws-p3.16xlarge"}
@@ -182,12 +187,13 @@ def named(row: Mapping[str, Any]) -> str:
 
 
 def _words(row: Row) -> str:
+    """Return run time and cost of a plan in words."""
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
     return f"{duration(row['run_time'])}, {cost}"
 
 
 def notes(result: SearchResult) -> list[str]:
-    """Return what was taken for granted, and what would make the answer better."""
+    """Return sentences with assumptions and caveats of a search, and options that change them."""
     goal, chosen = result.goal, result.chosen
     lines = [
         *goal.meant,
@@ -215,7 +221,7 @@ def notes(result: SearchResult) -> list[str]:
             )
         tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
         lines += [tokens] if tokens else []
-    elif goal.published() is None and goal.max_global_batch is None and not shares_out:
+    elif goal.published() is None and goal.max_global_batch_size is None and not shares_out:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "
             f"some network was trained with; --max-global-batch-size sets the limit"
@@ -238,13 +244,13 @@ def notes(result: SearchResult) -> list[str]:
 
 
 def _software(result: SearchResult) -> str:
-    """The software of the plan chosen, else of all."""
+    """Return the software of the chosen plan, else that of the goal, else the default."""
     chosen, named = result.chosen, result.goal.options.get("framework")
     return str((chosen and chosen["framework"]) or named or DEFAULT_SOFTWARE)
 
 
 def _compute_optimal(tokens: float, network: Workload) -> str:
-    """Hold the tokens of a run against those that make the most of its FLOP."""
+    """Return a sentence that compares the tokens of a run with the compute-optimal number."""
     assert network.architecture is not None
     optimal = float(compute_optimal_tokens(network.architecture.active_parameters))
     return (
@@ -255,7 +261,7 @@ def _compute_optimal(tokens: float, network: Workload) -> str:
 
 
 def _of_layout(goal: Goal, chosen: Row) -> list[str]:
-    """What is taken for granted of a transformer that is shared out."""
+    """Return a sentence on the default batch of a model-parallel transformer; none where it is given."""
     if goal.global_batch_size is not None:
         return []
     tokens = chosen["global_batch_size"] * chosen["sequence_length"]
@@ -266,7 +272,7 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
 
 
 def _of_failures(conditions: Conditions) -> list[str]:
-    """What is taken for granted of failures: a transformer that is shared out fails as Llama 3 did."""
+    """Return sentences on default failure rates and storage, those of Llama 3."""
     lines = []
     if conditions.node_failure_interval == USUAL_FAILURE_INTERVAL:
         hours = USUAL_FAILURE_INTERVAL / 3600
@@ -285,7 +291,7 @@ def _of_failures(conditions: Conditions) -> list[str]:
 
 
 def _of_ones_own(result: SearchResult) -> list[str]:
-    """What is taken for granted of machines that are bought."""
+    """Return sentences with assumptions on purchased machines; none where none is purchased."""
     if not any(machine.price and machine.price.basis == "purchase" for machine in result.machines):
         return []
     conditions, lines = result.goal.conditions, []

@@ -1,4 +1,4 @@
-"""Why a plan was not chosen: over a limit, dominated, dearer or slower, and by how much."""
+"""Why plans were not chosen: over a limit, dominated, dearer or slower, and by how much."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 SMALL = 0.01
-"""Share that a whole per cent would show as 0 or 1."""
+"""Share below which a whole per cent would show 0 or 1; it is shown with a decimal."""
 
 
 class Rejected(NamedTuple):
-    """The best plan of one machine, or of another size of the chosen one, and what is against it."""
+    """The best plan of a machine, or of another size of the chosen machine, and why it was not chosen."""
 
     row: int
-    """Of the candidates."""
+    """Index of the plan among the candidates."""
     reason: str
-    """``over the deadline``, ``over the budget``, ``at risk`` of a limit that the chosen plan keeps with more
-    probability, ``dominated``, ``dearer``, ``slower`` or ``as good``."""
+    """``over the deadline``, ``over the budget``, ``at risk`` (less likely within a limit than the chosen
+    plan), ``dominated``, ``dearer``, ``slower`` or ``as good``."""
     text: str
 
 
@@ -35,22 +35,22 @@ def rejected_plans(
 ) -> list[Rejected]:
     """Return the best plan of each machine that was not chosen, the nearest to the chosen first.
 
-    The chosen machine itself is held against its next smaller and its next larger size.
+    Of the chosen machine the next smaller and the next larger size are compared.
 
     Parameters
     ----------
-    table : of candidates, those without a price among them
-    chosen : row of the plan that was
-    deadline, budget : [s], [$] of the run
-    by_cost : whether the cheapest or the fastest was looked for
+    table : of candidates, including those without a price
+    chosen : row of the chosen plan
+    deadline, budget : of the run [s], [$]
+    by_cost : whether the cheapest plan is wanted, or the fastest
     """
     machine, size = table["machine"], table["world_size"]
-    mine = machine == machine[chosen]
-    rivals = [np.flatnonzero(machine == other) for other in np.unique(machine[~mine])]
-    sizes = np.unique(size[mine])
+    same_machine = machine == machine[chosen]
+    rivals = [np.flatnonzero(machine == other) for other in np.unique(machine[~same_machine])]
+    sizes = np.unique(size[same_machine])
     at = int(np.searchsorted(sizes, size[chosen]))
-    beside = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
-    rivals += [np.flatnonzero(mine & (size == sizes[i])) for i in beside]
+    neighbours = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
+    rivals += [np.flatnonzero(same_machine & (size == sizes[i])) for i in neighbours]
     safe, result = likely(table, deadline, budget), []
     for rows in rivals:
         rows = rows[np.isfinite(table["cost"][rows]) & np.isfinite(table["run_time"][rows])]
@@ -92,6 +92,7 @@ def _held_against(
     budget: float | None,
     by_cost: bool,
 ) -> Rejected:
+    """Return why a plan was not chosen, with the differences from the chosen plan in words."""
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
@@ -123,12 +124,13 @@ def _held_against(
 
 
 def _beyond(amount: float, chosen: Any) -> float:
-    """Return the difference in words; empty if it is rounding alone."""
+    """Return how much more an amount is than the chosen plan's; 0 where only rounding differs."""
     more = amount - float(chosen)
     return 0.0 if abs(more) <= TIE * abs(amount) else more
 
 
 def _share(part: float, whole: Any) -> str:
+    """Return an increase as per cent, or as a multiple where it at least doubles."""
     ratio = part / float(whole)
     if ratio < SMALL:
         return f"{ratio:.1%}"

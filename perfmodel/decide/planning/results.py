@@ -1,4 +1,4 @@
-"""The plans of a search: those worth having, those rejected, and those without a price."""
+"""The plans of a search: the front, the chosen and the rejected ones, and machines without a price."""
 
 from __future__ import annotations
 
@@ -32,39 +32,40 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The answer of a search.  A plan is a row: its columns by name, None where something is unknown."""
+    """The result of a search.  A plan is a row: its columns by name, None where a value is unknown."""
 
     goal: Goal
     machines: tuple[Machine, ...]
-    """That were tried; ``machine`` of a row is an index in it."""
+    """The machines that were tried; ``machine`` of a row is an index into them."""
     candidates: Table
-    """A column by name: what was chosen, and what comes of it.  Run times [s], cost [$], energy [kWh],
-    carbon [g]; not a number where it is not known."""
+    """Columns by name: the choices of each plan and its results.  Run times [s], cost [$], energy [kWh],
+    carbon [g]; not a number where unknown."""
     left_out: dict[str, int]
-    """Plans that are not candidates, by the reason."""
+    """Number of plans that are not candidates, by reason."""
     fit: EpochsFit | None
     """How epochs to the target grow with the batch; None where the epochs were given."""
     catalogue: Catalogue | None = None
+    """Catalogue of the search, as for ``predict``."""
     constants: Calibration | None = None
-    """What the candidates were predicted with, as for ``predict``."""
+    """Calibration of the search, as for ``predict``."""
     layouts: int = 0
-    """That were timed: of a transformer that is shared out, the fastest that fits is a candidate."""
+    """Layouts that were timed; of each machine, size and precision only the fastest is a candidate."""
 
     def __len__(self) -> int:
-        """Candidates, those without a price included."""
+        """Return the number of candidates, including those without a price."""
         return len(self.candidates["run_time"])
 
     def row(self, index: int) -> Row:
-        """Return one candidate with its machine, price and verdicts."""
+        """Return one candidate by its columns, with machine, price, risks and limits met."""
         row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
         machine = self.machines[row.pop("machine")]
         price = machine.price
         if row["strategy"] != "all-reduce":
             row["algorithm"] = None
-        served = row["strategy"] == "parameter-server"
-        if not served:
+        has_servers = row["strategy"] == "parameter-server"
+        if not has_servers:
             row["servers"] = None
-        row["server_node"] = (self.goal.server_node or machine.node) if served else None
+        row["server_node"] = (self.goal.server_node or machine.node) if has_servers else None
         goal, cost = self.goal, row["cost"]
         tokens, ends = row["sequence_length"], _ends(row)
         row["also"] = list(row.get("also") or ())
@@ -107,15 +108,16 @@ class SearchResult:
 
     @property
     def front(self) -> list[Row]:
-        """Plans that no other beats in time and cost at once, the fastest first.
+        """The Pareto front of time and cost, the fastest first.
 
-        One that NCCL cannot run gives way to one it can that takes at most 1 % more of both.
+        A plan that NCCL cannot run is replaced by one that it can run, if that takes at most 1 % more of
+        both.
         """
         return [self.row(int(index)) for index in self.front_rows]
 
     @property
     def energy_front(self) -> list[Row]:
-        """Plans that no other beats in time and energy at once, priced or not, the fastest first."""
+        """The Pareto front of time and energy, the fastest first; plans without a price included."""
         table = self.candidates
         indices = front(table["run_time"], table["energy"], table["cost"])
         return [self.row(int(index)) for index in indices]
@@ -128,12 +130,12 @@ class SearchResult:
 
     @property
     def cheapest(self) -> Row | None:
-        """The cheapest plan that meets the deadline, if there is one; without a deadline, of all."""
+        """The cheapest plan that meets the deadline, or of all without a deadline; None where none does."""
         return self._row_or_none(self.cheapest_row)
 
     @property
     def surest(self) -> Row | None:
-        """The cheapest whose run time meets the deadline at the upper end of its 80 % interval too."""
+        """The cheapest plan whose 80 % interval ends before the deadline; None where there is none."""
         table = self.candidates
         able = self._in_time(table["run_time_high_80"])
         rows = np.flatnonzero(able & np.isfinite(table["cost"]) & np.isfinite(table["run_time"]))
@@ -150,14 +152,15 @@ class SearchResult:
 
     @property
     def fastest(self) -> Row | None:
-        """The fastest plan within the budget, if there is one; without a budget, at any known price."""
+        """The fastest plan within the budget, or of all with a known price; None where none is."""
         return self._row_or_none(self.fastest_row)
 
     @cached_property
     def likely_row(self) -> int | None:
-        """Index of the best plan that keeps within the limits with the probability ``LIKELY``, if one does.
+        """Index of the best plan within the limits with the probability ``LIKELY``; None where none is.
 
-        Of the deadline, or where only a budget is given, of that.  A plan over the budget is none.
+        The probability is that of the deadline, or of the budget where there is no deadline.  A plan over the
+        budget is never likely.
         """
         table = self.candidates
         time, cost = table["run_time"], table["cost"]
@@ -177,7 +180,7 @@ class SearchResult:
         return None if best is None else self._surer(best)
 
     def _surer(self, best: int) -> int:
-        """Return the plan most likely within the limits of those that are about as good as the best."""
+        """Return the plan most likely within the limits among those at most ``SLACK`` worse than the best."""
         table, goal = self.candidates, self.goal
         time, cost = table["run_time"], table["cost"]
         first, second = (cost, time) if self.by_cost else (time, cost)
@@ -191,15 +194,15 @@ class SearchResult:
 
     @property
     def by_cost(self) -> bool:
-        """Whether the cheapest is looked for: always, but where there is a budget and no deadline."""
+        """Whether the cheapest plan is wanted: always, except with a budget and no deadline."""
         return self.goal.deadline is not None or self.goal.budget is None
 
     @property
     def chosen(self) -> Row | None:
-        """The cheapest that meets the deadline with a probability of 80 %.
+        """The cheapest plan that meets the deadline with a probability of 80 %.
 
         Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
-        meet it.  Where only a budget is given, the fastest that keeps within it, likewise.
+        meet it.  With a budget and no deadline, the fastest within the budget by the same rule.
         """
         return self._row_or_none(self.chosen_row)
 
@@ -213,7 +216,7 @@ class SearchResult:
     def rejected(self) -> list[Row]:
         """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words.
 
-        And ``ratio``: how many times as fast it is as the plan chosen, with its interval.
+        Also ``ratio``: its speed over that of the chosen plan, with its interval.
         """
         chosen = self.chosen_row
         if chosen is None:
@@ -223,35 +226,35 @@ class SearchResult:
             self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
         )
         best = self.row(chosen)
-        of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
+        prediction_of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
         result = []
         for one in rivals:
             row = self.row(one.row)
-            ratio = ratio_between(self.predicted(row), of_best, name)
+            ratio = ratio_between(self.predicted(row), prediction_of_best, name)
             result.append(row | {"reason": one.reason, "why": one.text, "ratio": ratio.model_dump()})
         return result
 
     def options_of(self, row: Row) -> dict[str, Any]:
-        """Return the options of the scenario that a plan is."""
+        """Return the scenario options of a plan."""
         return options_of(row, self.goal.workload, self.goal.options)
 
     def predicted(self, row: Row) -> Prediction:
-        """Return what ``predict`` says of a plan."""
+        """Return the prediction of one iteration of a plan."""
         return predict(scenario_of(self.options_of(row)), self.catalogue, self.constants)
 
     @property
     def nearest(self) -> Row | None:
-        """The plan nearest to the deadline, or the budget, where none meets it."""
+        """The plan of the front nearest to the deadline, or to the budget; None where the front is empty."""
         if not len(self.front_rows):
             return None
         return self.row(int(self.front_rows[0 if self.by_cost else -1]))
 
     @property
     def unpriced(self) -> list[Row]:
-        """The machines without a price: their candidates, the best of them, and the price worth paying.
+        """The machines without a price: number of candidates, the best of them, and the price worth paying.
 
-        The best is the one of fewest node hours that meets the deadline, else the fastest;
-        ``worth_usd_per_hour`` is what a node may cost for it to be as cheap as the plan chosen.
+        The best meets the deadline with the fewest node hours, or is the fastest where none meets it;
+        ``worth_usd_per_hour`` is the price of a node at which it costs as much as the chosen plan.
         """
         chosen = self.chosen
         report = []
@@ -277,7 +280,7 @@ class SearchResult:
 
     @property
     def impossible(self) -> list[str]:
-        """Names of the machines on which no plan could be made; ``left_out`` has the reasons."""
+        """Names of the machines without a candidate; ``left_out`` has the reasons."""
         able = set(np.unique(self.candidates["machine"]).tolist())
         return [machine.name for i, machine in enumerate(self.machines) if i not in able]
 
@@ -295,38 +298,42 @@ class SearchResult:
         ]
 
     def _in_time(self, time: Any) -> Any:
+        """Return which run times [s] meet the deadline; all without one."""
         return time <= (math.inf if self.goal.deadline is None else self.goal.deadline)
 
     def _in_budget(self, cost: Any) -> Any:
+        """Return which costs [$] are within the budget; all without one."""
         return cost <= (math.inf if self.goal.budget is None else self.goal.budget)
 
     def _row_or_none(self, index: int | None) -> Row | None:
+        """Return the row of an index; None for None."""
         return None if index is None else self.row(index)
 
 
 class _Ends(NamedTuple):
-    """Ends of the 80 % interval of a run's time, and so of its cost, over what is predicted."""
+    """Ends of the 80 % interval of a run's time or cost, relative to the predicted value."""
 
     low: float
     high: float
 
 
 def _ends(row: Row) -> _Ends | None:
-    """None of a run that never ends, or before a spread was learned."""
+    """Return the relative ends of a plan's interval; None of a run that never ends or has no interval."""
     time, low, high = (row[name] for name in ("run_time", "run_time_low_80", "run_time_high_80"))
     return None if None in (time, low, high) else _Ends(low / time, high / time)
 
 
 def _risk(amount: float | None, ends: _Ends | None, limit: float | None) -> float | None:
-    """Return the probability that an amount exceeds a limit; None where either is not known."""
+    """Return the probability that an amount exceeds a limit; None where any of them is unknown."""
     if amount is None or ends is None or limit is None:
         return None
-    is_cut = ends.low * ends.high > 1 + TIE  # at what physics allows: nothing lies below
+    is_cut = ends.low * ends.high > 1 + TIE  # the lower end is the physical limit
     if is_cut and limit < ends.low * amount:
         return 1.0
     return chance_above_one(amount / limit, math.log(ends.high))
 
 
 def _plain(value: Any) -> Any:
+    """Return a number as Python's; None where it is not finite."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""From a goal to every plan it leaves open."""
+"""Search over every plan that a goal allows."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 def search(
     goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None
 ) -> SearchResult:
-    """Try every plan a goal leaves open.
+    """Predict every plan that a goal allows, and return them with the chosen one.
 
     Parameters
     ----------
-    goal : the run, its limits and what may be hired
+    goal : the run, its limits and the machines that may be hired
     catalogue, constants : as for ``predict``; by default the built-in ones
 
     Raises
@@ -39,10 +39,10 @@ def search(
     --------
     Ninety epochs of ResNet-50 within a day: no plan of the front costs less than the cheapest.
 
-    >>> found = search(Goal(epochs=90, deadline=86400.0, accelerators=("v100-sxm2-16gb",), max_gpus=32))
-    >>> found.cheapest["run_time"] < 86400
+    >>> result = search(Goal(epochs=90, deadline=86400.0, accelerators=("v100-sxm2-16gb",), max_gpus=32))
+    >>> result.cheapest["run_time"] < 86400
     True
-    >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
+    >>> result.cheapest["cost"] == min(row["cost"] for row in result.front if row["meets_deadline"])
     True
     """
     catalogue, constants = Catalogue.of(catalogue), constants_of(constants)
@@ -54,19 +54,19 @@ def search(
     fit = goal.fit()
     goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)
-    every = candidates(goal, machines, network, fit, catalogue, constants)
-    table = every.table
+    possible = candidates(goal, machines, network, fit, catalogue, constants)
+    table = possible.table
     if fit is not None and (chosen := goal.chosen_recipe()) is not None and chosen.optimizer is not None:
-        table = _of_published_batches(table, goal, fit, every.left_out)
+        table = _of_published_batches(table, goal, fit, possible.left_out)
     return SearchResult(
-        goal, tuple(machines), table, every.left_out, fit, catalogue, constants, every.layouts
+        goal, tuple(machines), table, possible.left_out, fit, catalogue, constants, possible.layouts
     )
 
 
 def _of_published_batches(table: Table, goal: Goal, fit: EpochsFit, left_out: dict[str, int]) -> Table:
-    """Return the plans of batches that a recipe was shown with, if one of them meets the limits; else all.
+    """Return the plans whose batch a recipe was published with, if one of them meets the limits; else all.
 
-    An optimizer that was made for large batches has no use in small ones, which it was not shown with.
+    An optimizer for large batches brings nothing with small ones, for which it was not published.
     """
     batch = table["global_batch_size"]
     shown = (fit.smallest_batch_size <= batch) & (batch <= fit.largest_batch_size)

@@ -1,4 +1,4 @@
-"""Which plans torchrun and NCCL can start; these are preferred where they are nearly as good."""
+"""Plans that torchrun and NCCL can start; they are preferred to plans that are at most 1 % better."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ NCCL_ALGORITHMS: Final = {
     "nvls": "NVLS,Ring",
     "nvls-tree": "NVLSTree,Ring",
 }
-"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has; nothing leaves it the choice.
+"""Values of the environment variable ``NCCL_ALGO`` by algorithm; empty leaves the choice to NCCL.
 
-Replicas also broadcast their parameters, which NCCL does around a ring alone; without it, it fails.
+They include the ring, the only algorithm by which NCCL broadcasts parameters to replicas.
 """
 NEARLY: Final = 1.01
-"""Times the time and the cost of another plan: less than any model tells apart."""
+"""Ratio of times, or of costs, below which no model distinguishes two plans."""
 
 
 def startable(table: Table) -> NDArray[np.bool_]:
-    """Return which plans are an all-reduce between equal ranks that NCCL has, or one GPU."""
+    """Return which plans need one GPU, or an all-reduce that NCCL has; shape (plans,)."""
     known = np.isin(table["algorithm"], list(NCCL_ALGORITHMS)) | (table["world_size"] == 1)
     report: NDArray[np.bool_] = (table["strategy"] == "all-reduce") & known
     return report
 
 
 def startable_front(table: Table, limits: list[Any]) -> NDArray[np.intp]:
-    """Return the front of time against cost, the fastest first, by plans that can be started where it may be.
+    """Return the front of time and cost, the fastest first, with startable plans where one is nearly as good.
 
-    A plan of the exact front that torchrun and NCCL cannot start gives way to one they can, if that takes at
-    most 1 % more time and money and meets every limit that the first one meets.  A plan that is at most 1 %
-    faster than a cheaper one leaves, unless a limit asks for it.
+    A plan of the exact front that torchrun and NCCL cannot start is replaced by one they can, if that takes
+    at most 1 % more time and money and meets every limit that the first one meets.  A plan that is at most 1
+    % faster than a cheaper one is dropped, unless only it meets a limit.
 
     Parameters
     ----------
     table : of candidates, with ``run_time``, ``cost`` and ``energy``; shape (plans,)
-    limits : of each limit which plans meet it, shape (plans,)
+    limits : for each limit which plans meet it, shape (plans,)
     """
     time, cost, energy = (table[name] for name in ("run_time", "cost", "energy"))
     exact, able = front(time, cost, energy), startable(table)
@@ -54,8 +54,10 @@ def startable_front(table: Table, limits: list[Any]) -> NDArray[np.intp]:
 
 
 def _worth_it(rows: NDArray[np.intp], time: Any, limits: list[Any]) -> NDArray[np.intp]:
-    """The rows of a front, the fastest first, that are faster than every cheaper one by more than any model
-    tells apart; one that meets a limit which the cheaper one misses stays."""
+    """Return the rows of a front that are more than 1 % faster than the next cheaper row, the fastest first.
+
+    A row that meets a limit which the cheaper one misses stays.
+    """
     kept: list[int] = []
     for row in rows[::-1].tolist():
         cheaper = kept[-1:]
@@ -65,18 +67,18 @@ def _worth_it(rows: NDArray[np.intp], time: Any, limits: list[Any]) -> NDArray[n
 
 
 def _meets(row: int, other: int, limits: list[Any]) -> bool:
-    """Whether one row meets every limit that another meets."""
+    """Return whether one row meets every limit that another meets."""
     return all(met[row] >= met[other] for met in limits)
 
 
 def instead(table: Table, row: int, able: NDArray[np.bool_], limits: list[Any]) -> int:
-    """Return the row to take for another: itself, or one nearly as good that can be started.
+    """Return a startable row nearly as good as the given one; the row itself if it is startable or none is.
 
     Parameters
     ----------
     table, limits : as of ``startable_front``
-    row : of a plan with a price and an end
-    able : what ``startable`` says of the table
+    row : of a plan with a known price and a finite run time
+    able : result of ``startable``
     """
     if able[row]:
         return row

@@ -1,4 +1,4 @@
-"""Hold a vendor's claims against physical bounds, the model's interval and measured runs."""
+"""Compare a vendor's claims with physical bounds, the model's interval and measured runs."""
 
 from perfmodel.decide.quote.check import check_quote
 from perfmodel.decide.quote.checked import Checked

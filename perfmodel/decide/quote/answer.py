@@ -1,4 +1,4 @@
-"""A checked quote as one answer: what ``perfmodel check-quote --json`` prints."""
+"""A checked quote as an answer: what ``perfmodel check-quote --json`` prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
     "reached_by",
     "other_reading",
 }
-"""Of tables: lists, tables, and what the other columns say."""
+"""Columns that records leave out: lists, tables, and repetitions of other columns."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,19 +28,19 @@ class QuoteAnswer(Table):
     """A quote and the result of its check; a sequence of its claims."""
 
     title: str
-    """Of the quote."""
+    """Title of the quote."""
     note: str
-    """Of the quote."""
+    """Note of the quote."""
     claims: list[Checked]
-    """Each with what its check says."""
+    """Its claims, with the result of each check."""
     impossible: int
-    """How many of them are."""
+    """Number of impossible claims."""
     sources: dict[str, Source]
-    """Of the quote, by the keys that claims name."""
+    """Sources of the quote, by the keys that claims name."""
 
     @classmethod
     def of(cls, quote: Quote, checked: Sequence[Checked]) -> QuoteAnswer:
-        """Return the answer that checked claims make."""
+        """Return the answer for checked claims."""
         impossible = sum(claim.verdict == "impossible" for claim in checked)
         return cls(quote.title, quote.note, list(checked), impossible, quote.sources)
 
@@ -77,11 +77,11 @@ class ExampleQuote:
     """A quote that comes with the package."""
 
     name: str
-    """By which it is checked."""
+    """Name by which it can be checked."""
     title: str
-    """What is offered."""
+    """Title of the quote: the offer."""
     claims: int
-    """How many it makes [1]."""
+    """Number of its claims [1]."""
 
 
 class ExampleQuotes(ListAnswer[ExampleQuote]):
@@ -95,11 +95,11 @@ def example_quotes() -> ExampleQuotes:
 
 
 def quote_of_json(table: Mapping[str, Any]) -> Quote:
-    """Return the quote of a table of JSON, whose dates are texts.
+    """Return the quote of a JSON table, in which dates are texts.
 
     Raises
     ------
-    InputError : an unknown key, a value that does not fit
+    InputError : an unknown key, or a value that does not fit
     """
     try:
         return Quote.model_validate_json(json.dumps(table))

@@ -1,4 +1,4 @@
-"""Check each claim of a quote: can it be, would the model expect it, and what has been measured."""
+"""Check the claims of a quote against physical limits, the model's interval and measured runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from perfmodel.core.units import three_digits
 from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.decide.quote.claim_judgement import EXACT, judgement_of, probability_of, verdict_of
 from perfmodel.decide.quote.claim_words import job_words, layout_words, machine_words, shown
+from perfmodel.decide.quote.completed_job import CompletedJob, completed_job
 from perfmodel.decide.quote.evidence import (
     COUNTED,
     Evidence,
@@ -24,7 +25,6 @@ from perfmodel.decide.quote.expected import Expected, flops_of, is_counted_in_wa
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quote, scenario_of_claim
 from perfmodel.decide.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.decide.quote.sentence import sentence_of
-from perfmodel.decide.quote.shared_out import SharedOut, shared_out
 from perfmodel.decide.quote.tricks import tricks_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
@@ -33,11 +33,11 @@ from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.flops import COMPUTED, NOMINAL
 
 _FAR = 1000.0
-"""Times worse than expected, beyond which a figure was probably written in another unit."""
+"""Ratio to the expected value above which a figure was probably written in another unit."""
 
 
 TOO_GOOD = {"optimistic": 1, "impossible": 2}
-"""Verdicts of figures that are better than expected, and reached by no run, by how much."""
+"""How much too good a figure with this verdict is; other verdicts are not too good."""
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
 
 
@@ -52,9 +52,9 @@ def check_quote(
     Parameters
     ----------
     quote : as ``read_quote`` returns it
-    catalogue : hardware its names are looked up in; by default what comes with the package
+    catalogue : where its hardware is looked up; by default the built-in one
     where : the file's name, for errors
-    calibration : what your own runs taught, a file of ``perfmodel calibrate --data``, for every claim
+    calibration : file of ``perfmodel calibrate --data`` with a fit to the user's own runs, for every claim
 
     Raises
     ------
@@ -89,8 +89,14 @@ def check_quote(
 
 
 def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
+    """Return the result of checking one claim.
+
+    Raises
+    ------
+    InputError : a claim that its workload cannot have
+    """
     names_workload = "workload" in scenario.model_fields_set
-    job = shared_out(scenario, catalogue) if names_workload else SharedOut(scenario)
+    job = completed_job(scenario, catalogue) if names_workload else CompletedJob(scenario)
     setting = resolve(job.scenario, catalogue)
     _check_sample(claim, setting)
     if claim.convention is not None and not (names_workload and is_counted_in_ways(setting)):
@@ -103,14 +109,16 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     elif claim.kind in ("scaling_efficiency", "speedup"):
         evidence = of_efficiency(claim, job.scenario, setting, catalogue)
     elif claim.kind in COUNTED and claim.convention is None and is_counted_in_ways(setting):
-        return _checked_in_both_ways(claim, setting, job, catalogue)
+        return _checked_by_both_conventions(claim, setting, job, catalogue)
     else:
         evidence = of_rate(claim, job.scenario, setting, catalogue)
     return _checked(claim, setting, job, evidence)
 
 
-def _checked_in_both_ways(claim: Claim, setting: Setting, job: SharedOut, catalogue: Catalogue) -> Checked:
-    """Check a claim of arithmetic by what is computed, or by PaLM's count where it is too good for that."""
+def _checked_by_both_conventions(
+    claim: Claim, setting: Setting, job: CompletedJob, catalogue: Catalogue
+) -> Checked:
+    """Check a claim of FLOP by those computed, or by PaLM's count if it is too good for the former."""
     first, other = (
         _checked(read, setting, job, of_rate(read, job.scenario, setting, catalogue))
         for read in (claim.model_copy(update={"convention": count}) for count in (COMPUTED, NOMINAL))
@@ -130,6 +138,7 @@ def _checked_in_both_ways(claim: Claim, setting: Setting, job: SharedOut, catalo
 
 
 def _check_sample(claim: Claim, setting: Setting) -> None:
+    """Raise an InputError for a quantity of other samples than those of the workload."""
     synonym = SYNONYMS.get(claim.quantity)
     if synonym is not None and synonym.sample not in ("", setting.workload.sample):
         raise refusal(
@@ -141,7 +150,8 @@ def _check_sample(claim: Claim, setting: Setting) -> None:
         )
 
 
-def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence) -> Checked:
+def _checked(claim: Claim, setting: Setting, job: CompletedJob, evidence: Evidence) -> Checked:
+    """Return a claim with its verdict, from the evidence on it."""
     better, value, limit = KINDS[claim.kind].higher_is_better, claim.number, evidence.limit.value
     expected = None
     if evidence.expected is not None and evidence.memory is None:
@@ -152,12 +162,12 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         verdict = "oversized"
     similar = None if evidence.memory else _similar(claim, evidence.from_run)
     probability = _probability(value, better, evidence.expected if expected else None, similar)
-    reached = None if evidence.memory or verdict == "impossible" else evidence.reached
-    within = None if expected is None else (expected.low_80, expected.high_80)
-    too_good = verdict == "impossible" or (verdict == "optimistic" and reached is None)
-    if verdict == "optimistic" and reached is not None and reached.is_allowed:
+    reaching_run = None if evidence.memory or verdict == "impossible" else evidence.reached
+    interval = None if expected is None else (expected.low_80, expected.high_80)
+    too_good = verdict == "impossible" or (verdict == "optimistic" and reaching_run is None)
+    if verdict == "optimistic" and reaching_run is not None and reaching_run.is_allowed:
         verdict = "reached"
-    tricks = tricks_of(claim, setting, limit, within, too_good, evidence.of_a_workload)
+    tricks = tricks_of(claim, setting, limit, interval, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [f"{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
@@ -179,13 +189,13 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         sample=setting.workload.sample,
         higher_is_better=better,
         verdict=verdict,
-        judgement=judgement_of(verdict, probability, reached),
+        judgement=judgement_of(verdict, probability, reaching_run),
         probability=0.0 if verdict == "impossible" else probability,
         limit=limit,
         memory=evidence.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
         similar_run=similar,
-        reached_by=reached,
+        reached_by=reaching_run,
         tricks=tricks,
         convention=claim.convention,
         other_reading=other,
@@ -201,13 +211,15 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
     return result.model_copy(update={"sentence": sentence_of(result)})
 
 
-def _defaults(setting: Setting, job: SharedOut, of_a_workload: bool) -> list[str]:
+def _defaults(setting: Setting, job: CompletedJob, of_a_workload: bool) -> list[str]:
+    """Return the defaults that the check of a claim rests on."""
     if of_a_workload:
         return [*setting.defaults, *job.defaults]
     return [each for each in setting.defaults if each.about in _OF_MACHINES]
 
 
 def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:
+    """Return the most similar run with its probability of the claim; None without such a run."""
     if run is None:
         return None
     better = KINDS[claim.kind].higher_is_better
@@ -224,7 +236,7 @@ def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:
 def _probability(
     value: float, better: bool, expected: Expected | None, similar: SimilarRun | None
 ) -> float | None:
-    """By the measured run, which stands only where it says more than the model; else by the model alone."""
+    """Return a claim's probability by the similar run, else by the model; None where both are unknown."""
     if similar is not None:
         return similar.probability
     if expected is None:
@@ -234,7 +246,7 @@ def _probability(
 
 
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
-    """Say whether the model's interval ends at the limit, or its prediction lies beyond."""
+    """Return a note if the model's interval ends at the limit, or its prediction is beyond it."""
     beyond = EXACT if higher_is_better else -EXACT
     if (expected.expected > limit * (1 + beyond)) == higher_is_better:
         return ["the model's own point lies beyond this limit: check what it starts from"]
@@ -245,7 +257,7 @@ def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
 
 
 def _unit(value: float, expected: float, higher_is_better: bool) -> list[str]:
-    """Say of a figure that is far too bad that its unit may be another."""
+    """Return a note if a figure is so far off that its unit is probably another."""
     worse = expected / value if higher_is_better else value / expected
     if worse < _FAR:
         return []
@@ -253,6 +265,7 @@ def _unit(value: float, expected: float, higher_is_better: bool) -> list[str]:
 
 
 def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str:
+    """Return a line that compares a claim with the limit."""
     best = shown(limit, claim.kind, setting.workload.sample, claim.whose)
     if claim.kind == "mfu" and limit > 1.001:
         best += f" ({above_peak(setting, flops_of(setting, claim.convention))})"

@@ -15,40 +15,39 @@ from perfmodel.model.transformers.flops import Count
 
 
 class OtherReading(BaseModel):
-    """A figure taken otherwise, in SI: a bandwidth for the other of the two that nccl-tests print, arithmetic
-    of a transformer for what another convention counts."""
+    """A claim in its other meaning, in SI: the other bandwidth, or FLOP by another convention."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     quantity: Literal["bus_bandwidth", "algorithm_bandwidth", "flops", "mfu"]
-    """What the claim would then be of."""
+    """Quantity of the claim in that meaning."""
     convention: Count | None = None
-    """How FLOP would then be counted; None of a bandwidth."""
+    """How FLOP are counted in that meaning; null of a bandwidth."""
     limit: float
-    """The best that physics allows."""
+    """Physical limit of that quantity."""
     expected: float | None
-    """The model's own answer; None where it has none."""
+    """Prediction of the model; null where it has none."""
     verdict: Verdict
-    """What holds of the claim then."""
+    """Verdict on the claim in that meaning."""
 
 
 class SimilarRun(BaseModel):
-    """What the measured run most like a claimed job lets one expect of it, in SI."""
+    """The measured run most like a claimed job, scaled to that job; values in SI."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """Of the measured run."""
+    """Id of the measured run."""
     source: str
-    """Who measured it."""
+    """Source of the measurement."""
     value: float
-    """Its own result, times the ratio that the model predicts of both jobs."""
+    """Its result, times the ratio that the model predicts of the claimed job to it."""
     low_80: float
-    """Lower end of the 80 % interval of what is expected, by the run."""
+    """Lower end of the 80 % interval of this value."""
     high_80: float
-    """As that ratio's interval has it."""
+    """Upper end of the 80 % interval of this value."""
     probability: float
-    """That the claimed job does as well as claimed, or better."""
+    """Probability that the claimed job does as well as claimed, or better."""
 
 
 class Checked(BaseModel):
@@ -59,62 +58,63 @@ class Checked(BaseModel):
     text: str
     """The claim in words."""
     quantity: str
-    """What is claimed."""
+    """The claimed quantity."""
     per: Per
-    """Of what it is claimed."""
+    """Whether it is of the job, of one node or of one accelerator."""
     value: float
-    """As claimed."""
+    """The claimed value."""
     unit: str
-    """Of value, limit, expected and the interval."""
+    """Unit of value, limit, expected and the interval."""
     sample: str
-    """What one sample is, of which throughputs count."""
+    """Type of sample that throughputs count."""
     higher_is_better: bool
-    """Whether more of it is better."""
+    """Whether larger values are better."""
     verdict: Verdict
-    """What holds of the claim."""
+    """Verdict on the claim."""
     judgement: Judgement = "possible"
-    """``impossible`` beyond the limit; ``doubtful`` where it does not fit, or is reached with less than 10 %
-    probability and no measured run reached it with software that the quote allows; else ``possible``."""
+    """``impossible`` beyond the limit; ``doubtful`` where the job does not fit in memory, or where the
+    probability is below 10 % and no measured run reached it with software that the quote allows; else
+    ``possible``."""
     probability: float | None = None
-    """That the job does as well as claimed, or better: by the similar run where there is one, else by the
-    model's interval; 0 beyond the limit, None where neither is known."""
+    """Probability that the job does as well as claimed, or better: by the similar run, else by the model's
+    interval; 0 beyond the limit, null where neither is known."""
     limit: float
-    """The best that physics allows."""
+    """The physical limit."""
     expected: float | None
-    """The model's own answer; None where it has none."""
+    """Prediction of the model; null where it has none."""
     low_80: float | None
-    """Lower end of the 80 % interval of what is expected."""
+    """Lower end of the 80 % interval of the prediction."""
     high_80: float | None
-    """Upper end of the 80 % interval."""
+    """Upper end of the 80 % interval of the prediction."""
     similar_run: SimilarRun | None = None
-    """The measured run most like it, where the ratio to it is surer than the model alone."""
+    """The most similar measured run, where its ratio is more certain than the model's prediction."""
     reached_by: ReachedBy | None = None
-    """The measured run most like it of those of its network and accelerator that did as well, where there
-    is one; it may have used other software."""
+    """The most similar measured run of the same network and accelerator that did as well, possibly with other
+    software; null where there is none."""
     tricks: list[Trick] = []
-    """What makes the figure larger than a job will see, where that can be told."""
+    """Likely reasons why the figure is larger than what a job reaches."""
     convention: Count | None = None
-    """How FLOP of a transformer are counted: as the quote states, else as they are computed, or by PaLM's
-    count where the figure is too good for that alone; None where nothing is counted."""
+    """How FLOP of a transformer are counted: as the quote states, else those computed, or PaLM's count where
+    the figure is too good for the former; null where no FLOP are counted."""
     other_reading: OtherReading | None = None
-    """Of a bandwidth, and of a transformer's arithmetic where the quote states no convention."""
+    """The other meaning of a bandwidth, or of FLOP where the quote states no convention."""
     layout: str | None = None
-    """How a transformer is shared out: as stated, or the fastest way that fits."""
+    """Layout of a model-parallel transformer: as stated, or the fastest that fits."""
     target: str | None = None
-    """Until when it is trained, where the quote states no length."""
+    """Target of training, where the quote states no length."""
     sentence: str = ""
-    """The verdict, to be pasted into a mail."""
+    """The verdict in a sentence, ready for a message to the vendor."""
     memory: str | None
-    """What the job needs, where that is more than its accelerators have."""
+    """The memory that the job needs, where that is more than its accelerators have."""
     arithmetic: list[str]
-    """The check in words, line by line."""
+    """The check in words, one line per step."""
     measured: list[Near]
-    """Published measurements most like it, the nearest first."""
+    """Published measurements of similar jobs, the nearest first."""
     scenario: str
     """The job in short."""
     defaults: list[str]
-    """Options the quote left open, with what they were taken to be."""
+    """Options that the quote leaves open, with their defaults."""
     source: str | None
-    """Key of the quote's sources that the claim names; None where it names none."""
+    """Key of the claim's source; null where it names none."""
     reading: str
-    """How the claim was read, printed or off a plot."""
+    """How the claim was read: printed, or off a plot."""

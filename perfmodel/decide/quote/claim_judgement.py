@@ -1,4 +1,4 @@
-"""What a buyer should think of a claim: possible, doubtful or impossible, and how sure that is."""
+"""Verdict and judgement of a claim, and its probability."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from perfmodel.decide.quote.reached import ReachedBy
 
 Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
-"""``optimistic``: better than the model's 80 % interval.  ``reached``: better than that too, but a measured
-run that the quote may mean reached it.  ``possible``: below the limit, and nothing the model could expect
-was asked.  ``oversized``: below it too, but the job does not fit its accelerators' memory by the model's
-count."""
+"""``optimistic``: better than the model's 80 % interval.  ``reached``: optimistic, but reached by a measured
+run with software that the quote allows.  ``possible``: within the limit, and the model has no prediction.
+``oversized``: within the limit, but the job does not fit in memory as predicted."""
 Judgement = Literal["possible", "doubtful", "impossible"]
 EXACT = 1e-9
-"""Share of a limit that is rounding."""
+"""Relative difference from a limit that is rounding."""
 DOUBTFUL = 0.1
 """Probability below which a claim is doubtful: that of the good end of an 80 % interval."""
 
@@ -27,13 +26,13 @@ def probability_of(value: float, expected: float, half_width: float, higher_is_b
 
     Parameters
     ----------
-    value, expected : claimed, and predicted
+    value, expected : claimed and predicted value
     half_width : of the prediction's 80 % interval, as a logarithm
     higher_is_better : whether more of it is better
 
     Examples
     --------
-    The good end of an 80 % interval leaves a tenth beyond it, and the bad end nine tenths.
+    A tenth is beyond the good end of an 80 % interval, and nine tenths are beyond the bad end.
 
     >>> [round(probability_of(value, 1.0, 0.693147, True), 3) for value in (2.0, 1.0, 0.5)]
     [0.1, 0.5, 0.9]
@@ -44,13 +43,13 @@ def probability_of(value: float, expected: float, half_width: float, higher_is_b
 
 
 def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
-    """Return what holds of a claim.
+    """Return the verdict on a claim, by the limit and the model's interval.
 
     Parameters
     ----------
-    value, ratio : claimed, and over the best that physics allows
-    higher_is_better : whether more of it is better
-    expected : the model's own answer, where it has one
+    value, ratio : the claimed value, and how much of the limit it reaches
+    higher_is_better : whether larger values are better
+    expected : the model's prediction, or None
     """
     if ratio > 1 + EXACT:
         return "impossible"
@@ -63,12 +62,12 @@ def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Exp
 
 
 def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy | None = None) -> Judgement:
-    """Return what a buyer should think of a claim.
+    """Return whether a buyer should think a claim possible, doubtful or impossible.
 
     Parameters
     ----------
     verdict, probability : of the claim
-    reached_by : a measured run that did as well, which counts where the quote may mean such a run
+    reached_by : a measured run that did as well; it counts if the quote allows its software
     """
     if verdict == "impossible":
         return "impossible"
@@ -80,7 +79,7 @@ def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy 
 
 
 def percent(probability: float) -> str:
-    """Return a probability as people write it.
+    """Return a probability in whole per cent, as text.
 
     >>> percent(0.004), percent(0.123), percent(0.999)
     ('under 1 %', '12 %', 'over 99 %')

@@ -1,4 +1,4 @@
-"""Claimed figures and jobs as people write them."""
+"""Claimed figures and jobs in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfmodel.model.transformers.layout_words import short
 
 
 def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> str:
-    """Return a claimed quantity as people write it.
+    """Return a value of a claimed quantity with its unit, in words.
 
     >>> shown(323.2, "tokens_per_second", per="accelerator"), shown(3.7 * 86400, "time_to_train")
     ('323.2 tokens/s per accelerator', '3.7 days')
@@ -33,7 +33,7 @@ def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> 
 
 
 def shown_range(low: float, high: float, kind: str, sample: str = "sample", per: str = "job") -> str:
-    """Return two ends of a claimed quantity, the unit once where both have it.
+    """Return two values of a claimed quantity as a range, with a common unit once.
 
     >>> shown_range(125e12, 164e12, "flops", per="accelerator"), shown_range(0.4, 0.5, "mfu")
     ('125 to 164 TFLOP/s per accelerator', '40% to 50%')
@@ -44,11 +44,12 @@ def shown_range(low: float, high: float, kind: str, sample: str = "sample", per:
 
 
 def _usd(value: float) -> str:
+    """Return an amount in US dollars as text."""
     return f"${value:,.0f}" if value >= 1000 else f"${value:.2f}" if value >= 0.095 else f"${value:.2g}"
 
 
 def job_words(setting: Setting) -> str:
-    """Return a job in short."""
+    """Return network, machines, precision and batch of a job in short."""
     how = f"{setting.precision}, batch {setting.local_batch_size} each"
     if setting.layout is not None:
         samples = f"{setting.global_batch_size:,} {setting.workload.sample}s a step"
@@ -57,7 +58,7 @@ def job_words(setting: Setting) -> str:
 
 
 def software_words(software: str) -> str:
-    """Return software as people write it.
+    """Return software with its year in words.
 
     >>> software_words("mxnet-ngc@2022"), software_words("pytorch")
     ('mxnet-ngc (2022)', 'pytorch')
@@ -67,11 +68,11 @@ def software_words(software: str) -> str:
 
 
 def layout_words(setting: Setting) -> str | None:
-    """Return how a transformer is shared out, in short; None of copies of a network."""
+    """Return the layout of a model-parallel transformer in short; None of a data-parallel job."""
     return None if setting.layout is None else short(setting.layout.words())
 
 
 def machine_words(setting: Setting) -> str:
-    """Return the machines of a job in short."""
+    """Return accelerators, nodes and network of a job in short."""
     between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
     return f"{setting.world_size} x {setting.accelerator.id}{between if setting.domains > 1 else ''}"

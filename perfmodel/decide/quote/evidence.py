@@ -1,4 +1,4 @@
-"""What speaks for and against a claim: its limit, the model's prediction, and runs that were measured."""
+"""Evidence on a claim: its physical limit, the model's prediction, and measured runs."""
 
 from __future__ import annotations
 
@@ -50,30 +50,30 @@ from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.setting.resolve import Setting
 
 COUNTED = ("flops", "mfu")
-"""Quantities that count arithmetic, which padding that is skipped has none of."""
+"""Quantities that count FLOP, to which skipped padding contributes none."""
 SUBMISSIONS = 1
-"""Of MLPerf's, so many are listed beside other runs."""
+"""MLPerf submissions listed in addition to other runs."""
 
 
 class Near(BaseModel):
-    """A measurement near a claim."""
+    """A measurement similar to a claim."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """Of the measurement."""
+    """Id of the measurement."""
     source: str
-    """Who measured it."""
+    """Source of the measurement."""
     value: float
-    """The claimed quantity, as this measurement has it or, at its rate per accelerator, would make it."""
+    """The claimed quantity as measured, or at the measured rate per accelerator."""
     words: str
-    """What was measured, in a line."""
+    """What was measured, in one line."""
     software: str | None = None
-    """What ran it, as ``NAME@YEAR``; None of what no framework ran, or nobody knows."""
+    """Software of the measurement, as ``NAME@YEAR``; null where there was none or it is unknown."""
 
 
 class FromRun(NamedTuple):
-    """What a measured run lets one expect, in the claimed quantity."""
+    """A measured run scaled to a claimed job, in the claimed quantity."""
 
     id: str
     source: str
@@ -84,30 +84,31 @@ class FromRun(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What speaks for and against a claim; in the claimed quantity."""
+    """Limit, prediction and measurements for a claim, in the claimed quantity."""
 
     limit: Limit
     expected: Expected | None
     measured: list[Near]
     notes: list[str]
     of_a_workload: bool = True
-    """Whether the job's workload, and how it is trained, have a part in it."""
+    """Whether the claim depends on the job's workload, rather than on its machines alone."""
     memory: str | None = None
-    """What the job needs, where that is more than its accelerators have."""
+    """The memory that the job needs, where that is more than its accelerators have."""
     from_run: FromRun | None = None
-    """By the measured run most like it, where that says more than the model alone."""
+    """The most similar measured run, where it is more certain than the model's prediction."""
     target: str | None = None
+    """Target of training, where the quote states no length."""
     reached: ReachedBy | None = None
     """A measured run that did as well as claimed."""
 
 
 def of_peak(claim: Claim, setting: Setting) -> Evidence:
-    """Return the evidence on arithmetic of hardware, or of a named number format."""
-    asked = "its number format is named" if claim.format else "no workload is named"
-    notes = [f"{asked}: held against the peak"]
+    """Return the evidence on FLOP/s of hardware alone, or of a named number format."""
+    reason = "its number format is named" if claim.format else "no workload is named"
+    notes = [f"{reason}: held against the peak"]
     limit, accelerator = peak_of(setting, claim.whose, claim.format), setting.accelerator
-    own = claim.format or setting.peak_format
-    best = best_product(accelerator, own)
+    number_format = claim.format or setting.peak_format
+    best = best_product(accelerator, number_format)
     if best is None:
         return Evidence(limit, None, [], notes, False)
     words = f"{show(best.value, 'FLOP/s')} in the best matrix product measured on one {accelerator.id}"
@@ -118,7 +119,7 @@ def of_peak(claim: Claim, setting: Setting) -> Evidence:
 
 
 def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
-    """Return the evidence on a collective's bandwidth.
+    """Return the evidence on the bandwidth of a collective.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
 
 
 def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Evidence:
-    """Return the evidence on scaling efficiency or speed-up."""
+    """Return the evidence on a scaling efficiency or speed-up."""
     prediction = predict(scenario, catalogue)
     expected = expected_efficiency(claim, scenario, prediction, catalogue)
     n, m = setting.world_size, claim.from_gpus
@@ -174,16 +175,16 @@ def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue:
 
 
 def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Evidence:
-    """Return the evidence on anything that follows from the time of a step."""
+    """Return the evidence on a quantity that follows from the time of a step."""
     prediction, cost = predict(scenario, catalogue), cost_of(claim, setting, catalogue)
     length = length_of(claim, scenario, setting, prediction, catalogue)
-    paid = cost.usd_per_second if cost else 0.0
-    measure = measure_of(claim, setting, length.samples, paid)
-    best = measure_of(claim, setting, length.fewest, paid)
-    least = limit_of_iteration(_possibly_padded(claim, setting))
-    because = [*least.because, *([cost.words] if cost else [])]
+    usd_per_second = cost.usd_per_second if cost else 0.0
+    measure = measure_of(claim, setting, length.samples, usd_per_second)
+    best = measure_of(claim, setting, length.fewest, usd_per_second)
+    iteration_limit = limit_of_iteration(_possibly_padded(claim, setting))
+    reasons = [*iteration_limit.because, *([cost.words] if cost else [])]
     if length.is_fewer:
-        because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
+        reasons.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
     near, likely = _of_layout(setting, measure, prediction, catalogue)
     notes = [*setting.workload.notes, *_alone(setting), *_unequal(setting)]
     if setting.layout is None:
@@ -196,7 +197,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     from_run = None if likely is None else _from_run(likely, measure, length.spread)
     reached = reached_by(claim, setting, measure, prediction.model_flops, catalogue)
     return Evidence(
-        Limit(best.of(least.value), tuple(because)),
+        Limit(best.of(iteration_limit.value), tuple(reasons)),
         expected,
         near,
         notes,
@@ -210,7 +211,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
 def _of_layout(
     setting: Setting, measure: Measure, prediction: Prediction, catalogue: Catalogue
 ) -> tuple[list[Near], Likely | None]:
-    """Runs of transformers most like one that is shared out, and what one of them lets expect."""
+    """Return the measured transformers most like a model-parallel job, and the most certain scaled run."""
     if setting.layout is None:
         return [], None
     similar = similar_transformers(setting, prediction, catalogue)
@@ -229,12 +230,14 @@ def _of_layout(
 
 
 def _surest(likely: Iterable[Likely | None]) -> Likely | None:
+    """Return the run with the narrowest interval; None where there is none."""
     return min((each for each in likely if each is not None), key=lambda each: each.half_width, default=None)
 
 
 def _of_copies(
     setting: Setting, measure: Measure, prediction: Prediction, catalogue: Catalogue
 ) -> tuple[list[Near], Likely | None]:
+    """Return the measured runs most like a data-parallel job, and the most certain scaled run."""
     similar, submitted = similar_runs(setting, catalogue), similar_submissions(setting, catalogue)
     near = []
     for each in (*similar[:SHOWN], *submitted[:SUBMISSIONS]):
@@ -246,13 +249,14 @@ def _of_copies(
 
 
 def _from_run(likely: Likely, measure: Measure, spread: float) -> FromRun:
+    """Return a similar run in the claimed quantity, with the spread of the training length added."""
     half = math.hypot(likely.half_width, NORMAL_80 * spread)
     point = measure.of(likely.time)
     return FromRun(likely.id, likely.source, point, point / math.exp(half), point * math.exp(half), half)
 
 
 def _widened(expected: Expected, spread: float) -> Expected:
-    """The same with what is not known of how long training takes."""
+    """Return a prediction with the spread of the training length added to its interval."""
     point = expected.expected
 
     def end(value: float) -> float:
@@ -263,27 +267,27 @@ def _widened(expected: Expected, spread: float) -> Expected:
 
 
 def _possibly_padded(claim: Claim, setting: Setting) -> Setting:
-    """The setting of which a rate's limit is sure: sources count padded sequences, and may not say so."""
-    asked = setting.scenario
-    if claim.kind in COUNTED or not setting.workload.padded or "input" in asked.model_fields_set:
+    """Return a setting with real input if padding may be skipped: sources may count padded tokens."""
+    scenario = setting.scenario
+    if claim.kind in COUNTED or not setting.workload.padded or "input" in scenario.model_fields_set:
         return setting
-    return setting._replace(scenario=asked.model_copy(update={"input": "real"}))
+    return setting._replace(scenario=scenario.model_copy(update={"input": "real"}))
 
 
 def _alone(setting: Setting) -> list[str]:
-    """What to say of a transformer, of which a vendor may have shared out the layers."""
+    """Return a note for a data-parallel transformer: a vendor may have used model parallelism."""
     words = replicas_alone(setting.workload) if setting.layout is None else None
     return [words] if words is not None else []
 
 
 def _unequal(setting: Setting) -> list[str]:
-    """What is possible and poor of the layout that a job is predicted with."""
+    """Return notes on the layout of a job: uneven stages and the like."""
     model = setting.workload.architecture
     return [] if setting.layout is None or model is None else caveats(setting.layout, model)
 
 
 def _too_much(prediction: Prediction) -> str | None:
-    """What a job needs of its accelerators' memory, where it does not fit."""
+    """Return the memory a job needs in words, where it does not fit; None where it fits."""
     if prediction.memory.fits:
         return None
     need, have = (f"{size / 2**30:.1f}" for size in (prediction.memory.bytes, prediction.memory.capacity))
@@ -291,6 +295,7 @@ def _too_much(prediction: Prediction) -> str | None:
 
 
 def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
+    """Return the throughput of one accelerator that a claim means, in words."""
     value, factor = claim.number, measure.factor
     time = factor / value if measure.higher_is_better else value / factor
     rate = setting.local_batch_size * setting.accumulation_steps / time
@@ -299,6 +304,7 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
 
 
 def _near(similar: SimilarRun, value: float, prefix: str) -> Near:
+    """Return a similar run as a measurement near a claim."""
     run = similar.run
     words = f"{prefix} {similar.words}"
     return Near(id=run.run_id, source=run.source, value=value, words=words, software=similar.software)

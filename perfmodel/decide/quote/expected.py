@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.core.errors import refusal
+from perfmodel.decide.quote.completed_job import changed
 from perfmodel.decide.quote.file import Claim
-from perfmodel.decide.quote.shared_out import changed
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.collectives.place import Point
@@ -20,7 +20,7 @@ from perfmodel.model.transformers.evaluate import network_of
 from perfmodel.model.transformers.flops import COMPUTED, Count, step_flops
 
 LARGE = 2.0**30
-"""Message whose bus bandwidth is quoted where no size is given [B]."""
+"""Message size at which bus bandwidth is predicted where none is given [B]."""
 
 
 class Expected(NamedTuple):
@@ -31,27 +31,27 @@ class Expected(NamedTuple):
     high_80: float
 
     def within(self, limit: float, higher_is_better: bool) -> Expected:
-        """Return the expectation with an end cut at a physical limit, but not beyond the point itself."""
+        """Return the prediction with an end cut at a physical limit, but not beyond the predicted value."""
         if higher_is_better:
             return self._replace(high_80=min(self.high_80, max(limit, self.expected)))
         return self._replace(low_80=end_at(self.low_80, self.expected, limit))
 
 
 class Measure(NamedTuple):
-    """How a quantity follows from the iteration time t: ``factor`` / t where more is better, else * t."""
+    """Conversion of an iteration time t to a quantity: ``factor`` / t if higher is better, else times t."""
 
     factor: float
     higher_is_better: bool
 
     def of(self, iteration_time: float) -> float:
-        """Return the quantity."""
+        """Return the quantity for an iteration time [s]."""
         return self.factor / iteration_time if self.higher_is_better else self.factor * iteration_time
 
     def expected(self, prediction: Prediction) -> Expected | None:
-        """Return the model's answer in this quantity; None without an interval.
+        """Return the model's prediction in this quantity; None without an interval.
 
-        What one accelerator takes by specs is a prediction too, which a claim may beat: an end that was cut
-        there lies as far from the point as the other end, in its logarithm.
+        A claim may be faster than one accelerator as predicted from specs.  An interval that was cut at that
+        time gets a lower end as far from the prediction as its upper end, in log time.
         """
         result = prediction.interval
         if result is None:
@@ -64,7 +64,7 @@ class Measure(NamedTuple):
 
 
 def shares_of(claim: Claim, setting: Setting) -> float:
-    """Return how many of what a rate is claimed of make up the job."""
+    """Return how many units (jobs, nodes, accelerators) a claimed rate is of make up the job."""
     return {"job": 1.0, "node": float(setting.nodes), "accelerator": float(setting.world_size)}[claim.whose]
 
 
@@ -73,13 +73,13 @@ def measure_of(claim: Claim, setting: Setting, seen: float, usd_per_second: floa
 
     Parameters
     ----------
-    claim, setting : what is claimed, of which job
-    seen : samples until trained, of claims that need it
-    usd_per_second : what the job costs, likewise
+    claim, setting : the claim, and the job
+    seen : samples until trained, for quantities that need it
+    usd_per_second : cost of the job, for quantities that need it
 
     Raises
     ------
-    InputError : it does not exist for this workload
+    InputError : a quantity that the workload does not have
     """
     samples = float(setting.global_batch_size)
     rate = samples / shares_of(claim, setting)
@@ -105,7 +105,7 @@ def tokens_of(setting: Setting) -> int:
 
     Raises
     ------
-    InputError : samples are no sequences
+    InputError : samples are not sequences
     """
     if setting.workload.sequence_length is None:
         raise refusal("quote.no_tokens", workload=setting.workload.id)
@@ -113,9 +113,9 @@ def tokens_of(setting: Setting) -> int:
 
 
 def flops_of(setting: Setting, convention: Count | None = None) -> float:
-    """Return the model's arithmetic for one sample [FLOP], as it is computed unless a convention is named.
+    """Return the model FLOP for one sample: those computed, or as counted by a convention.
 
-    Of convolutions every product is counted, as everybody does.
+    For convolutions every product is counted, as is usual.
     """
     if not is_counted_in_ways(setting):
         return setting.workload.training_flops
@@ -124,17 +124,17 @@ def flops_of(setting: Setting, convention: Count | None = None) -> float:
 
 
 def is_counted_in_ways(setting: Setting) -> bool:
-    """Return whether publications count the arithmetic of a job's network in several ways."""
+    """Return whether publications count the FLOP of a job's network by several conventions."""
     return setting.workload.architecture is not None and setting.workload.tokens is not None
 
 
 def expected_efficiency(
     claim: Claim, scenario: Scenario, prediction: Prediction, catalogue: Catalogue
 ) -> Expected | None:
-    """Return efficiency or speed-up against ``claim.from_gpus`` accelerators.
+    """Return the predicted efficiency or speed-up over ``claim.from_gpus`` accelerators, with its interval.
 
-    What both jobs have in common cancels: the interval is that of a prediction which starts from one
-    accelerator's time.
+    What both jobs have in common cancels: the interval is that of a prediction anchored at one accelerator's
+    time.
 
     Raises
     ------
@@ -151,9 +151,9 @@ def expected_efficiency(
         smaller = predict(changed(scenario, world_size=m), catalogue)
         speedup = prediction.samples_per_second / smaller.samples_per_second
     factor = speedup * m / n if claim.kind == "scaling_efficiency" else speedup
-    started = prediction
+    anchored = prediction
     if scenario.anchor is None and scenario.profile is None:
-        alone = predict(
+        one_accelerator = predict(
             changed(
                 scenario,
                 world_size=1,
@@ -162,15 +162,22 @@ def expected_efficiency(
             ),
             catalogue,
         )
-        started = predict(changed(scenario, anchor=f"iteration_time={alone.iteration_time!r}s@1"), catalogue)
-    ratio = Measure(factor * started.iteration_time, True)
-    return ratio.expected(started)
+        anchored = predict(
+            changed(scenario, anchor=f"iteration_time={one_accelerator.iteration_time!r}s@1"), catalogue
+        )
+    ratio = Measure(factor * anchored.iteration_time, True)
+    return ratio.expected(anchored)
 
 
 def _efficiency_of_replicas(
     claim: Claim, scenario: Scenario, prediction: Prediction, catalogue: Catalogue
 ) -> Expected | None:
-    """The same of a transformer that is shared out, against as many accelerators as fewer replicas have."""
+    """Return the same for a model-parallel transformer, whose baseline is a number of whole replicas.
+
+    Raises
+    ------
+    InputError : a baseline that is no multiple of a replica
+    """
     assert prediction.layout is not None
     n, replicas = prediction.scenario["world_size"], int(prediction.layout["data_parallel"])
     replica = n // replicas
@@ -188,7 +195,7 @@ def _efficiency_of_replicas(
 
 
 def point_of(claim: Claim, setting: Setting) -> Point:
-    """Return the collective a claim of bus bandwidth is about."""
+    """Return the collective that a claim of bandwidth is about."""
     groups = setting.domains
     return Point(
         setting.world_size,
@@ -205,16 +212,16 @@ def point_of(claim: Claim, setting: Setting) -> Point:
 
 
 def algorithm_share(claim: Claim, setting: Setting) -> float:
-    """Return the algorithm bandwidth over the bus bandwidth of a claimed collective, as of nccl-tests."""
+    """Return the ratio of algorithm to bus bandwidth of a claimed collective, as of nccl-tests."""
     return 1 / float(bus_bandwidth(claim.collective, 1.0, setting.world_size))
 
 
 def expected_bus_bandwidth(point: Point) -> Expected:
-    """Return the bus bandwidth of a collective as NCCL would run it [B/s].
+    """Return the bus bandwidth of a collective as run by NCCL, with its interval [B/s].
 
     Raises
     ------
-    InputError : ranks that do not spread evenly over the nodes
+    InputError : ranks that do not divide evenly among the nodes
     """
     if point.group_size % point.hosts:
         raise refusal("collective.uneven_group", group_size=point.group_size, hosts=point.hosts)

@@ -1,4 +1,4 @@
-"""What a quote file says: a scenario, claims about it, and where they were read."""
+"""The format of quote files: a scenario, claims about it, and their sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -54,7 +54,7 @@ Per = Literal["job", "node", "accelerator"]
 
 
 class Kind(NamedTuple):
-    """What is known of a quantity."""
+    """Unit and words of a quantity, and whether higher is better."""
 
     unit: str
     words: str
@@ -83,13 +83,13 @@ class Synonym(NamedTuple):
 
     kind: str
     sample: str = ""
-    """What one sample must then be."""
+    """Type of sample that it requires."""
     per: Per | None = None
-    """Of what the rate then is."""
+    """Unit (job, node, accelerator) that the rate is of."""
     unit: str = ""
-    """Of a bare number."""
+    """Unit of a bare number."""
     times: float = 1.0
-    """What the figure is multiplied by."""
+    """Factor by which the figure is multiplied."""
 
 
 SYNONYMS = {
@@ -102,12 +102,12 @@ SYNONYMS = {
     "cost_per_million_tokens": Synonym("cost_per_token", times=1e-6),
     "all_reduce_bandwidth": Synonym("bus_bandwidth"),
 }
-"""Other names of quantities.  An all-reduce bandwidth of neither kind is read as bus bandwidth."""
+"""Other names of quantities.  An all-reduce bandwidth is taken as bus bandwidth."""
 OF_CLAIMS = frozenset(("quantity", "value", "epochs", "samples", "tokens", "price", "recipe"))
-"""Keys of a claim that no scenario has, and that people write there."""
+"""Keys of a claim that people write into the scenario by mistake."""
 BANDWIDTHS = ("bus_bandwidth", "algorithm_bandwidth")
 LENGTH = ("epochs", "samples", "tokens")
-"""Keys that say how long a job trains."""
+"""Keys that give the length of training."""
 GOES_WITH = {
     "per": ("samples_per_second", "tokens_per_second", "flops"),
     "epochs": ("time_to_train", "cost_to_train"),
@@ -121,7 +121,7 @@ GOES_WITH = {
     "format": ("flops",),
     "convention": ("flops", "mfu"),
 }
-"""A key of a claim -> the quantities it says something about."""
+"""The quantities that each key of a claim applies to."""
 
 
 RANGES = {
@@ -132,61 +132,62 @@ RANGES = {
     "price": (1e-6, 1e9),
     "size": (1.0, 1e15),
 }
-"""What each number of a claim may be, in SI; beyond is a slip of the unit."""
+"""Valid range of each number of a claim, in SI; outside it the unit is most likely wrong."""
 _COUNTED = ("token", "sample", "image", "sequence")
-"""Words of a rate's unit."""
+"""Words in the unit of a rate."""
 
 
 class Claim(Spec):
     """One figure of a quote."""
 
     quantity: Name
-    """What is claimed."""
+    """The claimed quantity."""
     value: float | str
     """A number in SI, or with its unit: ``600GB/s``, ``5PFLOP/s``, ``1h``, ``90%``."""
     text: str = ""
     """The claim in short."""
     per: Per = "job"
-    """Of what a rate is; by default of the job."""
+    """Whether a rate is of the job, of one node or of one accelerator; by default of the job."""
     epochs: PositiveFloat | None = None
-    """Passes over the data set until trained; or ``samples`` or ``tokens``."""
+    """Passes over the data set until trained; alternatives are ``samples`` and ``tokens``."""
     samples: PositiveFloat | None = None
-    """Trained on in all."""
+    """Samples trained on in all."""
     tokens: float | str | None = None
-    """Trained on in all: a number, or ``1.4T``."""
+    """Tokens trained on in all: a number, or ``1.4T``."""
     recipe: Literal[NAMES] | None = None  # type: ignore[valid-type]
-    """Whose target is meant, where no length is given."""
+    """Recipe whose target ends the training, where no length is given."""
     price: float | str | None = None
-    """US dollars for an hour of one node; by default that of the catalogue, where it has one."""
+    """US dollars per hour of one node; by default the catalogue's price, where it has one."""
     from_gpus: PositiveInt = 1
-    """Accelerators that an efficiency or speed-up is measured against; by default 1."""
+    """Accelerators of the baseline of an efficiency or speed-up; by default 1."""
     collective: CollectiveName = "all-reduce"
-    """Whose bandwidth it is; by default an all-reduce's."""
+    """Collective whose bandwidth it is; by default an all-reduce."""
     size: float | str | None = None
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None
-    """Number format whose peak is meant, e.g. ``fp8``; the scenario's workload then has no say."""
+    """Number format whose peak is claimed, e.g. ``fp8``; the scenario's workload then has no effect."""
     convention: Count | None = None
-    """How the FLOP of a transformer are counted: ``causal``, those that are computed, without the scores that
-    a mask or window leaves out (NVIDIA's tables since 2025); ``megatron``, with attention to all positions
-    (Megatron-LM's papers, torchtitan); ``palm``, and 6 for each of all parameters (PaLM, llm-foundry); left
-    open, the first and the last are checked, and the more favourable verdict counts."""
+    """How the FLOP of a transformer are counted: ``causal``, those computed, without scores that a mask or
+    window leaves out (NVIDIA's tables since 2025); ``megatron``, with attention to all positions
+    (Megatron-LM's papers, torchtitan); ``palm``, the same with 6 FLOP for every parameter (PaLM,
+    llm-foundry).  By default ``causal`` and ``palm`` are both checked, and the more favourable verdict
+    counts."""
     scenario: dict[str, Any] = fresh(dict)
     """Options that differ from those of the quote."""
     source: str | None = None
-    """A key of the quote's ``sources``."""
+    """Key of its source in the quote's ``sources``."""
     reading: str = ""
-    """How the claim is to be understood, where its words leave it open."""
+    """How the claim is to be understood, where its words are ambiguous."""
 
     @property
     def kind(self) -> str:
-        """The quantity, by its usual name."""
+        """The quantity by its usual name, for a synonym."""
         synonym = SYNONYMS.get(self.quantity)
         return synonym.kind if synonym else self.quantity
 
     @property
     def whose(self) -> Per:
-        """What a rate is of, by ``per`` or by the quantity's name."""
+        """Whether a rate is of the job, a node or an accelerator, by ``per`` or by the quantity's name."""
         synonym = SYNONYMS.get(self.quantity)
         return (synonym and synonym.per) or self.per
 
@@ -200,21 +201,21 @@ class Claim(Spec):
 
     @property
     def token_count(self) -> float | None:
-        """The tokens trained on, where they are stated."""
+        """The tokens trained on; None where they are not stated."""
         return None if self.tokens is None else _number("tokens", self.tokens, "count of tokens")
 
     @property
     def usd_per_hour(self) -> float | None:
-        """The price of an hour of one node, where it is stated [USD]."""
+        """The price of an hour of one node [USD]; None where it is not stated."""
         return None if self.price is None else _number("price", self.price, "USD")
 
     @property
     def message_bytes(self) -> float | None:
-        """The size in bytes, where one is stated."""
+        """The size [B]; None where it is not stated."""
         return None if self.size is None else _number("size", self.size, "B")
 
     def check_together(self) -> None:
-        """Refuse keys that say nothing of its quantity, and numbers that are slips of the unit."""
+        """Raise a ValueError for keys that do not apply to the quantity, and for numbers out of range."""
         for key in GOES_WITH.keys() & self.model_fields_set:
             if self.kind not in GOES_WITH[key]:
                 raise ValueError(f"{key} goes with {' or '.join(GOES_WITH[key])}, not {self.quantity}")
@@ -239,21 +240,21 @@ class Claim(Spec):
 
 
 class Quote(Spec):
-    """A proposal: one scenario and what is claimed of it."""
+    """A vendor's offer: one scenario and the claims about it."""
 
     title: Text
-    """What is offered."""
+    """The offer in one line."""
     note: str = ""
-    """Printed below the title."""
+    """Text printed below the title."""
     scenario: dict[str, Any] = fresh(dict)
-    """Any of the options of ``perfmodel predict``, by the same names."""
+    """Options of ``perfmodel predict``, by the same names."""
     claims: Annotated[tuple[Claim, ...], Within(strict=False, min_length=1)]
-    """What is claimed, each with its quantity and value."""
+    """The claims, each with quantity and value."""
     sources: dict[str, Source] = fresh(dict)
-    """Documents of the claims, by their keys."""
+    """Sources of the claims, by key."""
 
     def check_together(self) -> None:
-        """Refuse a claim whose source the file does not list."""
+        """Raise a ValueError for a claim whose source the file does not list."""
         for index, claim in enumerate(self.claims, 1):
             if claim.source is not None and claim.source not in self.sources:
                 known = ", ".join(self.sources) or "none"
@@ -263,17 +264,17 @@ class Quote(Spec):
 def scenario_of_claim(
     quote: Quote, claim: Claim, where: str = "quote", catalogue: Catalogue | None = None
 ) -> Scenario:
-    """Return the scenario a claim is made for, with what goes with its recipe where it states no length.
+    """Return the scenario of a claim, with the options of its recipe where it states no length.
 
     Raises
     ------
     InputError : an unknown option, or a value that does not fit it
     """
     try:
-        given = laid_over(quote.scenario, claim.scenario)
-        if astray := sorted(given.keys() & OF_CLAIMS):
-            raise refusal("quote.key_of_claim", astray[0])
-        scenario = Scenario(**given)
+        options = laid_over(quote.scenario, claim.scenario)
+        if misplaced := sorted(options.keys() & OF_CLAIMS):
+            raise refusal("quote.key_of_claim", misplaced[0])
+        scenario = Scenario(**options)
     except InputError as error:
         raise error.under("scenario").under(where) from None
     try:
@@ -289,7 +290,7 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
     Raises
     ------
-    InputError : an unknown key, a value that does not fit
+    InputError : an unknown key, or a value that does not fit
     """
     try:
         return Quote.model_validate(table)
@@ -298,12 +299,12 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 
 def refused_quote(error: ValidationError) -> InputError:
-    """Return what is wrong with the table of a quote, in words for people."""
+    """Return the error for an invalid table of a quote."""
     return refused(error, Quote, written=_written, most=MOST_SAID)
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:
-    """Return the quote of a TOML file, or of an example by its name, and the name that errors call it.
+    """Return the quote of a TOML file, or of an example by its name, and the name for error messages.
 
     Raises
     ------
@@ -328,10 +329,12 @@ def example_names() -> list[str]:
 
 
 def _examples() -> Path:
+    """Return the folder of the built-in quotes."""
     return folder("validation") / "quotes"
 
 
 def _find(path: Path) -> Path:
+    """Return the path of a file or of an example; an InputError for an unknown name."""
     if path.suffix != ".toml" and path.parent == Path() and (is_request() or not path.exists()):
         if path.name in example_names():
             return _examples() / f"{path.name}.toml"
@@ -341,7 +344,7 @@ def _find(path: Path) -> Path:
 
 
 def _number(key: str, value: float | str, unit: str) -> float:
-    """What was typed under a key, in SI; a share may be given in per cent."""
+    """Return the value of a key in SI; a fraction may be in per cent."""
     try:
         return units.parse(value, unit)
     except InputError as error:
@@ -350,13 +353,14 @@ def _number(key: str, value: float | str, unit: str) -> float:
 
 
 def _written(place: Sequence[str]) -> str:
-    """How an error names a key; claims are counted from 1."""
+    """Return the key path of an error as text; claims are counted from 1."""
     if len(place) > 1 and place[0] == "claims":
         place = [f"claim {int(place[1]) + 1}", *place[2:]]
     return ": ".join(part for part in (*place[:1], ".".join(place[1:])) if part)
 
 
 def _range(low: float, high: float) -> str:
+    """Return a range of valid numbers in words."""
     return (
         f"from {low:g} to {high:g}, in SI units" if low >= 1 else f"above 0 and up to {high:g}, in SI units"
     )

@@ -1,4 +1,4 @@
-"""How many samples a claimed job trains on, and by whose account; what a second of it costs."""
+"""Samples that a claimed job trains on, and the cost of a second of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from perfmodel.core.errors import refusal
 from perfmodel.core.units import show
 from perfmodel.decide.prices import HOUR, price_of
+from perfmodel.decide.quote.completed_job import changed
 from perfmodel.decide.quote.expected import tokens_of
 from perfmodel.decide.quote.file import GOES_WITH, Claim
 from perfmodel.decide.quote.limits import limit_of_iteration
-from perfmodel.decide.quote.shared_out import changed
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -23,34 +23,34 @@ from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 
 
 class Length(NamedTuple):
-    """Samples until trained; of a run in phases, as many as take the same time."""
+    """Samples until trained; for a run in phases, the number that takes as long."""
 
     samples: float
     fewest: float
-    """That any known recipe trains on, which is what a physical limit may count on."""
+    """Fewest samples of any known recipe, for the physical limit."""
     spread: float = 0.0
     """Standard deviation of the logarithm of ``samples``."""
     target: str | None = None
-    """Whose target was taken, where the quote states no length."""
+    """Recipe and target in words, where the quote states no length."""
     is_fewer: bool = False
-    """Whether another recipe is the one with the fewest."""
+    """Whether another recipe has fewer samples than the chosen one."""
     phases: tuple[Prediction, ...] = ()
-    """Of a run in phases, one for each."""
+    """Prediction of each phase of a run in phases."""
 
 
 def length_of(
     claim: Claim, scenario: Scenario, setting: Setting, prediction: Prediction, catalogue: Catalogue
 ) -> Length:
-    """Return the samples until trained: as stated, or those of a known target.
+    """Return the samples until trained: as stated, or those of a published target.
 
     Parameters
     ----------
-    claim, scenario, setting, prediction : what is claimed of which job, and what the model says of it
-    catalogue : hardware, for phases with samples of other lengths
+    claim, scenario, setting, prediction : the claim, the job and its prediction
+    catalogue : where hardware is looked up, for phases with samples of other lengths
 
     Raises
     ------
-    InputError : nothing is stated and nothing known; tokens of samples that have none
+    InputError : neither a stated length nor a published target; tokens of samples without tokens
     """
     if claim.kind == "epoch_time" or claim.epochs is not None:
         return _exactly(_dataset(setting) * (claim.epochs or 1.0))
@@ -72,10 +72,12 @@ def length_of(
 
 
 def _exactly(samples: float) -> Length:
+    """Return a length that is known exactly."""
     return Length(samples, samples)
 
 
 def _of_target(chosen: Recipe, setting: Setting, framework: str) -> Length:
+    """Return the samples to the target of a recipe, at the job's batch."""
     workload, batch = setting.workload, float(setting.global_batch_size)
     samples = _samples(chosen.fit, batch, setting)
     words = f"{chosen.words(framework)}: {_amount(chosen.fit, batch)} at {batch:g} {workload.sample}s a step"
@@ -89,7 +91,7 @@ def _of_target(chosen: Recipe, setting: Setting, framework: str) -> Length:
 def _of_phases(
     chosen: Recipe, scenario: Scenario, setting: Setting, prediction: Prediction, catalogue: Catalogue
 ) -> Length:
-    """A run whose samples are of several lengths, counted by the time of those that the setting has."""
+    """Return the length of a run in phases: samples of the job's length that take as long as all phases."""
     least = limit_of_iteration(setting).value
     samples, fewest, phases = 0.0, 0.0, []
     for phase in chosen.phases:
@@ -106,11 +108,12 @@ def _of_phases(
 
 
 def _beyond(chosen: Recipe, batch: float) -> str:
+    """Return a remark for a batch outside the published ones; empty for others."""
     return "" if chosen.fit.within_range(batch) else " (beyond the batches it was published for)"
 
 
 def _others(chosen: Recipe) -> list[Recipe]:
-    """The other recipes of a benchmark that start where one does, and whose samples are all alike."""
+    """Return the other one-phase recipes of a benchmark with the same start."""
     if chosen.name == TOKENS:
         return []
     benchmark = chosen.fit.benchmark
@@ -119,34 +122,37 @@ def _others(chosen: Recipe) -> list[Recipe]:
 
 
 def _samples(fit: EpochsFit, batch: float, setting: Setting) -> float:
+    """Return the samples of a recipe at a batch."""
     amount = float(fit.epochs(batch))
     return amount if fit.unit == "samples" else amount * _dataset(setting)
 
 
 def _amount(fit: EpochsFit, batch: float) -> str:
+    """Return the samples or epochs of a recipe at a batch, in words."""
     amount = float(fit.epochs(batch))
     return f"{amount / 1e6:.3g} M samples" if fit.unit == "samples" else f"{amount:.3g} epochs"
 
 
 def _dataset(setting: Setting) -> int:
+    """Return the samples of the data set; an InputError where that is unknown."""
     if setting.workload.dataset_samples is None:
         raise refusal("quote.data_set", workload=setting.workload.id)
     return setting.workload.dataset_samples
 
 
 class Cost(NamedTuple):
-    """What a job costs."""
+    """Cost of a job per second, with its price in words."""
 
     usd_per_second: float
     words: str
 
 
 def cost_of(claim: Claim, setting: Setting, catalogue: Catalogue) -> Cost | None:
-    """Return what a second of a job costs by the claim's price, or the catalogue's; None of other claims.
+    """Return the cost of a job by the claim's price or the catalogue's; None for claims that need no price.
 
     Raises
     ------
-    InputError : nobody says what a node costs
+    InputError : the price of a node is unknown
     """
     if claim.kind not in GOES_WITH["price"]:
         return None

@@ -1,4 +1,4 @@
-"""What a measured run lets one expect of a claimed job, by the ratio that the model predicts of both."""
+"""A claimed job's time by a measured run, scaled with the ratio that the model predicts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from perfmodel.model.prediction.intervals.ratio import Job, job_of, unshared_of
 from perfmodel.workloads.catalogue import version_of
 
 SURER = 0.8
-"""Of the width of the model's own interval: a run that says hardly more is no better evidence (chosen)."""
+"""Largest interval width, relative to the model's own, for which a run counts as better evidence (a choice).
+"""
 
 MIXED = ("fp16", "amp")
-"""Precisions that people call the one MLPerf's submissions train in."""
+"""Names of the precision in which MLPerf's submissions train."""
 
 
 class Likely(NamedTuple):
-    """The time of a claimed job, as a measured run has it."""
+    """The time of a claimed job, scaled from a measured run."""
 
     id: str
     source: str
     time: float
-    """Of an iteration [s]: the predicted one, as far off as that run's prediction is."""
+    """Iteration time [s]: the predicted one times the error of the run's prediction."""
     half_width: float
-    """Of its 80 % interval, as a logarithm: what the two predictions do not share of their error."""
+    """Half-width of its 80 % interval in log time: the error that the two predictions do not share."""
 
 
 def likely_of_transformer(similar: SimilarTransformer, prediction: Prediction) -> Likely | None:
-    """Return what a run of a transformer lets one expect; None where the prediction alone says more."""
+    """Return the time scaled from a measured transformer; None where the prediction is more certain."""
     run = similar.run
     ratio = run.time / similar.predicted_time
     return _likely(run.run_id, run.source, ratio, similar.half_width, similar.job, prediction)
@@ -44,18 +45,20 @@ def likely_of_transformer(similar: SimilarTransformer, prediction: Prediction) -
 def likely_of_copies(
     similar: SimilarRun, prediction: Prediction, catalogue: Catalogue, framework: str | None
 ) -> Likely | None:
-    """Return what a run of copies of a network lets one expect; None where the prediction alone says more.
+    """Return the time scaled from a data-parallel run; None where the prediction is more certain.
 
-    The framework is the one that the claim states.
+    Parameters
+    ----------
+    framework : that the claim states, or None
     """
     run = similar.run
     try:
-        asked = (
+        options = (
             scenario_of_run(run, catalogue)
             if similar.submission is None
             else scenario_of_submission(similar.submission, catalogue)
         )
-        measured = predict(asked, catalogue)
+        measured = predict(options, catalogue)
     except (Refused, InputError):
         return None
     if measured.interval is None:
@@ -70,17 +73,17 @@ def likely_of_copies(
 
 
 def _as_submitted(job: Job, prediction: Prediction) -> Job:
-    """The job of a submission, as far as it is assumed or a name leaves it open as the claim has it.
+    """Return the job of a submission, with what its rules leave open as in the claim.
 
-    Rules assume mixed precision as fp16, and how gradients travelled; people call each version of a network
-    by the name of one.
+    Submission rules assume mixed precision as fp16, and how gradients are exchanged; all versions of a
+    network go by the same name.
     """
     claimed = job_of(prediction)
     precision = claimed.precision if claimed.precision in MIXED else job.precision
     (name, length), (claimed_name, claimed_length) = job.workload, claimed.workload
-    alike = (version_of(name), length) == (version_of(claimed_name), claimed_length)
+    is_same_network = (version_of(name), length) == (version_of(claimed_name), claimed_length)
     return job._replace(
-        workload=claimed.workload if alike else job.workload,
+        workload=claimed.workload if is_same_network else job.workload,
         precision=precision,
         plan={**job.plan, "overlap": claimed.plan.get("overlap")},
     )
@@ -89,6 +92,13 @@ def _as_submitted(job: Job, prediction: Prediction) -> Job:
 def _likely(
     id: str, source: str, ratio: float, half_width: float, job: Job, prediction: Prediction
 ) -> Likely | None:
+    """Return a job's time scaled by a measured run; None where the prediction is more certain.
+
+    Parameters
+    ----------
+    ratio, half_width : measured over predicted time of the run, and half-width of its prediction in log time
+    job : of the run
+    """
     if prediction.interval is None:
         return None
     own = math.log(prediction.interval.high_80 / prediction.iteration_time)

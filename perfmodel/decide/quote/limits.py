@@ -1,4 +1,4 @@
-"""Physical limits of what a quote claims, with their arithmetic in words."""
+"""Physical limits of claimed quantities, with their arithmetic in words."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from perfmodel.model.step.model_flops import least_flops
 from perfmodel.workloads.workload import Workload
 
 SUPERLINEAR = 1.10
-"""Efficiency beyond which a job and its baseline cannot have done the same work on each accelerator: of the
-published runs of trust A or B with one undisputed baseline the largest has 1.07, which is noise."""
+"""Efficiency above which a job and its baseline cannot have done the same work on each accelerator: the
+largest of published runs of trust A or B with one undisputed baseline is 1.07, which is noise."""
 
 
 class Limit(NamedTuple):
-    """The best a quantity can be, and why."""
+    """The best possible value of a quantity, with the reasons in words."""
 
     value: float
     because: tuple[str, ...]
 
 
 def limit_of_iteration(setting: Setting) -> Limit:
-    """Return ``least_iteration_time`` of a setting [s], with its arithmetic in words."""
+    """Return the least possible iteration time of a setting [s], with its arithmetic in words."""
     work, sums = _computation(setting), _exchange(setting)
     if setting.layout is not None:
         return work
@@ -43,6 +43,7 @@ def limit_of_iteration(setting: Setting) -> Limit:
 
 
 def _computation(setting: Setting) -> Limit:
+    """Return the least time of the computation of a step [s]."""
     time = float(least_computation_time(setting))
     workload, accelerator = setting.workload, setting.accelerator
     if setting.layout is not None:
@@ -69,12 +70,12 @@ def _computation(setting: Setting) -> Limit:
 
 
 def _without(workload: Workload) -> str:
-    """What leaves out some of a network's arithmetic."""
+    """Return which arithmetic of a network is left out, in words."""
     return "by the fastest known convolutions" if workload.architecture is None else "without masked scores"
 
 
 def _exchange(setting: Setting) -> Limit:
-    """The time to sum the gradients over the narrowest cut."""
+    """Return the least time to sum the gradients over the narrowest cut [s]."""
     limits = exchange_limits(setting)
     if not limits:
         return Limit(0.0, ())
@@ -98,7 +99,7 @@ def _exchange(setting: Setting) -> Limit:
 
 
 def best_product(accelerator: Accelerator, format: str) -> Quantity | None:
-    """Return the best measured matrix product of a number format, or of one with the same peak [FLOP/s]."""
+    """Return the best measured rate of a matrix product in a format, or in one of the same peak [FLOP/s]."""
     peaks: dict[str, Quantity] = dict(accelerator.peak_flops.items())
     measured: dict[str, Quantity] = dict(accelerator.achieved_flops.items())
     alike = (
@@ -108,7 +109,7 @@ def best_product(accelerator: Accelerator, format: str) -> Quantity | None:
 
 
 def accelerators_of(per: str, setting: Setting) -> int:
-    """Return how many accelerators a rate is of."""
+    """Return the number of accelerators in a job, node or accelerator."""
     counts: dict[str, int] = {
         "job": setting.world_size,
         "node": setting.accelerators_per_node,
@@ -118,7 +119,7 @@ def accelerators_of(per: str, setting: Setting) -> int:
 
 
 def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
-    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator, a node or the job.
+    """Return the data-sheet peak of an accelerator, a node or the job [FLOP/s].
 
     Raises
     ------
@@ -136,11 +137,11 @@ def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
 
 
 def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float = 0.0) -> Limit:
-    """Return the largest scaling efficiency of ``world_size`` accelerators against ``baseline``."""
+    """Return the largest scaling efficiency of ``world_size`` accelerators over ``baseline`` ones."""
     same = "the same batch" if scaling == "weak" else "its share of the batch"
     against = "alone" if baseline == 1 else f"among {baseline}"
     lines = [
-        f"each of {world_size} accelerators computes {same} and communicates besides, so it is no faster "
+        f"each of {world_size} accelerators computes {same} and also communicates, so it is no faster "
         f"than {against}: at most 100%, or {SUPERLINEAR:.0%} as measurements scatter"
     ]
     if claimed > 1:
@@ -154,8 +155,8 @@ def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float
 def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
     """Return the largest bus bandwidth of a collective over all accelerators of a job [B/s].
 
-    The narrowest cut decides: each rank's own links, each node's adapters, each rack's uplinks.  Latency is
-    left out, and every switch that can add is taken to do so.
+    The narrowest cut decides: the links of a rank, the adapters of a node, or the uplinks of a rack.  Latency
+    is left out, and every switch that can reduce is assumed to do so.
     """
     n = setting.world_size
     result = [

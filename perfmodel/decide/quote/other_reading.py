@@ -1,4 +1,4 @@
-"""A claimed figure that may be meant in two ways: what it would be in the other."""
+"""The other meaning of an ambiguous claim: bus or algorithm bandwidth, or another count of FLOP."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ CONVENTION_WORDS: dict[Count, str] = {
     "megatron": "with attention to all positions",
     "palm": "by PaLM's count, with attention to all positions and all parameters",
 }
+"""Each convention of counting FLOP, in words."""
 
 
 def other_bandwidth(claim: Claim, setting: Setting, evidence: Evidence) -> OtherReading:
-    """Return the same figure, taken for the other bandwidth."""
+    """Return the claim with its figure as the other of bus and algorithm bandwidth."""
     share = algorithm_share(claim, setting)
     is_bus = claim.kind == "bus_bandwidth"
     share = share if is_bus else 1 / share
@@ -37,7 +38,7 @@ def other_bandwidth(claim: Claim, setting: Setting, evidence: Evidence) -> Other
 
 
 def bandwidth_words(claim: Claim, other: OtherReading) -> str:
-    """Return what a bandwidth is taken for, and what it would be as the other."""
+    """Return which bandwidth a claim is taken as, and its verdict as the other one, in words."""
     stated = "the quote does not say which; " if claim.quantity == "all_reduce_bandwidth" else ""
     now, then = (KINDS[each].words for each in (claim.kind, other.quantity))
     words = (
@@ -47,7 +48,7 @@ def bandwidth_words(claim: Claim, other: OtherReading) -> str:
 
 
 def count_words(claim: Checked, other: OtherReading) -> str:
-    """Return by which convention arithmetic is taken to be counted, and what it would be by the other."""
+    """Return by which convention a claim's FLOP are counted, and its verdict by the other, in words."""
     assert claim.convention is not None
     assert other.convention is not None
     limit, expected = (

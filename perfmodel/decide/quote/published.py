@@ -1,4 +1,4 @@
-"""What others published about scaling and networks beside what the model says, for the report."""
+"""Published figures on scaling and networks with the model's predictions, for the report."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 
 QUOTES = ("imagenet-one-hour", "powerai-ddl-256-p100", "horovod-512-gpus", "nccl-8gb-all-reduce")
 QUANTITIES = ("time_to_train", "epoch_time", "scaling_efficiency", "bus_bandwidth")
-"""The claims taken of these quotes; their rates and speed-ups say the same in other words."""
+"""The claims taken from these quotes; rates and speed-ups would repeat them."""
 POWERAI = "powerai-ddl-256-p100"
 LARGE = 8e9
-"""The message of machines without a figure [B]."""
+"""Message size for machines without a published figure [B]."""
 
 
 class PublishedClaim(NamedTuple):
-    """A published figure and the model's; values in SI."""
+    """A published figure and the model's prediction; values in SI."""
 
     quote: str
-    """Its file, without the ending."""
+    """Name of the quote's file, without its ending."""
     claim: str
-    """In the words of the publication."""
+    """The claim in the words of the publication."""
     quantity: str
-    """What is claimed, as `check-quote` names it."""
+    """The claimed quantity, as `check-quote` names it."""
     published: float | None
-    """None: no figure was found."""
+    """None where no figure was found."""
     predicted: float
-    """What the model says."""
+    """The model's prediction."""
     low_80: float
     high_80: float
     source: str | None
-    """Key of the publication in the file."""
+    """Title of the publication."""
 
     @property
     def error(self) -> float | None:
-        """Predicted time over published, less 1: positive where the model is too slow."""
+        """Predicted time over the published one, less 1: positive where the model is too slow."""
         if self.published is None:
             return None
         ratio = self.predicted / self.published
@@ -56,15 +56,15 @@ class PublishedClaim(NamedTuple):
 
     @property
     def covered(self) -> bool | None:
-        """Whether the 80 % interval holds the published figure."""
+        """Whether the published figure is in the 80 % interval."""
         return None if self.published is None else self.low_80 <= self.published <= self.high_80
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
+        """Return the row as a dictionary, as JSON has it."""
         return {**self._asdict(), "error": self.error, "covered": self.covered}
 
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Return claim, published, predicted, interval and error as people write them."""
+        """Return claim, published figure, prediction, interval and error as texts."""
 
         def written(value: float | None) -> str:
             return "-" if value is None else shown(value, self.quantity)
@@ -79,11 +79,11 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
 
     Parameters
     ----------
-    catalogue : hardware the quotes name; by default what comes with the package
+    catalogue : where hardware is looked up; by default the built-in one
 
     Raises
     ------
-    InputError : hardware of the catalogue on which a claimed job cannot run
+    InputError : a claimed job that cannot run on hardware of the catalogue
     """
     catalogue = Catalogue.of(catalogue)
     result = []
@@ -104,7 +104,7 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
 
 
 def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedClaim:
-    """The bus bandwidth of a machine of which no figure was found [B/s]."""
+    """Return the predicted bus bandwidth of a machine without a published figure [B/s]."""
     point = fabric_of(ranks, catalogue, node=node).of("all-reduce", LARGE)
     figures = expected_bus_bandwidth(point)[:3]
     return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
@@ -134,7 +134,7 @@ def claims(catalogue: Catalogue) -> ClaimValidation:
 
 
 def overlap_gap() -> tuple[Prediction, Prediction]:
-    """Return the predictions of PowerAI's two jobs: overlapped, and not."""
+    """Return the predictions of PowerAI's two jobs: with overlap, and without."""
     quote, where = read_quote(POWERAI)
     hidden, exposed = (predict(scenario_of_claim(quote, claim, where)) for claim in quote.claims)
     return hidden, exposed

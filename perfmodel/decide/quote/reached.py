@@ -22,9 +22,9 @@ from perfmodel.model.setting.resolve import Setting
 
 Open = Literal["software", "precision", "batch"]
 LARGER_BATCH = 1.1
-"""Times a batch that the quote states, up to which a run's is the same (chosen)."""
+"""Largest ratio of a run's batch to the stated one for which they count as equal (a choice)."""
 ROUNDED = 0.005
-"""Share by which a run may miss a claim that is written in three digits."""
+"""Relative amount by which a run may miss a claim, which has three digits."""
 
 
 class ReachedBy(BaseModel):
@@ -33,59 +33,59 @@ class ReachedBy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """Of the measured run."""
+    """Id of the measured run."""
     source: str
-    """Who measured it."""
+    """Source of the measurement."""
     software: str
-    """What ran it, as ``NAME@YEAR``."""
+    """Software of the run, as ``NAME@YEAR``."""
     value: float
-    """The claimed quantity, as its rate on each accelerator would make it."""
+    """The claimed quantity at the run's rate per accelerator."""
     words: str
-    """On what it ran, in a line."""
+    """Machines, precision and batch of the run, in one line."""
     software_taken: str
-    """What the claim is held against, as ``NAME@YEAR``."""
+    """Software with which the claim was checked, as ``NAME@YEAR``."""
     is_other: bool
-    """Whether the run's software is another than that."""
+    """Whether the run used other software than that."""
     left_open: list[Open]
-    """In what it differs from the job that was checked, as the quote does not say."""
+    """Properties in which the run differs from the checked job and that the quote does not state."""
 
     @property
     def is_allowed(self) -> bool:
-        """Whether the quote may mean such a run: its number format, and its software or none."""
+        """Whether the quote may mean this run: same number format, and same or unstated software."""
         return "precision" not in self.left_open and (not self.is_other or "software" in self.left_open)
 
 
 class _Rated(NamedTuple):
-    """A measured run of the claimed network, by how fast it is."""
+    """A measured run of the claimed network, with its speed."""
 
     id: str
     source: str
     software: str
     time: float
-    """Of a step of the claimed job, at this run's rate on each accelerator [s]."""
+    """Time of a step of the claimed job at this run's rate per accelerator [s]."""
     words: str
     precision: str
     batch: float
-    """Of each accelerator, infinite where it is not known [samples]."""
+    """Samples of each accelerator; infinite where unknown."""
     apart: float
-    """How far it is from what is claimed."""
+    """Distance from the claimed job."""
 
 
 def reached_by(
     claim: Claim, setting: Setting, measure: Measure, step_flops: float | None, catalogue: Catalogue
 ) -> ReachedBy | None:
-    """Return the measured run most like a claim of those that did as well; None where none did.
+    """Return the measured run most like a claim among those that did as well; None where none did.
 
-    Only runs of the same network on as many of the same accelerators, or more, count, whose batch, arithmetic
-    and exchange are no easier than what the quote states; first those of no higher peak than was checked.  Of
-    equally near ones, to a tenth, the fastest counts.
+    Only runs of the same network on at least as many of the same accelerators count, with batch, input and
+    network no easier than what the quote states.  Runs in a format of no higher peak come first; of equally
+    near ones, to a tenth, the fastest.
 
     Parameters
     ----------
-    claim, setting : what is claimed, of which job
-    measure : how the claimed quantity follows from the time of a step
-    step_flops : the model's arithmetic in a step [FLOP], of a transformer that is shared out
-    catalogue : hardware that the runs name
+    claim, setting : the claim, and the job
+    measure : conversion of a step time to the claimed quantity
+    step_flops : model FLOP of a step, for a model-parallel transformer
+    catalogue : where hardware of the runs is looked up
     """
     runs = _of_copies(setting) if setting.layout is None else _of_layouts(setting, step_flops, catalogue)
 
@@ -121,11 +121,13 @@ def reached_by(
 
 
 def _states_batch(setting: Setting) -> bool:
-    asked = setting.scenario
-    return asked.local_batch_size is not None or asked.global_batch_size is not None
+    """Return whether the quote states a batch."""
+    scenario = setting.scenario
+    return scenario.local_batch_size is not None or scenario.global_batch_size is not None
 
 
 def _of_copies(setting: Setting) -> Iterator[_Rated]:
+    """Yield data-parallel runs whose job is no easier than a setting's, with their speed."""
     samples = setting.local_batch_size * setting.accumulation_steps
     for each in _trained():
         if _is_as_hard(each, setting):
@@ -136,8 +138,8 @@ def _of_copies(setting: Setting) -> Iterator[_Rated]:
 
 
 def _is_as_hard(similar: SimilarRun, setting: Setting) -> bool:
-    """Whether a run had no easier job than a setting's."""
-    run, asked = similar.run, setting.scenario
+    """Return whether the job of a run is no easier than that of a setting."""
+    run, scenario = similar.run, setting.scenario
     without_padding = similar.padded is not None and run.sequence_length != setting.workload.sequence_length
     batch = run.local_batch_size or math.inf
     return (
@@ -145,18 +147,18 @@ def _is_as_hard(similar: SimilarRun, setting: Setting) -> bool:
         and run.accelerator == setting.accelerator.id
         and run.world_size >= setting.world_size
         and run.strategy in (setting.strategy, "single")
-        and (asked.input != "real" or run.input == "real" or similar.submission is not None)
-        and not (without_padding and "input" in asked.model_fields_set and asked.input != "real")
-        and (asked.inter_link is None or run.nodes < 2 or run.inter_link == setting.inter_link.id)
+        and (scenario.input != "real" or run.input == "real" or similar.submission is not None)
+        and not (without_padding and "input" in scenario.model_fields_set and scenario.input != "real")
+        and (scenario.inter_link is None or run.nodes < 2 or run.inter_link == setting.inter_link.id)
         and (not _states_batch(setting) or batch <= LARGER_BATCH * setting.local_batch_size)
         and bool(run.precision)
-        and (asked.precision is None or has_no_higher_peak(run.precision, setting))
+        and (scenario.precision is None or has_no_higher_peak(run.precision, setting))
     )
 
 
 @cache
 def _trained() -> tuple[SimilarRun, ...]:
-    """Every trusted run of known software whose rate was measured, MLPerf's among them."""
+    """Return every trusted run with a measured rate and known software, MLPerf submissions included."""
     result = list(submitted())
     for run in shipped_runs():
         if run.trust not in TRUSTED or not run.samples_per_second or not run.world_size:
@@ -169,6 +171,7 @@ def _trained() -> tuple[SimilarRun, ...]:
 
 
 def _of_layouts(setting: Setting, step_flops: float | None, catalogue: Catalogue) -> Iterator[_Rated]:
+    """Yield runs of a transformer's network, with their speed."""
     if not step_flops:
         return
     for each in runs_of_network(setting, catalogue):

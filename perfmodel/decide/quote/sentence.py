@@ -1,4 +1,4 @@
-"""The verdict on a claim as a sentence for a mail, and what measured runs say of it."""
+"""The verdict on a claim as a sentence for a message to the vendor, and how measured runs compare."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from perfmodel.decide.quote.file import KINDS
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
 BETTER = "better than the model expects, but a measured run reached it"
-"""What the verdict ``reached`` means."""
+"""Meaning of the verdict ``reached``."""
 SELDOM = 0.5
-"""Probability below which a run that did as well is named: the claim needs it (chosen)."""
+"""Probability of a claim below which a run that did as well is named (a choice)."""
 
 
 def sentence_of(claim: Checked) -> str:
-    """Return the verdict as one may paste it into a mail."""
+    """Return the verdict on a claim in a sentence: limit, evidence, judgement, questions to the vendor."""
     claimed = _written(claim, claim.value)
     if not claim.quantity.endswith("per_second"):
         claimed = f"{KINDS[claim.quantity].words} of {claimed}"
@@ -33,12 +33,12 @@ def sentence_of(claim: Checked) -> str:
 
 
 def needs_reached(claim: Checked) -> bool:
-    """Return whether a claim seems too good but for a measured run that did as well."""
+    """Return whether a measured run that did as well is the main evidence for a claim."""
     return claim.reached_by is not None and (claim.probability or 0.0) < SELDOM
 
 
 def reached_words(claim: Checked) -> str:
-    """Return by which measured run a claim was reached, with what software and on what."""
+    """Return the measured run that reached a claim, in words: source, value, software, machines."""
     run = claim.reached_by
     assert run is not None
     value, software = _written(claim, run.value), software_words(run.software)
@@ -46,7 +46,7 @@ def reached_words(claim: Checked) -> str:
 
 
 def judgement_words(claim: Checked) -> str:
-    """Return the judgement in short, and how likely the claim is reached, by what software or evidence."""
+    """Return the judgement in short, with the probability and the software or run it is for."""
     words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
     if claim.judgement == "impossible" or claim.probability is None:
         return words
@@ -59,7 +59,7 @@ def judgement_words(claim: Checked) -> str:
 
 
 def open_clause(claim: Checked) -> str:
-    """Return what the quote says, or leaves open, of that by which the run may have been faster."""
+    """Return which property the quote leaves open, or states, in which the faster run differs."""
     run = claim.reached_by
     assert run is not None
     if run.left_open:
@@ -70,10 +70,12 @@ def open_clause(claim: Checked) -> str:
 
 
 def _written(claim: Checked, value: float) -> str:
+    """Return a value of a claim's quantity in words."""
     return shown(value, claim.quantity, claim.sample, claim.per)
 
 
 def _ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
+    """Return a value with its 80 % interval in words."""
     if low is None or high is None:
         return _written(claim, value)
     ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
@@ -81,7 +83,7 @@ def _ranged(claim: Checked, value: float, low: float | None, high: float | None)
 
 
 def _evidence(claim: Checked) -> str | None:
-    """What runs like it reach, by the best evidence there is."""
+    """Return what similar runs reach, by the best available evidence, in words; None without evidence."""
     if claim.similar_run is not None:
         run = claim.similar_run
         values = _ranged(claim, run.value, run.low_80, run.high_80)
@@ -96,7 +98,7 @@ def _evidence(claim: Checked) -> str | None:
 
 
 def _sure(claim: Checked) -> str:
-    """The judgement and how sure it is."""
+    """Return the judgement with its probability and any run that reached the claim, in words."""
     if claim.judgement == "impossible":
         return "so it is impossible as stated"
     if claim.probability is None:
@@ -114,19 +116,21 @@ def _sure(claim: Checked) -> str:
 
 
 def _ask(claim: Checked) -> str:
-    asked = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
+    """Return what to ask the vendor, in words."""
+    questions = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
     other = claim.other_reading
     if other is not None and other.convention is not None and other.verdict != claim.verdict:
-        asked.append("whether its FLOP count masked scores")
+        questions.append("whether its FLOP count masked scores")
     run = claim.reached_by
     if run is not None and needs_reached(claim) and (run.left_open or run.is_other):
-        asked.append(f"which {' and '.join(run.left_open or ['software'])} it holds for")
+        questions.append(f"which {' and '.join(run.left_open or ['software'])} it holds for")
     if claim.judgement == "possible":
-        asked.append(f"for {RUN}, and for the figure in the contract")
-    elif not asked or claim.judgement == "doubtful":
-        asked.append(f"for {RUN}")
-    return f"ask the vendor {_listed(asked)}"
+        questions.append(f"for {RUN}, and for the figure in the contract")
+    elif not questions or claim.judgement == "doubtful":
+        questions.append(f"for {RUN}")
+    return f"ask the vendor {_listed(questions)}"
 
 
 def _listed(parts: Sequence[str]) -> str:
+    """Return a list of questions joined by commas."""
     return ", and ".join(parts)

@@ -1,4 +1,4 @@
-"""Measured runs most like what a quote claims: same network, same family of accelerators, nearest in size."""
+"""Measured runs most like a claimed job: same network and accelerator family, nearest in size."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import version_of
 
 SHOWN, TRIED = 3, 8
-"""Of the nearest runs: so many are listed, and so many are tried as what a claim is compared with."""
+"""Number of nearest runs that are listed, and that are tried as evidence."""
 _TRUSTED = ("A", "B", "C")
 
 
 class SimilarRun(NamedTuple):
-    """A published training run near a claim."""
+    """A published training run similar to a claimed job."""
 
     run: Run
     time: float
-    """Of its iteration [s]."""
+    """Iteration time [s]."""
     rate: float
     """Samples per second on each accelerator."""
     scaling_efficiency: float | None
-    """Against its source's own run on one accelerator, where there is one."""
+    """Relative to its source's own run on one accelerator; None without such a run."""
     software: str | None = None
-    """``NAME@YEAR``; None where nobody knows it."""
+    """``NAME@YEAR``; None where unknown."""
     submission: Submission | None = None
-    """That the run is, of MLPerf's."""
+    """The MLPerf submission it was; None of other runs."""
     padded: int | None = None
     """Tokens to which its sequences are padded, where its software skips padding."""
 
     @property
     def words(self) -> str:
-        """On what the network was trained, in short."""
+        """Return machines, precision and batch of the run in short."""
         run = self.run
         words = f"{run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
         if run.local_batch_size:
@@ -57,9 +57,9 @@ def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) 
 
     Parameters
     ----------
-    setting : what is claimed
-    catalogue : tells which accelerators are of one architecture
-    several : only runs on several accelerators that have one to compare with
+    setting : the claimed job
+    catalogue : where the architecture of accelerators is looked up
+    several : whether to return only runs on several accelerators with a run on one by the same source
     """
     family = family_of(catalogue, setting.accelerator.architecture)
     anchors = _anchors()
@@ -86,7 +86,7 @@ def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) 
 
 
 def similar_collectives(point: Point) -> list[Measurement]:
-    """Return the measured collectives over the same links most like one that is claimed."""
+    """Return the measured collectives over the same links most like a claimed one, one per source."""
     result = []
     for measured in _measurements():
         other = measured.point
@@ -104,7 +104,7 @@ def similar_collectives(point: Point) -> list[Measurement]:
 
 
 def software_of_run(run: Run) -> str | None:
-    """Return ``NAME@YEAR`` of what ran a run; None where nobody knows it."""
+    """Return the software of a run as ``NAME@YEAR``; None where unknown."""
     try:
         family = workload(network_of(run), run.sequence_length).family
     except InputError:
@@ -113,7 +113,7 @@ def software_of_run(run: Run) -> str | None:
 
 
 def has_no_higher_peak(precision: str, setting: Setting) -> bool:
-    """Return whether arithmetic in a precision has no higher peak than a setting's; if unknown, no."""
+    """Return whether a precision has a peak no higher than a setting's; False where unknown."""
     try:
         return setting.accelerator.training_peak(precision)[0] <= setting.peak_flops
     except InputError:
@@ -121,7 +121,7 @@ def has_no_higher_peak(precision: str, setting: Setting) -> bool:
 
 
 def as_open(measured: str, claimed: str, stated: str | None) -> str:
-    """Return the software of a run: the claimed one, where the claim leaves open of which year that is.
+    """Return the software of a run: the claimed one, where the claim names it without a year.
 
     >>> as_open("nemo@2024", "nemo@2026", "nemo"), as_open("nemo@2024", "nemo@2026", "nemo@2026")
     ('nemo@2026', 'nemo@2024')
@@ -131,7 +131,7 @@ def as_open(measured: str, claimed: str, stated: str | None) -> str:
 
 
 def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
-    """The nearest, no two of them the same configuration of one source."""
+    """Return the nearest runs, one per configuration and source."""
     kept: dict[tuple[object, ...], SimilarRun] = {}
     for similar in runs:
         run = similar.run
@@ -140,7 +140,7 @@ def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
 
 
 def distance(run: Run, setting: Setting) -> float:
-    """Return how far a run is from a setting; one is a factor of e in the number of accelerators."""
+    """Return the distance of a run from a setting; 1 is a factor of e in the number of accelerators."""
     batch = (run.local_batch_size or 1) / setting.local_batch_size
     return (
         abs(math.log(run.world_size / setting.world_size))
@@ -156,16 +156,18 @@ def distance(run: Run, setting: Setting) -> float:
 
 @cache
 def _anchors() -> Anchors:
+    """Return the index of runs on one accelerator."""
     return Anchors(shipped_runs())
 
 
 @cache
 def _measurements() -> tuple[Measurement, ...]:
+    """Return the built-in measurements of collectives."""
     return tuple(shipped_measurements())
 
 
 @cache
 def family_of(catalogue: Catalogue, architecture: str) -> frozenset[str]:
-    """Return the accelerators of one architecture: Pascal, Volta, Ampere."""
+    """Return the accelerators of one architecture, such as Volta."""
     ids = catalogue.ids("accelerators")
     return frozenset(id for id in ids if catalogue.accelerator(id).architecture == architecture)

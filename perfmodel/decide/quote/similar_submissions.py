@@ -1,4 +1,4 @@
-"""MLPerf Training submissions most like what a quote claims: vendors' own tuned runs, with their software."""
+"""MLPerf Training submissions most like a claimed job: vendors' own tuned runs, with their software."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.workloads.catalogue import version_of
 
 PADDED = {"bert": 512}
-"""Tokens to which a benchmark's sequences are padded; submissions' software skips that padding, all but one's
-of which the configuration could be read."""
+"""Tokens to which a benchmark's sequences are padded.  The software of submissions skips padding: of those
+whose configuration could be read, all but one."""
 
 
 def similar_submissions(setting: Setting, catalogue: Catalogue) -> list[SimilarRun]:
-    """Return the submissions most like a setting, one of each accelerator and size, the nearest first.
+    """Return the submissions most like a setting, one per accelerator and size, the nearest first.
 
-    Of equally near ones, to a tenth, the latest round counts, of one round the first by id.
+    Of equally near ones the latest round counts, then the fastest.
 
     Parameters
     ----------
-    setting : what is claimed
-    catalogue : tells which accelerators are of one architecture
+    setting : the claimed job
+    catalogue : where the architecture of accelerators is looked up
     """
     family = family_of(catalogue, setting.accelerator.architecture)
     able = [each for each in submitted() if is_of_network(each, setting) and each.run.accelerator in family]
@@ -38,7 +38,7 @@ def similar_submissions(setting: Setting, catalogue: Catalogue) -> list[SimilarR
 
 
 def is_of_network(similar: SimilarRun, setting: Setting) -> bool:
-    """Return whether a run trained the network of a setting, or a version of it, on samples as long."""
+    """Return whether a run trained the network of a setting, or a version of it, on samples of its length."""
     run, length = similar.run, setting.workload.sequence_length
     alike = version_of(run.workload) == version_of(setting.workload.id)
     return alike and length in (run.sequence_length, similar.padded or run.sequence_length)
@@ -46,11 +46,12 @@ def is_of_network(similar: SimilarRun, setting: Setting) -> bool:
 
 @cache
 def submitted() -> tuple[SimilarRun, ...]:
-    """Return every submission whose rate was logged, as a training run."""
+    """Return every submission with a logged rate, as a training run."""
     return tuple(_runs())
 
 
 def _runs() -> Iterator[SimilarRun]:
+    """Yield every submission with a logged rate and one framework, as a training run."""
     for each in shipped_submissions():
         run, time = each.job, each.iteration_time
         if time is None or run.samples_per_second is None or _names_several(run.framework):
@@ -62,16 +63,17 @@ def _runs() -> Iterator[SimilarRun]:
 
 
 def _names_several(framework: str) -> bool:
-    """Whether a row names containers of several frameworks, of which one ran."""
+    """Return whether a row names several frameworks, of which only one ran."""
     return sum(name in framework.lower() for name in ("mxnet", "pytorch", "tensorflow")) > 1
 
 
 def _distance(run: Run, setting: Setting) -> float:
-    """How far a submission is from a setting; its fp16 is mixed precision, as ``amp`` is."""
+    """Return the distance of a submission from a setting; its fp16 counts as mixed precision."""
     alike = setting.peak_format == run.precision
     return distance(run._replace(precision=setting.precision) if alike else run, setting)
 
 
 def _round(similar: SimilarRun) -> int:
+    """Return the position of a submission's round in time order."""
     assert similar.submission is not None
     return ROUNDS.index(similar.submission.round)

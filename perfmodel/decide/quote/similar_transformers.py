@@ -1,4 +1,4 @@
-"""Measured runs most like a transformer job that is shared out: in arithmetic, machine, size, software."""
+"""Measured runs most like a model-parallel transformer job: in FLOP, machine, size and software."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from perfmodel.model.transformers.step import step_of
 from perfmodel.model.transformers.uncertainty import novelty
 
 FARTHEST = math.log(3.0)
-"""Ratio of the arithmetic of a token beyond which two networks are not alike."""
+"""Largest log ratio of FLOP per token at which two networks count as similar."""
 
 
 class SimilarTransformer(NamedTuple):
-    """A published run of a transformer near a claim."""
+    """A published run of a transformer similar to a claimed job."""
 
     run: TransformerRun
     flops_per_second: float
-    """Of the model, on each accelerator [FLOP/s]."""
+    """Model FLOP/s of each accelerator."""
     predicted_time: float
-    """Of its step [s]."""
+    """Predicted time of its step [s]."""
     half_width: float
-    """Of the 80 % interval of the prediction, as a logarithm."""
+    """Half-width of the prediction's 80 % interval in log time."""
     job: Job
 
     @property
     def words(self) -> str:
-        """The run in short."""
+        """Return rate, machines, precision and layout of the run in short."""
         run = self.run
         assert run.case is not None
         layout = run.case.layout
@@ -59,20 +59,20 @@ class SimilarTransformer(NamedTuple):
 
 
 class RunOfNetwork(NamedTuple):
-    """A published run of the very network that is claimed, on its accelerator."""
+    """A published run of the claimed network on the claimed accelerator."""
 
     run: TransformerRun
     flops_per_second: float
-    """Of the model, on each accelerator [FLOP/s]."""
+    """Model FLOP/s of each accelerator."""
     software: str
     apart: float
-    """How far it is from what is claimed."""
+    """Distance from the claimed job."""
 
 
 def runs_of_network(setting: Setting, catalogue: Catalogue) -> Iterator[RunOfNetwork]:
-    """Yield the measured runs of a setting's network on as many of its accelerators, or more.
+    """Yield the measured runs of a setting's network on at least as many of its accelerators.
 
-    With samples as long, and where the quote states a precision, in arithmetic with no higher peak.
+    They have samples of the same length, and a precision of no higher peak than a stated one.
     """
     claimed = case_of_setting(setting)
     for run in _runs():
@@ -91,7 +91,7 @@ def runs_of_network(setting: Setting, catalogue: Catalogue) -> Iterator[RunOfNet
 
 
 def job_words(run: TransformerRun) -> str:
-    """Return on what a transformer was trained, in short."""
+    """Return machines, precision, network and layout of a transformer run in short."""
     assert run.case is not None
     layout = run.case.layout
     return (
@@ -100,12 +100,12 @@ def job_words(run: TransformerRun) -> str:
 
 
 def software_of(run: TransformerRun) -> str:
-    """Return ``NAME@YEAR`` of what ran a transformer."""
+    """Return the software of a transformer run as ``NAME@YEAR``."""
     return f"{_stack(run)}@{run.year}"
 
 
 def _is_network(case: Case, claimed: Case) -> bool:
-    """Whether two jobs train the same network on samples as long."""
+    """Return whether two jobs train the same network on samples of the same length."""
     one, other = case.model, claimed.model
     return (one.layers, one.hidden, one.feed_forward, case.sequence_length) == (
         other.layers,
@@ -116,11 +116,12 @@ def _is_network(case: Case, claimed: Case) -> bool:
 
 
 def _is_as_precise(run: TransformerRun, setting: Setting) -> bool:
+    """Return whether a run's precision has a peak no higher than a setting's."""
     return has_no_higher_peak(PRECISIONS.get(run.precision, run.precision), setting)
 
 
 def _rate(run: TransformerRun, case: Case) -> float:
-    """The model's arithmetic a second, on each accelerator [FLOP/s]."""
+    """Return the model FLOP/s of each accelerator in a run."""
     flops = _flops_per_token(case) * case.layout.global_batch_size * case.sequence_length
     return float(flops / run.time / case.layout.world_size)
 
@@ -128,7 +129,7 @@ def _rate(run: TransformerRun, case: Case) -> float:
 def similar_transformers(
     setting: Setting, prediction: Prediction, catalogue: Catalogue
 ) -> list[SimilarTransformer]:
-    """Return the measured runs most like a setting, one of each source, the nearest first."""
+    """Return the measured runs most like a setting, one per source, the nearest first."""
     claimed, job = case_of_setting(setting), job_of(prediction)
     near: dict[str, tuple[float, TransformerRun]] = {}
     for run in _runs():
@@ -141,22 +142,25 @@ def similar_transformers(
 
 
 def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None) -> SimilarTransformer:
+    """Return a run with its predicted step time and the half-width of that prediction."""
     case = run.case
     assert case is not None
-    alike = _is_network(case, claimed)
+    is_same_network = _is_network(case, claimed)
     measured = job_shared_out(run)._replace(
-        workload=job.workload if alike else (run.workload, case.sequence_length),
+        workload=job.workload if is_same_network else (run.workload, case.sequence_length),
         software=as_open(software_of(run), job.software, framework),
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
-    new = novelty(case.model, run.accelerator, software_of(run))
-    half_width = NORMAL_80 * new.spread / new.scale.factor  # in ratios the ledger's scale is no part
+    uncertainty = novelty(case.model, run.accelerator, software_of(run))
+    half_width = (
+        NORMAL_80 * uncertainty.spread / uncertainty.scale.factor
+    )  # in ratios the ledger's scale is no part
     return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
 
 
 def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:
-    """How far a run is from a claim, one a factor of e in arithmetic; None where they are not alike."""
+    """Return the distance of a run from a claim, 1 being a factor of e in FLOP; None if too unlike."""
     case = run.case
     assert case is not None
     if catalogue.accelerator(run.accelerator).pool != setting.accelerator.pool:
@@ -175,7 +179,7 @@ def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: C
 
 
 def _flops_per_token(case: Case) -> float:
-    """The model's arithmetic of a token [FLOP], as it is computed: weights that it passes, and scores."""
+    """Return the model FLOP per token, as computed: of the weights in use, and of attention scores."""
     at = case.model
     experts = at.hidden * at.experts + (at.top_k + at.shared_experts) * at.expert_parameters
     layer = at.attention_parameters + at.dense_share * at.dense_parameters + (1 - at.dense_share) * experts
@@ -185,11 +189,13 @@ def _flops_per_token(case: Case) -> float:
 
 
 def _stack(run: TransformerRun) -> str:
+    """Return the name of a run's software."""
     software = software_named(run.framework)
     return software.stack if software else run.framework.lower()
 
 
 @cache
 def _runs() -> tuple[TransformerRun, ...]:
+    """Return the trusted runs of transformers with a known job."""
     runs = shipped_transformer_runs()
     return tuple(run for run in runs if run.case is not None and run.trust in TRUSTED and run.time > 0)

@@ -1,4 +1,4 @@
-"""Ways in which a figure is larger than what a job will see, by its size and by the words of its quote."""
+"""Reasons why a claimed figure is larger than what a job reaches, by its size and its words."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from pydantic import BaseModel, ConfigDict
 from perfmodel.core.units import show
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.limits import best_product
-from perfmodel.decide.quote.said import is_said
+from perfmodel.decide.quote.mentions import mentions
 from perfmodel.hardware.provenance import Quantity
 from perfmodel.model.setting.resolve import Setting
 
 OF_A_STEP = tuple(kind for kind in KINDS if kind not in (*BANDWIDTHS, "scaling_efficiency", "speedup"))
-"""Quantities that follow from the time of a step."""
+"""Quantities that follow from the step time."""
 NEAR = 0.04
-"""How near a figure must come to what it is taken for."""
+"""Relative difference within which a figure counts as equal to another."""
 
 
 class Trick(BaseModel):
-    """A way in which a figure was made larger."""
+    """A likely reason why a figure is too large."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    """What it is called."""
+    """Short name."""
     words: str
-    """What was done."""
+    """Explanation."""
     ask: str
     """What to ask the vendor for."""
     factor: float | None = None
-    """How many times too large that makes the figure; None where its words alone tell."""
+    """Factor by which the figure is then too large; null where only the words show it."""
 
 
-class _Way(NamedTuple):
+class _Explanation(NamedTuple):
+    """A factor by which figures are often too large, with its explanation."""
+
     name: str
     factor: float
     words: str
@@ -58,23 +60,23 @@ _NO_NAME = (
     r"|(?:image|sample|token|sequence|hour|minute|second)s?|faster|slower|better|higher|lower|more)\b"
 )
 _NAMED = r"(?!(?:fp|bf|tf|int|mxfp|nvfp)\d)(?:[a-z]{1,3}\d{1,3}[a-z]{0,2}|gaudi\d?|trainium\d?)s?\b"
-"""What an accelerator is called, as V100s and MI300X are; not fp16."""
+"""Names of accelerators, such as V100s and MI300X; not number formats, such as fp16."""
 _SO_MANY = (
     rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+){{0,4}}?{_MACHINES}\b)"
     rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+)?{_NAMED})"
 )
-"""How far something scales is no figure: up to 64 GPUs."""
+"""Not followed by a number of machines: "up to 64 GPUs" states a size, not a rate."""
 _SCALES = re.compile(
     r"\bscal(?:e|es|ed|ing|able)(?:\s+(?!efficiency|up\b)[\w-]+){0,3}"
     rf"\s+up to\s+{_NUMBER}(?=\s*(?:[.,;:)]|$))",
     re.IGNORECASE,
 )
-"""The same without a word for what: it scales linearly up to 64."""
+"""The same without naming machines: "scales linearly up to 64"."""
 _OTHER_SPARSE = r"(?:attention|gradients?|embeddings?|mixtures?|experts?|tables?)\b"
-"""What is sparse without products that hardware skips."""
+"""Sparse things that have nothing to do with sparse matrix products."""
 _CLOCK = r"(?:clock\w*|frequenc\w*|[MG]Hz)"
 _TOGETHER = r"\s*(?:,|and|or|/|&|\+|as well as)\s*(?:and\s+)?(?:[\w-]+\s+)?"
-SAID: tuple[tuple[str, str, str, str], ...] = (
+TRICKS_IN_WORDS: tuple[tuple[str, str, str, str], ...] = (
     (
         "up to",
         rf"\bup to\b{_SO_MANY}|\bas (?:much|many|fast|high|low) as\b{_SO_MANY}|\bat best\b|\btheoretical\b"
@@ -117,9 +119,9 @@ SAID: tuple[tuple[str, str, str, str], ...] = (
         "ask for the training figure",
     ),
 )
-"""Tricks that a claim's own words tell: name, pattern, what was done, what to ask for."""
+"""Tricks that the words of a claim show: name, pattern, explanation, what to ask for."""
 _ALSO_TRAINING = re.compile(rf"\btrain(?:ing)?\b{_TOGETHER}inference\b", re.IGNORECASE)
-"""Named together they say what it can do, not what was measured."""
+"""Training and inference named together: the abilities of hardware, not a measurement."""
 _OF_BANDWIDTH = (BOTH[0],)
 _OF_ARITHMETIC = (SPARSE[0], BOOST, "inference")
 
@@ -128,38 +130,46 @@ def tricks_of(
     claim: Claim,
     setting: Setting,
     limit: float,
-    within: tuple[float, float] | None,
+    interval: tuple[float, float] | None,
     is_too_good: bool,
     of_a_workload: bool = True,
 ) -> list[Trick]:
-    """Return what makes a figure larger than a job will see, by its size and by its words.
+    """Return likely reasons why a figure is larger than what a job reaches, by its size and by its words.
 
     Parameters
     ----------
-    claim, setting : what is claimed, of which job
-    limit : the best that physics allows
-    within : where the model expects it, the worst end and the best; None where it does not say
-    is_too_good : whether the figure is beyond one of the two: only then is its size looked at
-    of_a_workload : whether it is of a job, and not of hardware alone
+    claim, setting : the claim, and the job
+    limit : the physical limit
+    interval : the two ends of the model's interval; None without one
+    is_too_good : whether the figure is beyond the limit or the interval; only then its size is considered
+    of_a_workload : whether the claim depends on a workload, rather than on hardware alone
     """
     result = {}
-    if not of_a_workload and within is None and abs(claim.number / limit - 1) < NEAR:
+    if not of_a_workload and interval is None and abs(claim.number / limit - 1) < NEAR:
         result[BOOST] = Trick(name=BOOST, words=_peak_words(claim, setting), ask=ASK_BOOST)
     if is_too_good:
-        for way in _ways(claim, setting, of_a_workload):
-            if _explains(claim, limit, within, way.factor, of_a_workload) and way.name not in result:
-                result[way.name] = Trick(name=way.name, words=way.words, ask=way.ask, factor=way.factor)
+        for explanation in _explanations(claim, setting, of_a_workload):
+            if (
+                _explains(claim, limit, interval, explanation.factor, of_a_workload)
+                and explanation.name not in result
+            ):
+                result[explanation.name] = Trick(
+                    name=explanation.name,
+                    words=explanation.words,
+                    ask=explanation.ask,
+                    factor=explanation.factor,
+                )
     text = _SCALES.sub("scales", _ALSO_TRAINING.sub("training", claim.text))
-    for name, pattern, words, ask in SAID:
+    for name, pattern, words, ask in TRICKS_IN_WORDS:
         if name in result or not _concerns(name, claim, setting):
             continue
-        if is_said(pattern, text):
+        if mentions(pattern, text):
             result[name] = Trick(name=name, words=words, ask=ask)
     return list(result.values())
 
 
 def _concerns(name: str, claim: Claim, setting: Setting) -> bool:
-    """Whether words of a claim can be meant of its quantity."""
+    """Return whether a trick can apply to the quantity of a claim."""
     is_bandwidth = claim.kind in BANDWIDTHS
     if name in _OF_BANDWIDTH:
         return is_bandwidth
@@ -169,27 +179,28 @@ def _concerns(name: str, claim: Claim, setting: Setting) -> bool:
 
 
 def _explains(
-    claim: Claim, limit: float, within: tuple[float, float] | None, factor: float, of_a_workload: bool
+    claim: Claim, limit: float, interval: tuple[float, float] | None, factor: float, of_a_workload: bool
 ) -> bool:
-    """Whether a figure that is so many times too large comes to what is possible and usual."""
+    """Return whether a figure divided by a factor is possible and usual."""
     more_is_better = KINDS[claim.kind].higher_is_better
     value = claim.number / factor if more_is_better else claim.number * factor
     ratio = value / limit if more_is_better else limit / value
-    if not of_a_workload and within is None:
+    if not of_a_workload and interval is None:
         return abs(ratio - 1) < NEAR
     if ratio > 1 + NEAR:
         return False
     if claim.kind in BANDWIDTHS:
-        return ratio > 1 - NEAR or _between(value, within)
-    return _between(value, within)
+        return ratio > 1 - NEAR or _between(value, interval)
+    return _between(value, interval)
 
 
-def _between(value: float, within: tuple[float, float] | None) -> bool:
-    return within is not None and min(within) <= value <= max(within)
+def _between(value: float, interval: tuple[float, float] | None) -> bool:
+    """Return whether a value is in an interval; False without one."""
+    return interval is not None and min(interval) <= value <= max(interval)
 
 
-def _ways(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterator[_Way]:
-    """Yield the ways in which a figure of its kind may be too large, the likeliest first."""
+def _explanations(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterator[_Explanation]:
+    """Yield factors by which a figure of its quantity may be too large, the likeliest first."""
     if claim.kind in BANDWIDTHS:
         yield from _of_bandwidths(setting)
     elif claim.kind in OF_A_STEP:
@@ -197,7 +208,7 @@ def _ways(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterator[_Way]
             yield from _of_peaks(claim, setting)
         yield from _of_counts(claim, setting)
         if of_a_workload and claim.kind not in ("mfu",):
-            yield _Way(
+            yield _Explanation(
                 "inference",
                 3.0,
                 "it is what the forward pass alone would reach: it has a third of training's arithmetic",
@@ -205,23 +216,25 @@ def _ways(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterator[_Way]
             )
 
 
-def _of_bandwidths(setting: Setting) -> Iterator[_Way]:
+def _of_bandwidths(setting: Setting) -> Iterator[_Explanation]:
+    """Yield the usual factors on bandwidths: bits for bytes, both directions, a whole node."""
     one = show(setting.intra_link.bandwidth.value, "B/s")
     both = "data sheets add both directions of a link, bus bandwidth counts one"
     if setting.domains > 1:
         sold = f"{setting.inter_link.id} is sold by Gbit/s, and a byte has 8 bits"
-        yield _Way(*_named(BITS, 8.0, f"8 times as much: {sold}"))
-        yield _Way(*_named(BOTH, 2.0, f"twice one direction: {both}"))
-        yield _Way(*_named(BITS, 16.0, f"16 times as much: {sold}; and {both}"))
+        yield _Explanation(*_named(BITS, 8.0, f"8 times as much: {sold}"))
+        yield _Explanation(*_named(BOTH, 2.0, f"twice one direction: {both}"))
+        yield _Explanation(*_named(BITS, 16.0, f"16 times as much: {sold}; and {both}"))
     else:
         count = setting.accelerators_per_node
         part = f"the sum over a node, of which each accelerator has {one} in one direction"
-        yield _Way(*_named(BOTH, 2.0, f"twice one direction, {one}: {both}"))
-        yield _Way(*_named(NODE, float(count), f"{count} times one accelerator's: {part}"))
-        yield _Way(*_named(NODE, 2.0 * count, f"{2 * count} times one accelerator's: {part}; {both}"))
+        yield _Explanation(*_named(BOTH, 2.0, f"twice one direction, {one}: {both}"))
+        yield _Explanation(*_named(NODE, float(count), f"{count} times one accelerator's: {part}"))
+        yield _Explanation(*_named(NODE, 2.0 * count, f"{2 * count} times one accelerator's: {part}; {both}"))
 
 
-def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Way]:
+def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
+    """Yield the usual factors on FLOP/s: structured sparsity, or the peak of a lower precision."""
     accelerator = setting.accelerator
     peaks = accelerator.peak_flops
     own = claim.format or setting.peak_format
@@ -231,7 +244,7 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Way]:
     )
     has_sparse = accelerator.structured_sparsity and own in ("tf32", "fp16", "bf16", "fp8", "fp4")
     if has_sparse:
-        yield _Way(*_named(SPARSE, 2.0, sparse))
+        yield _Explanation(*_named(SPARSE, 2.0, sparse))
     for lower in ("fp8", "fp4"):
         if lower not in peaks or own not in peaks or own == lower:
             continue
@@ -243,13 +256,15 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Way]:
             f"{factor:.3g} times the {own} peak: {lower} has {peak} on {accelerator.id}, {own} work does not"
         )
         name = (f"{lower} peak for {own} work", EIGHT[1])
-        yield _Way(*_named(name, factor, words))
+        yield _Explanation(*_named(name, factor, words))
         if accelerator.structured_sparsity:
-            yield _Way(*_named(name, 2 * factor, f"{words}, and with 2:4 structured sparsity twice as much"))
+            yield _Explanation(
+                *_named(name, 2 * factor, f"{words}, and with 2:4 structured sparsity twice as much")
+            )
 
 
 def _peak_words(claim: Claim, setting: Setting) -> str:
-    """Say of a figure that is a data sheet's peak what a product reaches of it."""
+    """Return a sentence on a figure that is a data sheet's peak: what fraction a product reaches."""
     accelerator, own = setting.accelerator, claim.format or setting.peak_format
     words = f"it is the data sheet's peak, at the {accelerator.peak_clock} clock"
     best = best_product(accelerator, own)
@@ -259,8 +274,8 @@ def _peak_words(claim: Claim, setting: Setting) -> str:
     return f"{words}; the best product that was measured reaches {show(best.value, 'FLOP/s')}, {share:.0%}"
 
 
-def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Way]:
-    """Ways in which more accelerators are counted than the figure says it is of."""
+def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
+    """Yield the factors of counting more accelerators than a figure is for."""
     devices, count, world = (
         setting.accelerator.board_devices,
         setting.accelerators_per_node,
@@ -269,15 +284,18 @@ def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Way]:
     if devices > 1 and claim.whose == "accelerator":
         unit = setting.accelerator.unit
         words = f"one {setting.accelerator.id} is {unit}: counted by boards it could be {devices} times this"
-        yield _Way("boards counted as devices", float(devices), words, "ask of how many devices it is")
+        yield _Explanation(
+            "boards counted as devices", float(devices), words, "ask of how many devices it is"
+        )
     if claim.whose == "accelerator" and count > 1:
         words = f"{count} times one accelerator's: the figure of a whole node"
-        yield _Way(*_named(NODE, float(count), words))
+        yield _Explanation(*_named(NODE, float(count), words))
     if claim.whose in ("accelerator", "node") and setting.nodes > 1:
         times = world if claim.whose == "accelerator" else setting.nodes
         words = f"{times} times one {claim.whose}'s: the figure of the whole job"
-        yield _Way("of the whole job", float(times), words, NODE[1])
+        yield _Explanation("of the whole job", float(times), words, NODE[1])
 
 
 def _named(what: tuple[str, str], factor: float, words: str) -> tuple[str, float, str, str]:
+    """Return name, factor, explanation and question in the order of ``_Explanation``."""
     return what[0], factor, words, what[1]

@@ -1,4 +1,4 @@
-"""How much the time and the cost of a job depend on each of its inputs, and where that changes."""
+"""How time and cost of a job depend on each of its inputs, and where that changes."""
 
 from perfmodel.decide.sensitivity.elasticity import Elasticity, Sensitivity, sensitivity
 

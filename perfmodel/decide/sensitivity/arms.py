@@ -1,4 +1,4 @@
-"""Which arm of each maximum and minimum a prediction lies on: inputs of the other arms have no effect."""
+"""The active arm of each maximum and minimum in a prediction; inputs of other arms have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfmodel.decide.sensitivity.case import Case
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import limit_words, limits_inside
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.communication import by_library, message_times
+from perfmodel.model.step.communication import message_times, uses_library
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.evaluate import evaluate
 from perfmodel.model.step.fabric import (
@@ -30,30 +30,30 @@ from perfmodel.model.step.library import library_times
 from perfmodel.model.step.messages import messages
 from perfmodel.model.step.parts import (
     anchor_factor,
-    best_way,
     communicates,
     computation_of,
     fabric_of,
     merging_cost,
     scaled,
+    with_cheapest_exchange,
     work_alone,
 )
 from perfmodel.model.step.ports import fraction
 
 
 class Choice(NamedTuple):
-    """One maximum or minimum."""
+    """A maximum or minimum with its active arm."""
 
     of: str
-    """What it is the time or the rate of."""
+    """The time or rate that it determines."""
     kind: str
     """``max`` or ``min``."""
     unit: str
     arms: dict[str, float | None]
-    """Every arm; None for one that is never reached."""
+    """Value of every arm; None of one that is never reached."""
     active: str
     words: str
-    """What follows for the inputs."""
+    """Which inputs have an effect, in words."""
 
 
 def choices(case: Case) -> list[Choice]:
@@ -64,15 +64,15 @@ def choices(case: Case) -> list[Choice]:
     work = scaled(work, factor)
     result = []
     if communicates(setting):
-        on = fabric_of(setting, constants)
-        result += _rates(case, on)
-        case = case._replace(setting=best_way(setting, work, on, constants))
+        fabric = fabric_of(setting, constants)
+        result += _rates(case, fabric)
+        case = case._replace(setting=with_cheapest_exchange(setting, work, fabric, constants))
         if case.setting.overlap != "priority" and setting.strategy != ONE_PROCESS:
-            result.append(_queue(case, work, on))
-            if by_library(setting):
-                result.append(_way(case, work, on))
+            result.append(_queue(case, work, fabric))
+            if uses_library(setting):
+                result.append(_library_algorithm(case, work, fabric))
         if setting.strategy == "parameter-server" and setting.updates is None:
-            result.append(_ports(case, on))
+            result.append(_ports(case, fabric))
     waits_as_measured = setting.profile is not None and setting.profile.measures_input
     if setting.scenario.input == "real" and not waits_as_measured:
         result.append(_input_stages(case, factor))
@@ -80,7 +80,13 @@ def choices(case: Case) -> list[Choice]:
 
 
 def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
-    """Return a choice by value; ``without`` names the arms that are not active."""
+    """Return a choice by the values of its arms.
+
+    Parameters
+    ----------
+    of, kind, unit, arms : as of ``Choice``
+    without : words before the names of the inactive arms
+    """
     pick = max if kind == "max" else min
     active = pick(arms, key=arms.__getitem__)
     idle = [name for name in arms if name != active and not math.isclose(arms[name], arms[active])]
@@ -94,7 +100,8 @@ def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str)
     return Choice(of, kind, unit, known, active, words)
 
 
-def _rates(case: Case, on: Fabric) -> list[Choice]:
+def _rates(case: Case, fabric: Fabric) -> list[Choice]:
+    """Return the choices of bandwidth: between machines, of the ring or tree, inside a machine."""
     setting, constants = case.setting, case.constants
     result = []
     if crosses_network(setting):
@@ -102,11 +109,11 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
         of = f"rate of {ports.inter_link.id}"
         result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
-    if setting.domains > 1 and (ring or by_library(setting)):
+    if setting.domains > 1 and (ring or uses_library(setting)):
         group = "node" if setting.domains == setting.nodes else "domain"
         arms = {
-            f"inside a {group}": float(on.intra_link_bandwidth),
-            f"between {group}s": float(on.inter_link_bandwidth),
+            f"inside a {group}": float(fabric.intra_link_bandwidth),
+            f"between {group}s": float(fabric.inter_link_bandwidth),
         }
         result.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
     inside = limits_inside(setting, constants)
@@ -118,19 +125,19 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
 
 
 def _caps(setting: Setting, constants: Calibration) -> dict[str, float]:
-    """What may bind the adapters of a node together [B/s], with what racks and servers leave of any."""
+    """Return the limits on the adapters of a node [B/s], with those of racks and servers."""
     limits = adapter_limits(setting, constants)
     share = fraction(setting.inter_link, constants)
     arms = {f"{share:.0%} of its bandwidth": limits.pop("link")}
     return arms | {limit_words(setting, name): rate for name, rate in limits.items()}
 
 
-def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
-    """From which message on the network is never idle until the end of the exchange."""
+def _queue(case: Case, work: Computation, fabric: Fabric) -> Choice:
+    """Return the choice of which messages are exposed: none, the last, or all from some message on."""
     setting = case.setting
 
     def times_of(sizes: Any) -> Any:
-        return message_times(setting, sizes, on)
+        return message_times(setting, sizes, fabric)
 
     sent = messages(setting, work, times_of, merging_cost(setting, case.constants))
     times = np.asarray(times_of(sent.message_bytes), dtype=np.float64)
@@ -161,16 +168,16 @@ def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
     return Choice(of, "max", "s", arms, active, words)
 
 
-def _way(case: Case, work: Computation, on: Fabric) -> Choice:
-    """Which of the library's algorithms is the fastest for the messages of an iteration."""
-    group = gradient_group(case.setting, on)
+def _library_algorithm(case: Case, work: Computation, fabric: Fabric) -> Choice:
+    """Return the choice of the library's algorithm that is fastest for the messages of an iteration."""
+    group = gradient_group(case.setting, fabric)
     cost = merging_cost(case.setting, case.constants)
-    sent = messages(case.setting, work, lambda sizes: message_times(case.setting, sizes, on), cost)
-    able = library_times(group, sent.message_bytes)
-    names, times = list(able), np.stack([*able.values()])
-    taken = [names[row] for row in times.argmin(axis=0).tolist()]
-    counts = {name: taken.count(name) for name in dict.fromkeys(taken)}
-    words = ", ".join(f"{name} for {count} of {len(taken)} messages" for name, count in counts.items())
+    sent = messages(case.setting, work, lambda sizes: message_times(case.setting, sizes, fabric), cost)
+    times_by_algorithm = library_times(group, sent.message_bytes)
+    names, times = list(times_by_algorithm), np.stack([*times_by_algorithm.values()])
+    fastest = [names[row] for row in times.argmin(axis=0).tolist()]
+    counts = {name: fastest.count(name) for name in dict.fromkeys(fastest)}
+    words = ", ".join(f"{name} for {count} of {len(fastest)} messages" for name, count in counts.items())
     sums: dict[str, float] = dict(zip(names, times.sum(axis=1).tolist(), strict=True))
     active = min(sums, key=sums.__getitem__)
     return Choice(
@@ -178,14 +185,15 @@ def _way(case: Case, work: Computation, on: Fabric) -> Choice:
     )
 
 
-def _ports(case: Case, on: Fabric) -> Choice:
-    workers, servers = port_times(case.setting, on)
+def _ports(case: Case, fabric: Fabric) -> Choice:
+    """Return the choice of whether workers or servers limit a parameter server's exchange."""
+    workers, servers = port_times(case.setting, fabric)
     arms = {"the workers' ports": workers, "the servers' ports": servers}
     return _choice("push of 1 GB", "max", "s", arms, "without effect")
 
 
 def _input_stages(case: Case, factor: float) -> Choice:
-    """Return the choice of the slowest input stage; an anchor scales all of them."""
+    """Return the choice of the slowest input stage; an anchor scales the time of all."""
     setting, constants = case.setting, case.constants
     terms = evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps

@@ -1,4 +1,4 @@
-"""One case of a sensitivity: a setting and constants, one of them changed, with its time and cost."""
+"""A case of a sensitivity analysis: a setting with factors on some numbers, its time and cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from perfmodel.model.step.terms import of_kind
 
 
 class Names:
-    """Names of numbers of ``leaves``; one that ends in a star matches all that begin so."""
+    """Names of numbers of ``leaves``; a name that ends in a star matches all with that beginning."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.exact = frozenset(names)
@@ -30,41 +30,41 @@ class Names:
 
     @property
     def are_read_while_tracing(self) -> bool:
-        """Whether some of the numbers are none of a setting or its constants."""
+        """Whether some of the numbers belong neither to a setting nor to its constants."""
         return any(name.startswith(WHILE_TRACING) for name in self.exact)
 
     def __contains__(self, name: str) -> bool:
         return name in self.exact or name.startswith(self.beginnings)
 
     def reach(self, beginning: str) -> bool:
-        """Return whether some name that begins so may be among them."""
+        """Return whether some name with this beginning may be among them."""
         return beginning.startswith(self.beginnings) or any(name.startswith(beginning) for name in self.exact)
 
 
 class Case(NamedTuple):
-    """What a time and a cost are computed from."""
+    """A setting, constants, prices and conditions from which time and cost follow."""
 
     setting: Setting
     constants: Calibration
     conditions: Conditions = Conditions()
     price: Price | None = None
-    """Of one node; None where nobody knows it, and then there is no cost."""
+    """Price of one node; None where unknown, so that there is no cost."""
     server_price: Price | None = None
-    """Of one parameter server's machine, likewise."""
+    """Price of one parameter server's machine; None where unknown."""
     server_accelerator: Accelerator | None = None
-    """The accelerator in a parameter server of another machine type, if any."""
+    """The accelerator of a parameter server of another machine type, if any."""
     factors: tuple[tuple[Names, float], ...] = ()
-    """On numbers of ``perfmodel.model.setting.leaves``."""
+    """Factors on numbers of ``perfmodel.model.setting.leaves``."""
 
     def multiplied(self, value: Any, name: str, _: str) -> Any:
-        """Return a number with the factors on it."""
+        """Return a number times the factors on its name."""
         for names, factor in self.factors:
             if name in names:
                 value = value * factor
         return value
 
     def reaches(self, beginning: str) -> bool:
-        """Return whether a factor is on some number whose name begins so."""
+        """Return whether a factor applies to some number whose name begins so."""
         return any(names.reach(beginning) for names, _ in self.factors)
 
 
@@ -74,14 +74,14 @@ class Answer(NamedTuple):
     iteration_time: Any
     """[s]"""
     cost_per_sample: Any
-    """Failures included [$]; None where the price is unknown."""
+    """Including failures [$]; None where the price is unknown."""
 
 
 @contextmanager
 def with_numbers(case: Case, change: Change, reaches: Reaches = everything) -> Iterator[Case]:
-    """Give the case with every number replaced by what ``change`` makes of it.
+    """Yield a case with every number replaced by the result of ``change``.
 
-    Caches are used where only numbers of the setting and its constants are, and they are plain.
+    Caches are used where ``change`` only applies factors to plain numbers of the setting and its constants.
     """
     is_plain = change == case.multiplied and not any(
         names.are_read_while_tracing for names, _ in case.factors
@@ -97,7 +97,7 @@ def with_numbers(case: Case, change: Change, reaches: Reaches = everything) -> I
 
 
 def answer(case: Case) -> Answer:
-    """Return the iteration time and the cost of a case."""
+    """Return the iteration time and the cost per sample of a case."""
     if case.factors:
         with with_numbers(case, case.multiplied, case.reaches) as changed:
             return answer(changed)
@@ -126,9 +126,9 @@ def answer(case: Case) -> Answer:
 
 
 def servers_of(case: Case) -> Servers:
-    """Return the machines of a case's parameter servers, with what one costs and its accelerators draw."""
+    """Return number, price and idle power of a case's parameter servers."""
     setting, price = case.setting, case.server_price
     same_machine = setting.server_node.id == setting.node.id
-    held = setting.accelerator if same_machine else case.server_accelerator
-    waiting = idle_power(setting.server_node.accelerators, held)
-    return Servers(setting.servers, price.usd_per_hour if price else None, waiting)
+    accelerator = setting.accelerator if same_machine else case.server_accelerator
+    idle = idle_power(setting.server_node.accelerators, accelerator)
+    return Servers(setting.servers, price.usd_per_hour if price else None, idle)

@@ -1,4 +1,4 @@
-"""Crossovers: where one plan overtakes another, a link stops being the bottleneck, or memory is full."""
+"""Crossovers: where one strategy overtakes another, a link stops being the bottleneck, or memory is full."""
 
 from __future__ import annotations
 
@@ -15,52 +15,55 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.terms import COMMUNICATION, COPIES, TERMS, names_of
 
 WORKERS = tuple(range(2, 65))
+"""Numbers of workers at which strategies are compared."""
 MOST_BATCHES = 4096
+"""Largest batch that is tried."""
 LEAST_EFFICIENCY = (0.9, 0.5)
+"""Scaling efficiencies whose crossing is reported."""
 ADDED = tuple(name for name in names_of(*COPIES) if TERMS[name].bound == COMMUNICATION)
-"""Terms of a data-parallel job that communication adds."""
+"""Terms of a data-parallel job that are due to communication."""
 
 
 class Crossover(NamedTuple):
-    """One crossover."""
+    """A crossover along an option."""
 
     words: str
     axis: str
-    """The option that is varied."""
+    """Name of the varied option."""
     at: int | None
-    """Its first value after the crossover; None if there is none."""
+    """First value after the crossover; None if there is none."""
 
 
 def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -> list[Crossover]:
-    """Return the crossovers along the number of accelerators and along the batch, all else the same.
+    """Return the crossovers along the number of accelerators and along the batch, other options unchanged.
 
     Parameters
     ----------
-    setting : where to start
+    setting : starting point
     catalogue, constants : as for ``predict``
     """
-    asked = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
-    asked["accelerator"] = setting.accelerator.id
+    options = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
+    options["accelerator"] = setting.accelerator.id
     if setting.scenario.node or setting.accelerator.usual_node:  # else nobody knows what joins several
-        asked["node"] = setting.node.id
+        options["node"] = setting.node.id
     return [
-        *_strategies(setting, asked, catalogue, constants),
+        *_strategies(setting, options, catalogue, constants),
         *_compression(setting, constants),
-        *_network(setting, asked, catalogue, constants),
-        *_batches(setting, asked, catalogue, constants),
+        *_network(setting, options, catalogue, constants),
+        *_batches(setting, options, catalogue, constants),
     ]
 
 
 def _strategies(
-    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+    setting: Setting, fixed: dict[str, Any], catalogue: Catalogue, constants: Calibration
 ) -> list[Crossover]:
-    """A ring against parameter servers, in step with the workers."""
+    """Return where a ring overtakes synchronous parameter servers, along the number of workers."""
     in_step = setting.updates is None and setting.strategy in ("all-reduce", "parameter-server")
     if not in_step or _is_fixed(setting):
         return []
     servers = setting.servers or 1
     dropped = ("strategy", "servers", "overlap", "algorithm", "global_batch_size", "world_size")
-    options = {name: value for name, value in asked.items() if name not in dropped}
+    options = {name: value for name, value in fixed.items() if name not in dropped}
     options["local_batch_size"] = int(setting.local_batch_size)
     columns = ["world_size", "iteration_time"]
     times = [
@@ -86,7 +89,7 @@ def _strategies(
 
 
 def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:
-    """The bandwidth of a port up to which compressing gradients pays."""
+    """Return the bandwidth of a port below which compressing gradients pays."""
     if setting.compression is None or setting.world_size == 1:
         return []
     from perfmodel.model.prediction.training.compressed_exchange import turn_words
@@ -101,7 +104,7 @@ _NO_END = Crossover("and so on: they are close", "world_size", None)
 
 
 def _sign(larger: float, smaller: float) -> int:
-    """1 or -1, and 0 where two times are the same to a millionth."""
+    """Return 1 or -1 by which time is larger, and 0 where they agree to a millionth."""
     difference = larger / smaller - 1
     return 0 if abs(difference) < 1e-6 else 1 if difference > 0 else -1
 
@@ -109,7 +112,7 @@ def _sign(larger: float, smaller: float) -> int:
 def _swept(
     catalogue: Catalogue, constants: Calibration, columns: list[str], **options: Any
 ) -> dict[str, Any]:
-    """The table of a sweep; empty where none of its scenarios can be predicted."""
+    """Return the table of a sweep; empty where none of its scenarios can be predicted."""
     try:
         return dict(sweep(catalogue=catalogue, constants=constants, columns=columns, **options).table())
     except InputError:
@@ -117,21 +120,21 @@ def _swept(
 
 
 def _is_fixed(setting: Setting) -> bool:
-    """Whether the options hold for one number of accelerators alone."""
+    """Return whether the options hold for one number of accelerators only."""
     return setting.profile is not None
 
 
 def _network(
-    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+    setting: Setting, fixed: dict[str, Any], catalogue: Catalogue, constants: Calibration
 ) -> list[Crossover]:
-    """Accelerators up to which the job scales well."""
+    """Return where the scaling efficiency falls below each of ``LEAST_EFFICIENCY``."""
     if setting.world_size == 1 or setting.strategy in (
         "data-parallel-single-process",
         "parameter-server-local",
     ):
         return []
     options = {
-        name: value for name, value in asked.items() if name not in ("global_batch_size", "world_size")
+        name: value for name, value in fixed.items() if name not in ("global_batch_size", "world_size")
     }
     options["local_batch_size"] = int(setting.local_batch_size)
     counts = tuple(2**k for k in range(15))
@@ -153,12 +156,12 @@ def _network(
 
 
 def _batches(
-    setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
+    setting: Setting, fixed: dict[str, Any], catalogue: Catalogue, constants: Calibration
 ) -> list[Crossover]:
-    """Batches from which the network, and then samples, no longer bind; and the end of memory."""
+    """Return the batches above which communication no longer limits, and at which memory is full."""
     if setting.scenario.anchor is not None or setting.profile is not None:
         return []  # a measurement holds for the batch it was made with
-    options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
+    options = {n: v for n, v in fixed.items() if n not in ("global_batch_size", "local_batch_size")}
     columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]
     columns += [*ADDED, "fits", "largest_local_batch_size"]
     first = _swept(catalogue, constants, columns, local_batch_size=[1], **options)
@@ -178,6 +181,7 @@ def _batches(
 
 
 def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
+    """Return the batches above which communication no longer limits, or is under 5 % of a step."""
     link = crossed_link(setting)
     exposed = np.sum([result[name] for name in ADDED], axis=0)
     busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])

@@ -1,4 +1,4 @@
-"""Elasticities d ln T / d ln x by one backward pass, both sides of kinks, and a tornado."""
+"""Elasticities d ln T / d ln x by one backward pass, both sides of kinks, and a tornado chart."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.step.fabric import crosses_network
 
 STEP = 1e-5
-"""Relative; the error of the difference is its square, and rounding over it: both about 1e-10."""
+"""Relative step of differences; its square is their error, and rounding over it: both about 1e-10."""
 KINK = 1e-4
-"""Sides of an elasticity that differ by more lie on two arms of a maximum."""
+"""Difference of the two sides of an elasticity above which they are on different arms of a maximum."""
 SWING = 0.25
-"""Of the tornado."""
+"""Relative change of an input in the tornado chart."""
 
 
 class Elasticity(NamedTuple):
-    """Elasticity at a point: percent of the answer for each percent of the input."""
+    """Relative change of a result for a relative change of an input, at a point."""
 
     value: float
-    """Between the two sides."""
+    """Mean of both sides."""
     below: float
     """Towards a smaller input."""
     above: float
-    """Towards a larger one."""
+    """Towards a larger input."""
 
     @property
     def is_kink(self) -> bool:
-        """Whether the two sides lie on different arms: then ``value`` is neither."""
+        """Whether the two sides are on different arms of a maximum: then ``value`` is that of neither."""
         return abs(self.above - self.below) > KINK
 
 
@@ -61,22 +61,22 @@ class Row(NamedTuple):
     low: float
     """Iteration time with the input a quarter smaller [s]."""
     high: float
-    """With it a quarter larger [s]."""
+    """Iteration time with the input a quarter larger [s]."""
 
 
 class Count(NamedTuple):
-    """How time and cost depend on a whole number: at its half and its double, where these are possible."""
+    """How time and cost depend on a whole number, from its half and its double where these are possible."""
 
     name: str
     value: int
     meaning: str
     time: Elasticity | None
-    """Over a halving (below), a doubling (above) and both."""
+    """Over a halving (below), over a doubling (above), and the mean."""
     cost: Elasticity | None
 
 
 class Sensitivity(NamedTuple):
-    """Everything one scenario depends on."""
+    """How time and cost of a scenario depend on its inputs."""
 
     case: Case
     answer: Answer
@@ -96,7 +96,7 @@ def sensitivity(
     Parameters
     ----------
     scenario, catalogue, constants : as for ``predict``
-    conditions : prices and failures; a known on-demand price is taken where none is given
+    conditions : prices and failures; by default the on-demand price, where it is known
 
     Raises
     ------
@@ -106,14 +106,14 @@ def sensitivity(
     --------
     One accelerator's time falls as its memory gets faster, and no link matters:
 
-    >>> found = sensitivity({"workload": "resnet50"})
-    >>> by_name = {row.name: row.time.value for row in found.rows}
+    >>> result = sensitivity({"workload": "resnet50"})
+    >>> by_name = {row.name: row.time.value for row in result.rows}
     >>> by_name["memory_bandwidth"] < 0, "inter_link_bandwidth" in by_name
     (True, False)
     """
     catalogue = Catalogue.of(catalogue)
     case = case_of(scenario, catalogue, constants_of(constants), conditions or Conditions())
-    here = _answered(case)
+    here = _checked_derivatives(case)
     rows = [_row(here, each, value) for each, value in here.inputs()]
     rows.sort(key=lambda row: -max(abs(row.time.below), abs(row.time.above)))
     return Sensitivity(case, here.answer, rows, _counts(case, here.answer, catalogue))
@@ -122,7 +122,7 @@ def sensitivity(
 def case_of(
     scenario: AnyScenario, catalogue: Catalogue, constants: Calibration, conditions: Conditions
 ) -> Case:
-    """Return the case a scenario means.
+    """Return the case of a scenario, with its price.
 
     Raises
     ------
@@ -131,12 +131,18 @@ def case_of(
     setting, constants = settled(scenario, catalogue, constants)
     price = price_of(catalogue, setting.node.id, conditions)
     of_server = server_price_of(catalogue, setting.server_node.id, setting.node.id, price, conditions)
-    held = setting.server_node.accelerator
-    waiting = catalogue.accelerator(held) if held else None
-    return Case(setting, constants, conditions, price, of_server, waiting)
+    server_accelerator = setting.server_node.accelerator
+    idle_accelerator = catalogue.accelerator(server_accelerator) if server_accelerator else None
+    return Case(setting, constants, conditions, price, of_server, idle_accelerator)
 
 
-def _answered(case: Case) -> Derivatives:
+def _checked_derivatives(case: Case) -> Derivatives:
+    """Return the derivatives of a case.
+
+    Raises
+    ------
+    InputError : numbers so large or small that the time overflows or is not positive
+    """
     try:
         result = derivatives(case)
     except (FloatingPointError, OverflowError, ZeroDivisionError) as error:
@@ -148,23 +154,23 @@ def _answered(case: Case) -> Derivatives:
 
 
 class Derivatives(NamedTuple):
-    """What one backward pass says of a case."""
+    """Time and cost of a case, with their derivatives from one backward pass."""
 
     case: Case
     answer: Answer
     numbers: dict[str, Any]
-    """All that there are, by their names in ``perfmodel.model.setting.leaves``."""
+    """All numbers of the case, by their names in ``perfmodel.model.setting.leaves``."""
     acting: dict[str, Any]
-    """Those of them that the time or the cost is worked out from."""
+    """Those on which the time or the cost depends."""
     slopes: tuple[list[Slope], ...]
-    """Of the time, and of the cost if that is known."""
+    """Derivatives of the time, and of the cost if that is known."""
 
     def at(self, names: Names) -> tuple[list[float], bool]:
-        """Return the percent of time and cost for each percent of some numbers, and whether at a kink."""
-        of = [[each for each in some if each.name in names] for some in self.slopes]
-        known = zip(of, self.answer, strict=False)
+        """Return the elasticities of time and cost to some numbers together, and whether at a kink."""
+        selected = [[each for each in some if each.name in names] for some in self.slopes]
+        known = zip(selected, self.answer, strict=False)
         result = [float(sum(each.elasticity(value) for each in some)) for some, value in known]
-        return result, any(each.is_at_kink for some in of for each in some)
+        return result, any(each.is_at_kink for some in selected for each in some)
 
     def inputs(self, inner: bool = False) -> list[tuple[Input, float]]:
         """Return the inputs with their values; with ``inner`` the model's own constants too."""
@@ -181,7 +187,7 @@ class Derivatives(NamedTuple):
 
 
 def derivatives(case: Case) -> Derivatives:
-    """Return the time and the cost of a case with their derivatives by every number."""
+    """Return time and cost of a case with their derivatives with respect to every number."""
     numbers: dict[str, Any] = {}
 
     def noted(value: Any, name: str, source: str) -> Any:
@@ -196,6 +202,7 @@ def derivatives(case: Case) -> Derivatives:
 
 
 def _between(low: Answer, here: Answer, high: Answer) -> tuple[Elasticity, Elasticity | None]:
+    """Return the elasticities of time and cost from the answers at a smaller, the same and a larger input."""
     up, down = math.log1p(STEP), math.log1p(-STEP)
 
     def of(get: Callable[[Answer], float]) -> Elasticity:
@@ -209,31 +216,32 @@ def _between(low: Answer, here: Answer, high: Answer) -> tuple[Elasticity, Elast
 
 
 def _row(here: Derivatives, which: Input, value: float) -> Row:
+    """Return how time and cost depend on one input."""
     time, cost = here.elasticity(which)
     low, high = (answer(which.scaled(here.case, factor)).iteration_time for factor in (1 - SWING, 1 + SWING))
     return Row(which.name, value, which.unit, which.meaning, which.dimension, time, cost, low, high)
 
 
 BASE_UNITS = {"s": 1, "B": 0, "FLOP": 0, "J": 0}
-"""Exponents of each base unit in an iteration time."""
+"""Exponent of each base unit in an iteration time."""
 
 
 class Sum(NamedTuple):
-    """What a change of one base unit does to the iteration time."""
+    """The elasticity of the iteration time to a change of a base unit."""
 
     total: float | None
-    """Percent for each percent; None where messages are fused by a clock, which is no input."""
+    """The elasticity; None where messages are fused by a clock, which is no input."""
     is_together: bool
-    """Whether all inputs in this unit were changed at once, as one of them lies on a kink."""
+    """Whether all inputs in this unit were changed at once because one of them is at a kink."""
 
 
 def sums(case: Case) -> dict[str, Sum]:
     """Return, for each base unit, the sum over all inputs of elasticity times the input's exponent in it.
 
     A change of the unit of time scales every input that is counted in it, and the iteration time: by Euler's
-    theorem the sum is 1 for seconds, and 0 for bytes, FLOP and joules, which a time does not hold.  Where an
-    input lies on a kink its elasticity is not one number, but the time still changes smoothly if all inputs
-    of the unit change together, which keeps them on the kink: that change is returned there.
+    theorem the sum is 1 for seconds, and 0 for bytes, FLOP and joules, which a time does not contain.  At a
+    kink the elasticity of an input is not one number; there all inputs of the unit are changed together,
+    which keeps them on the kink.
     """
     if has_layouts(case.setting.workload):
         return {}  # its constants are learned with units of their own, and are no inputs here
@@ -272,47 +280,50 @@ COUNTS = {
     "connections": "TCP connections between two machines",
     "accumulation_steps": "micro-batches of an iteration",
     "sequence_length": "tokens of a sequence",
-    "tensor_parallel": "accelerators that share every product",
+    "tensor_parallel": "accelerators that split every matrix product",
     "pipeline_parallel": "stages of layers",
     "virtual_stages": "chunks of layers on a stage",
-    "context_parallel": "accelerators that share a sequence",
-    "expert_parallel": "accelerators that experts are dealt out to",
-    "micro_batch_size": "samples of a replica and pass",
+    "context_parallel": "accelerators that split a sequence",
+    "expert_parallel": "accelerators over which experts are distributed",
+    "micro_batch_size": "samples of a replica in one pass",
 }
-"""Whole numbers of a scenario that change what its time is made of."""
+"""Whole numbers of a scenario that its time depends on."""
 OF_LAYOUT = (*DEGREES, "micro_batch_size")
-"""Those that are varied with the batch of the whole step as it is."""
+"""Those that are varied at a constant batch of the whole step."""
 PASSES = ("local_batch_size", "micro_batch_size", "global_batch_size", "accumulation_steps")
+"""Options that determine the batch of a step."""
 
 
 def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
+    """Return how time and cost depend on each whole number that has an effect."""
     own = case.constants.own
     if case.setting.measured or (own is not None and own.transformers):
         # runs say less of every other job, which no count is the cause of
-        asked = case.setting.scenario.model_copy(update={"anchor": None})
+        scenario = case.setting.scenario.model_copy(update={"anchor": None})
         known = case.constants._replace(own=own and own._replace(transformers=()))
-        case = case._replace(setting=case.setting._replace(scenario=asked, measured=()), constants=known)
+        case = case._replace(setting=case.setting._replace(scenario=scenario, measured=()), constants=known)
         here = answer(case)
     setting = case.setting
-    between = crosses_network(setting)
-    shared, model = setting.layout is not None, setting.workload.architecture
-    matter = {
+    crosses = crosses_network(setting)
+    has_layout, model = setting.layout is not None, setting.workload.architecture
+    has_effect = {
         "world_size": True,
         "servers": setting.servers > 0,
-        "nics": between,
-        "connections": setting.inter_link.flow_bandwidth is not None and between,
+        "nics": crosses,
+        "connections": setting.inter_link.flow_bandwidth is not None and crosses,
         "accumulation_steps": setting.scenario.anchor is None,
         "sequence_length": setting.workload.sequence_length is not None and setting.scenario.anchor is None,
-        "expert_parallel": shared and model is not None and model.experts > 0,
+        "expert_parallel": has_layout and model is not None and model.experts > 0,
         "virtual_stages": setting.scenario.pipeline_parallel > 1,
     }
-    matter |= dict.fromkeys(
-        ("tensor_parallel", "pipeline_parallel", "context_parallel", "micro_batch_size"), shared
+    has_effect |= dict.fromkeys(
+        ("tensor_parallel", "pipeline_parallel", "context_parallel", "micro_batch_size"), has_layout
     )
-    return [_count(case, here, name, catalogue) for name in COUNTS if matter[name]]
+    return [_count(case, here, name, catalogue) for name in COUNTS if has_effect[name]]
 
 
 def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
+    """Return how time and cost depend on one whole number."""
     of: Any = case.setting.workload if name == "sequence_length" else case.setting
     of = of if hasattr(of, name) else of.layout
     value: int = getattr(of, name)
@@ -328,32 +339,32 @@ def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
 
 
 def _with_count(case: Case, name: str, value: int, catalogue: Catalogue) -> Answer | None:
-    """The answer with another count; None where the scenario cannot have it."""
+    """Return the answer with another count; None where the scenario cannot have it."""
     changed: dict[str, Any] = {name: value}
     scenario = case.setting.scenario
     try:
-        asked = {key: getattr(scenario, key) for key in scenario.model_fields_set}
+        options = {key: getattr(scenario, key) for key in scenario.model_fields_set}
         if name in OF_LAYOUT:
-            asked = {key: value for key, value in asked.items() if key not in PASSES}
+            options = {key: value for key, value in options.items() if key not in PASSES}
             changed = {**_same_batch(case.setting), **changed}
-        asked |= changed
+        options |= changed
         # of one replica alone the same model answers
-        kind = Scenario if case.setting.layout is None else LaidOut
-        setting, _ = settled(kind(**asked), catalogue, case.constants)
+        scenario_type = Scenario if case.setting.layout is None else LaidOut
+        setting, _ = settled(scenario_type(**options), catalogue, case.constants)
         return answer(case._replace(setting=setting))
     except InputError:
         return None
 
 
 def _same_batch(setting: Setting) -> dict[str, Any]:
-    """The options that keep the batch of a step where its layout changes."""
+    """Return the options that keep the batch of a step when its layout changes."""
     return {"global_batch_size": setting.global_batch_size, "micro_batch_size": setting.local_batch_size}
 
 
 def _over_doublings(
     half: Answer | None, here: Answer, double: Answer | None, get: Callable[[Answer], float | None]
 ) -> Elasticity | None:
-    """Elasticities over a halving and a doubling; where one of them cannot be, the other stands for it."""
+    """Return the elasticities over a halving and a doubling; the same for both if one is impossible."""
     middle = get(here)
     low, high = (get(side) if side is not None else None for side in (half, double))
     if middle is None or (low is None and high is None):

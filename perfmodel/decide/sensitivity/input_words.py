@@ -1,4 +1,4 @@
-"""Inputs of the model in words that a planner reads."""
+"""Inputs of the model in words for planners."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = {
     "iteration_overhead": "overhead of an iteration",
     "tdp": "rated power",
     "jitter": "spread of a worker's times",
-    "contention": "slowdown beside hidden messages",
+    "contention": "slowdown by hidden messages",
     "inter_link_bandwidth": "bandwidth between machines",
     "inter_link_hop_latency": "latency between machines",
     "intra_link_bandwidth": "bandwidth inside a machine",
@@ -36,11 +36,11 @@ WORDS = {
     "tcp_ceiling": "limit of the kernel's TCP",
     "server_fraction": "share of TCP's limit that servers reach",
 }
-"""An input whose name says little -> what it is called."""
+"""Words for inputs whose names say little."""
 
 
 def words_of(name: str) -> str:
-    """Return an input as its field is labelled, or else in words.
+    """Return the label of an input's field, or else its name in words.
 
     >>> words_of("local_batch_size"), words_of("inter_link_bandwidth"), words_of("compute_units")
     ('Batch per GPU (weak scaling)', 'bandwidth between machines', 'compute units')
@@ -53,7 +53,7 @@ def words_of(name: str) -> str:
 
 
 def value_words(value: float, unit: str) -> str:
-    """Return the value of an input, a large plain number in three digits.
+    """Return the value of an input with its unit; a large plain number in three digits.
 
     >>> value_words(2.274e8, "1"), value_words(12.5e9, "B/s")
     ('227 M', '12.5 GB/s')
@@ -62,11 +62,11 @@ def value_words(value: float, unit: str) -> str:
 
 
 OF_CHOICES = {"all messages by one algorithm of the library": "fastest algorithm for each message"}
-"""What a limit is of -> what pages call it."""
+"""Names of choices on pages, by their names in answers."""
 
 
 def limit_words(arm: Mapping[str, Any]) -> str:
-    """Return what sets a time or a rate of several limits, and which have no effect.
+    """Return which arm sets a time or a rate, and which arms have no effect, in words.
 
     Parameters
     ----------
@@ -82,10 +82,11 @@ def limit_words(arm: Mapping[str, Any]) -> str:
     value = arm["arms"][active]
     equal = [name for name, each in arm["arms"].items() if each is not None and math.isclose(each, value)]
     others = [_links(name) for name in arm["arms"] if name not in equal]
-    said = f"{of}: set by {' and by '.join(map(_links, equal))}, {show(value, arm['unit'])}"
-    said += " each" if len(equal) > 1 else ""
-    return f"{said}; what is faster has no effect: {', '.join(others)}" if others else said
+    words = f"{of}: set by {' and by '.join(map(_links, equal))}, {show(value, arm['unit'])}"
+    words += " each" if len(equal) > 1 else ""
+    return f"{words}; what is faster has no effect: {', '.join(others)}" if others else words
 
 
 def _links(name: str) -> str:
+    """Return the name of an arm in words: of links, or unchanged."""
     return f"links {name}" if name.startswith(("inside a", "between ")) else name

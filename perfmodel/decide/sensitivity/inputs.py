@@ -1,9 +1,9 @@
-"""Every input of a prediction: which numbers of ``perfmodel.model.setting.leaves`` a factor on it multiplies.
+"""The inputs of a prediction, and the numbers of ``perfmodel.model.setting.leaves`` that each multiplies.
 
-``inputs.csv`` has them all.  The first numbers add up to the input's value, the others change with them;
-``{accelerator}`` and the like stand for the id of a setting's, and a star for the rest of a name.  Those of
-the inner model are constants that only dimensional analysis asks for.  A number that a term of the iteration
-holds itself is an input by its name.
+``inputs.csv`` lists them.  The first numbers add up to the input's value, the others change with them;
+``{accelerator}`` and the like are replaced by the id of a setting's, and a star matches the rest of a name.
+Inputs of the inner model are constants, used for dimensional analysis only.  A number that a term of the
+iteration contains directly is an input under its own name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.setting.leaves import OF_TERMS
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
-from perfmodel.model.step.communication import by_library
+from perfmodel.model.step.communication import uses_library
 from perfmodel.model.step.fabric import crosses_network, crosses_sockets
 from perfmodel.model.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
 
@@ -39,19 +39,19 @@ DIMENSIONS: dict[str, dict[str, int]] = {
     "1/s": {"s": -1},
     "samples/s": {"s": -1},
 }
-"""Exponents of the base units s, B, FLOP and J in each unit that is no pure number."""
+"""Exponents of the base units s, B, FLOP and J in each unit; pure numbers have none."""
 ORDINARY_UNITS = ("fp32", "fp16-vector")
-"""Formats that ordinary units compute in, whose peak is that of all other work too."""
+"""Formats of ordinary arithmetic units, whose peak is that of all other work too."""
 
 
 class Input(NamedTuple):
-    """One input: a row of ``inputs.csv``."""
+    """An input: a row of ``inputs.csv``."""
 
     name: str
     unit: str
     model: str
-    """``data-parallel``, ``layer-table`` (where a table of layers is timed), ``transformer``, ``any`` or
-    ``inner``."""
+    """Model that has it: ``data-parallel``, ``layer-table`` (networks given as a table of layers),
+    ``transformer``, ``any`` or ``inner``."""
     numbers: str
     others: str
     meaning: str
@@ -62,15 +62,15 @@ class Input(NamedTuple):
         return DIMENSIONS.get(self.unit, {})
 
     def names(self, setting: Setting) -> Names:
-        """Return the numbers that a factor on it multiplies."""
+        """Return the names of the numbers that a factor on this input multiplies."""
         return _names(f"{self.numbers} {self.others}", setting)
 
     def scaled(self, case: Case, factor: float) -> Case:
-        """Return a case with this input multiplied."""
+        """Return a case with this input multiplied by a factor."""
         return case._replace(factors=(*case.factors, (self.names(case.setting), factor)))
 
     def value(self, setting: Setting, *numbers: Mapping[str, Any]) -> float:
-        """Return its value by the first of several tables of numbers that have it."""
+        """Return the value of this input, from the first of several tables of numbers that has it."""
         if self.name in VALUES:
             return float(VALUES[self.name](setting))
         names = _names(self.numbers, setting)
@@ -79,6 +79,7 @@ class Input(NamedTuple):
 
 
 def _names(patterns: str, setting: Setting) -> Names:
+    """Return patterns of numbers with the ids of a setting's hardware filled in."""
     ids = {place: spec.id for place in SPECS if (spec := getattr(setting, place)) is not None}
     of_format = f"{setting.accelerator.id}.peak_flops."
     peak = of_format + setting.peak_format
@@ -92,7 +93,7 @@ with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as fi
 
 
 def used_links(setting: Setting) -> dict[str, Link]:
-    """Return the links whose numbers can matter, by place; one of two places that share a link."""
+    """Return the links that the job uses, by place; of two places with the same link only one."""
     result: dict[str, Link] = {}
     if setting.world_size > 1 and setting.strategy != "parameter-server-local":
         result["intra_link"] = setting.intra_link
@@ -112,33 +113,39 @@ def used_links(setting: Setting) -> dict[str, Link]:
 
 
 def has_vector_peak(setting: Setting) -> bool:
-    """Return whether work that matrix units cannot do has a peak of its own."""
+    """Return whether work outside the matrix units has a peak of its own."""
     return setting.peak_format not in ORDINARY_UNITS and "fp32" in setting.accelerator.peak_flops
 
 
 def _latency(place: str) -> Callable[[Setting], float]:
+    """Return a function from a setting to the latency of its link at a place [s]."""
+
     def value(setting: Setting) -> float:
         link = getattr(setting, place)
-        bulk = None if by_library(setting) else link.bulk_hop_latency
+        bulk = None if uses_library(setting) else link.bulk_hop_latency
         return float((bulk or link.hop_latency).value)
 
     return value
 
 
 def _several(case: Case) -> bool:
+    """Return whether a case has several accelerators."""
     return bool(case.setting.world_size > 1)
 
 
 def _reads(case: Case) -> bool:
+    """Return whether a case reads real samples."""
     return case.setting.scenario.input == "real"
 
 
 def _is_staged(case: Case) -> bool:
+    """Return whether accelerators exchange through host memory."""
     setting = case.setting
     return _several(case) and not setting.accelerator.peer_access and setting.intra_link.kind == "pcie"
 
 
 def _crosses(place: str) -> Callable[[Case], bool]:
+    """Return a function that tells whether a case uses the link at a place."""
     return lambda case: place in used_links(case.setting)
 
 
@@ -152,9 +159,9 @@ VALUES: dict[str, Callable[[Setting], float]] = {
     "sample_bytes": lambda setting: setting.workload.input_elements * SAMPLE_ELEMENT_BYTES,
     **{f"{place}_hop_latency": _latency(place) for place in LINKS},
 }
-"""Values that are no sum of numbers."""
+"""Functions of a setting for values that are not a sum of numbers."""
 IDLE = ("tdp", "node_network_bandwidth", "staged_fraction", "price", *OF_LINKS)
-"""Inputs that are listed without effect, too; any other where the time or the cost is worked out from it."""
+"""Inputs that are listed even without effect; others only where time or cost depends on them."""
 WHEN: dict[str, Callable[[Case], bool]] = {
     "vector_peak_flops": lambda case: has_vector_peak(case.setting),
     "node_network_bandwidth": _several,
@@ -167,7 +174,7 @@ WHEN: dict[str, Callable[[Case], bool]] = {
     "decode_rate": lambda case: math.isfinite(decode_rate(case.setting, case.constants)),
     **{name: _crosses(place) for name, place in OF_LINKS.items()},
 }
-"""What else must hold of a case."""
+"""Conditions on a case for an input to be listed."""
 
 
 def inputs_of(
@@ -177,9 +184,9 @@ def inputs_of(
 
     Parameters
     ----------
-    case : whose
-    numbers : all that there are, by their names in ``perfmodel.model.setting.leaves``
-    acting : those of them that its time or its cost is worked out from
+    case : whose inputs are listed
+    numbers : all numbers, by their names in ``perfmodel.model.setting.leaves``
+    acting : those on which its time or its cost depends
     """
     setting = case.setting
     models = {"any", "data-parallel" if setting.layout is None else "transformer", *(("inner",) * inner)}

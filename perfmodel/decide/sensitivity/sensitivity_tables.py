@@ -18,7 +18,7 @@ from perfmodel.model.prediction.memory import unfit
 from perfmodel.model.setting.link_caveats import cap_note
 
 MOST = 1e3
-"""An elasticity beyond it is a jump: the input moves a threshold."""
+"""Largest elasticity; beyond it a side is a jump, at which the input crosses a threshold."""
 
 
 class Sides(TypedDict):
@@ -27,18 +27,18 @@ class Sides(TypedDict):
     elasticity: float | None
     """Percent for one percent more of the input [1]; null at a kink."""
     below: float | None
-    """Where the input is less [1]; null at a jump."""
+    """Towards a smaller input [1]; null at a jump."""
     above: float | None
-    """Where the input is more [1]; null at a jump."""
+    """Towards a larger input [1]; null at a jump."""
 
 
 class CountSides(TypedDict):
-    """What a halving and a doubling of a count do to time or cost."""
+    """The effect of halving and doubling a count on time or cost."""
 
     elasticity: float | None
     """Percent for one percent more of the count [1]."""
     value: float | None
-    """The same."""
+    """The same as ``elasticity``."""
     below: float | None
     """Over a halving [1]."""
     above: float | None
@@ -46,82 +46,82 @@ class CountSides(TypedDict):
 
 
 class SensitivityCount(TypedDict):
-    """One whole number that the time depends on."""
+    """A whole number on which the time depends."""
 
     name: str
-    """Of the count."""
+    """Name of the count."""
     value: int
-    """In the job."""
+    """Its value in the job."""
     meaning: str
     """In words."""
     time: CountSides | None
-    """Of an iteration; null where that is not known."""
+    """Effect on the iteration time; null where unknown."""
     cost: CountSides | None
-    """Of a sample; null where no price is known."""
+    """Effect on the cost of a sample; null where no price is known."""
 
 
 class SensitivityMaximum(TypedDict):
-    """A maximum or minimum in the model, and which arm counts."""
+    """A maximum or minimum in the model with its active arm."""
 
     of: str
-    """What it is the time or the rate of."""
+    """The time or rate that it determines."""
     kind: str
     """``max`` or ``min``."""
     unit: str
-    """Of the arms."""
+    """Unit of the arms."""
     arms: dict[str, float | None]
-    """Every arm; null for one that is never reached."""
+    """Value of every arm; null for one that is never reached."""
     active: str
-    """The arm that counts."""
+    """The active arm."""
     words: str
-    """What follows for the inputs."""
+    """Which inputs have an effect, in words."""
 
 
 class SensitivityCrossover(TypedDict):
-    """Where the answer changes."""
+    """A value of an option at which the best choice changes."""
 
     words: str
-    """What changes."""
+    """What changes, in words."""
     axis: str
-    """The option that is varied."""
+    """Name of the varied option."""
     at: int | None
-    """Its first value after the change; null if there is none."""
+    """First value after the change; null if there is none."""
 
 
 class SensitivityReport(Record, Table):
-    """Times in seconds, money in USD; elasticities are percent for each percent."""
+    """Elasticities, counts, maxima and crossovers of a job; times in seconds, money in USD."""
 
     title: str
-    """The job in a line."""
+    """The job in one line."""
     model: str
-    """Which model answers: data-parallel or transformer."""
+    """The model that predicts it: data-parallel or transformer."""
     sample: str
-    """What a sample is."""
+    """Type of sample."""
     unfit: str | None
-    """That the job does not fit into memory; null where it does."""
+    """Message that the job does not fit into memory; null where it does."""
     iteration_time: float
     cost_per_1000_samples: float | None
     """[USD]; null where no price is known."""
     price: NodePrice | None
-    """Of one node; null where none is known."""
+    """Price of one node; null where unknown."""
     price_words: str | None
-    """The price in words; null where none is known."""
+    """The price in words; null where unknown."""
     inputs: list[dict[str, Any]]
-    """name, value, unit, meaning, dimension (exponents of base units), time and cost {elasticity (null at a
-    kink), below, above}, iteration time at -25 % and at +25 %."""
+    """For each input name, value, unit, meaning, dimension (exponents of base units), time and cost
+    {elasticity (null at a kink), below, above}, iteration time at -25 % and at +25 %."""
     counts: list[SensitivityCount]
-    """Whole numbers that it depends on, over a halving and a doubling."""
+    """Whole numbers with the effects of halving and doubling them."""
     sums: dict[str, float | None]
-    """Elasticities times the inputs' exponents in each base unit, added up: 1 for s, 0 for B, FLOP and J;
-    null where messages are fused by a clock."""
+    """Sum of elasticity times exponent over all inputs, by base unit: 1 for s, 0 for B, FLOP and J; null
+    where messages are fused by a clock."""
     sums_together: list[str]
-    """Base units whose inputs were changed all at once, as one of them lies on a kink."""
+    """Base units whose inputs were changed together, as one of them is at a kink."""
     maxima: list[SensitivityMaximum]
-    """Which arm of each maximum counts."""
+    """Maxima and minima with their active arms."""
     crossovers: list[SensitivityCrossover]
-    """Where the answer changes."""
+    """Values of options at which the best choice changes."""
     notes: list[str]
-    """What to know of it."""
+    """Notes on the price, anchors and limits."""
 
     def records(self) -> list[Row]:
         """Return a row for each input."""
@@ -135,7 +135,7 @@ class SensitivityReport(Record, Table):
 def sensitivity_report(
     result: Sensitivity, catalogue: Catalogue, constants: Calibration
 ) -> SensitivityReport:
-    """Return everything there is to say of a sensitivity, in plain tables."""
+    """Return a sensitivity as plain tables."""
     case, setting = result.case, result.case.setting
     totals = sums(case)
     model = "data-parallel" if setting.layout is None else "transformer"
@@ -191,31 +191,36 @@ def sensitivity_report(
     )
 
 
-def sides_words(of: Mapping[str, Any] | None) -> str:
-    """Return ``time`` or ``cost`` of an input in words; both sides where they differ.
+def sides_words(sides: Mapping[str, Any] | None) -> str:
+    """Return the elasticity of time or cost in words; both sides where they differ.
 
     >>> sides_words({"elasticity": None, "below": -0.5, "above": None}), sides_words(None)
     ('-0.500 | jumps', '-')
     """
-    if of is None:
+    if sides is None:
         return "-"
-    if of["elasticity"] is not None:
-        return f"{of['elasticity']:+.3f}"
-    return " | ".join("jumps" if of[side] is None else f"{of[side]:+.3f}" for side in ("below", "above"))
+    if sides["elasticity"] is not None:
+        return f"{sides['elasticity']:+.3f}"
+    return " | ".join(
+        "jumps" if sides[side] is None else f"{sides[side]:+.3f}" for side in ("below", "above")
+    )
 
 
-def _sides(of: Elasticity) -> Sides:
+def _sides(value_and_sides: Elasticity) -> Sides:
+    """Return both sides of an elasticity; None for a jump."""
+
     def known(value: float) -> float | None:
         return value if abs(value) < MOST else None
 
     return {
-        "elasticity": None if of.is_kink else of.value,
-        "below": known(of.below),
-        "above": known(of.above),
+        "elasticity": None if value_and_sides.is_kink else value_and_sides.value,
+        "below": known(value_and_sides.below),
+        "above": known(value_and_sides.above),
     }
 
 
 def _notes(result: Sensitivity) -> list[str]:
+    """Return notes on the price, anchors and limits of a sensitivity."""
     setting = result.case.setting
     lines = list(setting.workload.notes)
     if result.case.price is None:

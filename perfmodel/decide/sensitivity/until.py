@@ -1,4 +1,4 @@
-"""How much is enough: parameter servers, adapters, a network, until a share of linear scaling."""
+"""The smallest number of servers or adapters, or the slowest link, for a given scaling efficiency."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,61 +20,65 @@ from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_wi
 from perfmodel.model.setting.named import id_of
 
 MOST_SERVERS = 64
+"""Largest number of parameter servers that is tried by default."""
 MOST_NICS = 16
+"""Largest number of adapters that is tried by default."""
 MOST_GPUS = 16_384
+"""Largest number of accelerators that is tried by default."""
 MOST_VALUES = 512
-"""That are tried."""
+"""Largest number of values that are tried."""
 EQUAL = 1e-9
-"""Relative: one accelerator's own efficiency is a quotient that rounding may leave that much below 1."""
+"""Relative rounding error of an efficiency: that of one accelerator may be so much below 1."""
 SOLD = ("ethernet", "roce", "infiniband")
-"""Families of links that anyone can buy; others are tried with machines that have them."""
+"""Families of links that anyone can buy; others are tried only with machines that have them."""
 
 
 class Tried(Record):
-    """One value that was tried."""
+    """A value that was tried, with its prediction."""
 
     value: int | str
-    """How many, or the link's id."""
+    """The number, or the id of the link."""
     bandwidth: float | None
-    """Of a link, one adapter, one direction, nominal [B/s]; None of counts."""
+    """Nominal bandwidth of one adapter of a link, in one direction [B/s]; null of counts."""
     scaling_efficiency: float
     low_80: float | None
-    """Where the efficiency lies with 80 % confidence; None where the interval was not learned."""
+    """Lower end of the efficiency's 80 % interval; null where it was not learned."""
     high_80: float | None
     """Upper end of that interval."""
     iteration_time: float
-    """[s]"""
+    """Time of one iteration [s]."""
     samples_per_second: float
     """Of the whole job."""
     reaches: bool
-    """Whether the efficiency is at least what was asked for."""
+    """Whether the efficiency is at least the requested one."""
     chance: float | None
-    """Probability that it is; None where the interval was not learned."""
+    """Probability of that; null where the interval was not learned."""
 
 
 class Enough(Record, Table):
-    """What suffices for a share of linear scaling, with everything that was tried."""
+    """The value that suffices for a scaling efficiency, with all values that were tried."""
 
     vary: Varied
-    """What was varied."""
+    """The varied quantity."""
     until: float
-    """The scaling efficiency that was asked for [1]."""
+    """The requested scaling efficiency [1]."""
     answer: int | str | None
-    """The fewest servers or adapters, the slowest link, or the most accelerators; None where none does."""
+    """The fewest servers or adapters, the slowest link, or the most accelerators; null where none suffices.
+    """
     also: list[str]
     """Other links of the same bandwidth that suffice."""
     scaling: Literal["weak", "strong"]
-    """Of which efficiency is meant: the batch of one accelerator is fixed, or that of the job."""
+    """Whether the batch of one accelerator is fixed (weak), or that of the job (strong)."""
     tried: list[Tried]
-    """Counts rising, links by their bandwidth."""
+    """Values that were tried: counts rising, links by bandwidth."""
     left_out: list[str]
     """Values that could not be predicted, with the reason."""
     headline: str
-    """The job in a line."""
+    """The job in one line."""
     words: str
     """The answer in a sentence or two."""
     binds: str | None
-    """What holds the best one back, where none is enough."""
+    """The limit of the best value, where none suffices."""
 
     def records(self) -> list[Row]:
         """Return a row for each value that was tried."""
@@ -89,11 +93,13 @@ class Enough(Record, Table):
 
 
 class _Axis(NamedTuple):
+    """A quantity that can be varied."""
+
     field: str
-    """Of the scenario."""
+    """Field of the scenario."""
     noun: str
     most: bool = False
-    """Whether the most that still suffices is looked for, instead of the fewest."""
+    """Whether the largest value that suffices is sought, instead of the smallest."""
 
 
 AXES: Mapping[str, _Axis] = {
@@ -112,12 +118,12 @@ def enough(
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
 ) -> Enough:
-    """Return the least of something by which a job reaches a share of linear scaling.
+    """Return the smallest value of an option with which a job reaches a scaling efficiency.
 
     Parameters
     ----------
-    scenario : all else of the job
-    vary : one of ``Varied``
+    scenario : the job
+    vary : the option, one of ``Varied``
     until : scaling efficiency [1], above 0 and at most 1
     values : to try; by default up to 64 servers (or as many as there are workers), 16 adapters, 16,384
         accelerators, and the links between nodes that anyone can buy
@@ -125,7 +131,7 @@ def enough(
 
     Raises
     ------
-    InputError : as ``predict``; what the job does not have, so that it cannot be varied; no value possible
+    InputError : as ``predict``; an option that has no effect on the job; no value that can be predicted
     """
     catalogue = Catalogue.of(catalogue)
     if vary not in AXES:
@@ -138,13 +144,13 @@ def enough(
     predictions, left_out = _predicted(AXES[vary].field, scenario, chosen, catalogue, constants)
     if not predictions:
         raise refusal("sensitivity.none_left", vary=vary, left_out=Words(left_out[0]))
-    alone: dict[Any, Prediction | None] = {}
+    baselines: dict[Any, Prediction | None] = {}
     rows = []
     for value, each in predictions.items():
         replica = None if each.layout is None else value
-        if replica not in alone:  # one accelerator is the same whatever joins it to others
-            alone[replica] = _baseline(scenario, each, catalogue, constants)
-        rows.append(_tried(value, each, until, catalogue, alone[replica]))
+        if replica not in baselines:  # one accelerator is the same whatever joins it to others
+            baselines[replica] = _baseline(scenario, each, catalogue, constants)
+        rows.append(_tried(value, each, until, catalogue, baselines[replica]))
     answer, also = _answer(vary, rows)
     return Enough.model_construct(
         vary=vary,
@@ -161,12 +167,12 @@ def enough(
 
 
 def _check(vary: str, scenario: Scenario, first: Prediction) -> None:
-    """Refuse to vary what the job does not have."""
-    asked = first.scenario
-    if vary == "servers" and not asked["servers"]:
-        raise refusal("sensitivity.servers", strategy=asked["strategy"])
-    if vary in ("inter-link", "nics") and asked["nodes"] == 1 and not asked["servers"]:
-        raise refusal("sensitivity.one_machine", vary=vary, node=asked["node"])
+    """Raise an InputError for an option that has no effect on the job."""
+    options = first.scenario
+    if vary == "servers" and not options["servers"]:
+        raise refusal("sensitivity.servers", strategy=options["strategy"])
+    if vary in ("inter-link", "nics") and options["nodes"] == 1 and not options["servers"]:
+        raise refusal("sensitivity.one_machine", vary=vary, node=options["node"])
     if scenario.profile is not None and vary == "gpus":
         raise refusal("sensitivity.profile")
 
@@ -174,7 +180,12 @@ def _check(vary: str, scenario: Scenario, first: Prediction) -> None:
 def _values(
     vary: str, first: Prediction, given: Sequence[int | str] | None, catalogue: Catalogue
 ) -> list[int | str]:
-    """Return what to try, in the order of the rows."""
+    """Return the values to try, in the order of the rows.
+
+    Raises
+    ------
+    InputError : too many values, an unknown link, or numbers that are not whole
+    """
     if given is not None:
         if not 1 <= len(given) <= MOST_VALUES:
             raise refusal("sensitivity.values", vary=vary, count=len(given), most_values=MOST_VALUES)
@@ -191,14 +202,15 @@ def _values(
         sold = [one for one in links if one.scope == "inter" and one.family in (*SOLD, own.family or "none")]
         return _by_bandwidth([*sold, *([] if own in sold else [own])])
     if vary == "gpus":
-        held = catalogue.node(str(first.scenario["node"])).accelerators
-        counts = {2**i for i in range(held.bit_length())} | {held * 2**i for i in range(15)}
+        per_machine = catalogue.node(str(first.scenario["node"])).accelerators
+        counts = {2**i for i in range(per_machine.bit_length())} | {per_machine * 2**i for i in range(15)}
         return [count for count in sorted(counts) if count <= MOST_GPUS]
     most = MOST_NICS if vary == "nics" else max(MOST_SERVERS, min(first.scenario["world_size"], MOST_VALUES))
     return list(range(1, most + 1))
 
 
 def _by_bandwidth(links: Sequence[Link]) -> list[int | str]:
+    """Return the ids of links, the slowest first."""
     return [link.id for link in sorted(links, key=lambda link: (link.bandwidth.value, link.kind, link.id))]
 
 
@@ -209,7 +221,7 @@ def _predicted(
     catalogue: Catalogue,
     constants: Calibration | None,
 ) -> tuple[dict[int | str, Prediction], list[str]]:
-    """Return the predictions by value, and those that are not possible with the reason."""
+    """Return the predictions by value, and the values that cannot be predicted with the reason."""
     predictions: dict[int | str, Prediction] = {}
     left_out: list[str] = []
     for value in values:
@@ -221,16 +233,16 @@ def _predicted(
 
 
 def _baseline(
-    scenario: Scenario, of: Prediction, catalogue: Catalogue, constants: Calibration | None
+    scenario: Scenario, prediction: Prediction, catalogue: Catalogue, constants: Calibration | None
 ) -> Prediction | None:
-    """Return the job on one accelerator, or by one replica; None where that cannot be predicted."""
+    """Return the job on one accelerator, or on one replica; None where that cannot be predicted."""
     size = 1
-    if of.layout is not None:
-        size = int(of.scenario["world_size"]) // int(of.layout["data_parallel"])
+    if prediction.layout is not None:
+        size = int(prediction.scenario["world_size"]) // int(prediction.layout["data_parallel"])
     changed: dict[str, Any] = {"world_size": size}
-    if of.scenario["servers"]:
+    if prediction.scenario["servers"]:
         changed |= {"strategy": "all-reduce", "servers": None, "server_shards": None, "server_node": None}
-    if of.scaling == "strong" and of.layout is not None:
+    if prediction.scaling == "strong" and prediction.layout is not None:
         changed["accumulation_steps"] = None
     try:
         return predict(scenario.model_copy(update=changed), catalogue, constants)
@@ -239,11 +251,12 @@ def _baseline(
 
 
 def _tried(
-    value: int | str, one: Prediction, until: float, catalogue: Catalogue, alone: Prediction | None
+    value: int | str, prediction: Prediction, until: float, catalogue: Catalogue, baseline: Prediction | None
 ) -> Tried:
-    efficiency = one.scaling_efficiency
+    """Return one value with its efficiency, interval and probability."""
+    efficiency = prediction.scaling_efficiency
     low = high = chance = None
-    ratio = None if alone is None else ratio_between(one, alone, "one")
+    ratio = None if baseline is None else ratio_between(prediction, baseline, "one")
     if ratio is not None and (half := half_width(ratio)) is not None:
         factor = math.exp(half)
         low, high = efficiency / factor, efficiency * factor
@@ -256,14 +269,15 @@ def _tried(
         scaling_efficiency=efficiency,
         low_80=low,
         high_80=high,
-        iteration_time=one.iteration_time,
-        samples_per_second=one.samples_per_second,
+        iteration_time=prediction.iteration_time,
+        samples_per_second=prediction.samples_per_second,
         reaches=efficiency >= until * (1 - EQUAL),
         chance=chance,
     )
 
 
 def _answer(vary: str, rows: Sequence[Tried]) -> tuple[int | str | None, list[str]]:
+    """Return the value that suffices, and other links of its bandwidth."""
     able = [row for row in rows if row.reaches]
     if not able:
         return None, []
@@ -275,20 +289,22 @@ def _answer(vary: str, rows: Sequence[Tried]) -> tuple[int | str | None, list[st
 
 
 def _best(rows: Sequence[Tried]) -> Tried:
-    """The row of the largest efficiency, of several alike the first."""
+    """Return the row with the largest efficiency; of equal rows the first."""
     return max(rows, key=lambda row: row.scaling_efficiency)
 
 
 def _headline(vary: str, first: Prediction) -> str:
-    """The job in a line, without what is varied."""
-    asked = first.scenario
-    count = "" if vary == "gpus" else f"{asked['world_size']} x "
-    batch = f"batch {asked['local_batch_size']} each"
+    """Return the job in one line, without the varied option."""
+    options = first.scenario
+    count = "" if vary == "gpus" else f"{options['world_size']} x "
+    batch = f"batch {options['local_batch_size']} each"
     if first.scaling == "strong" or (first.layout is not None and vary != "gpus"):
-        batch = f"{asked['global_batch_size']:,} {plural(first.sample, asked['global_batch_size'])} a step"
-    rest = [f"{asked['precision']}, {batch}, {asked['strategy']}"]
-    rest += [] if vary == "inter-link" else [str(asked["inter_link"])]
-    return f"{asked['workload']} on {count}{asked['accelerator']} ({asked['node']}), {', '.join(rest)}"
+        batch = (
+            f"{options['global_batch_size']:,} {plural(first.sample, options['global_batch_size'])} a step"
+        )
+    rest = [f"{options['precision']}, {batch}, {options['strategy']}"]
+    rest += [] if vary == "inter-link" else [str(options["inter_link"])]
+    return f"{options['workload']} on {count}{options['accelerator']} ({options['node']}), {', '.join(rest)}"
 
 
 def _words(
@@ -298,6 +314,7 @@ def _words(
     answer: int | str | None,
     also: Sequence[str],
 ) -> str:
+    """Return the answer in a sentence or two."""
     say: Callable[[int | str], str] = _counted(vary)
     goal = f"{until * 100:.4g} % scaling efficiency"
     if answer is None:
@@ -325,7 +342,7 @@ def _words(
 
 
 def _gaps(rows: Sequence[Tried], say: Callable[[int | str], str]) -> str:
-    """Say which of the counts on the side that suffices do not."""
+    """Return a clause on values that do not suffice though a smaller one does."""
     missed = [row for row in rows if not row.reaches]
     if not missed:
         return ""
@@ -337,11 +354,13 @@ def _gaps(rows: Sequence[Tried], say: Callable[[int | str], str]) -> str:
 
 
 def _counted(vary: str) -> Callable[[int | str], str]:
+    """Return a function that words a value: a number with its noun, or a link."""
     noun = AXES[vary].noun
     return str if vary == "inter-link" else lambda value: f"{value:,} {plural(noun, float(value))}"
 
 
 def _percent(row: Tried) -> str:
+    """Return an efficiency with its interval and probability in words."""
     if row.low_80 is None or row.high_80 is None or row.chance is None:
         return f"{row.scaling_efficiency:.1%}"
     sure = row.chance if row.reaches else 1 - row.chance

@@ -1,4 +1,4 @@
-"""Many scenarios in one call: options as lists, crossed, and answered in arrays as ``predict`` would."""
+"""Many scenarios in one call: options as lists, crossed, and predicted as arrays."""
 
 from perfmodel.decide.sweeps.table import Sweep, sweep
 

@@ -1,4 +1,4 @@
-"""The answers of a block of scenarios: batches crossed with placements, by the functions of ``predict``."""
+"""The predictions of a block of scenarios: batches crossed with placements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ONE_BY_ONE = ("optimal", "fused")
-"""Ways to overlap that merge messages anew for each scenario."""
+"""Overlap options that merge messages differently in each scenario."""
 
 
 def answers(
@@ -38,18 +38,18 @@ def answers(
 ) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (batches, placements).
 
-    Some are narrower, (batches, 1) or (placements,), or a number where all scenarios share one; those that
-    are columns only where somebody names them are functions that return them.
+    Some have shape (batches, 1) or (placements,), or are one number that all scenarios share.  Numbers that
+    are columns only on request are functions that return them.
 
     Parameters
     ----------
-    setting : any one of the group's, for what all share
-    batches, placements : to be crossed; placements share their loader workers where an anchor is given
+    setting : any setting of the group, for what all share
+    batches, placements : to be crossed; with an anchor all placements have the same loader workers
     constants : as for ``predict``
 
     Raises
     ------
-    InputError : a number so absurd that the arithmetic fails
+    InputError : numbers so large or small that the arithmetic fails
     """
     block = _with_arrays(setting, batches, placements)
     if setting.scenario.anchor is not None:
@@ -68,18 +68,19 @@ def answers(
         factor,
         constants,
     )
-    on = placements.fabric
-    slowest = np.where(placements.domains > 1, on.inter_link_bandwidth, on.intra_link_bandwidth)
-    over = Exchange(placements.unseen_link, placements.least_exchange_rate, slowest)
-    report = numbers(job_of_copies(block, step, baseline_time, over, constants)[0], constants)
+    fabric = placements.fabric
+    slowest = np.where(placements.domains > 1, fabric.inter_link_bandwidth, fabric.intra_link_bandwidth)
+    link_use = Exchange(placements.unseen_link, placements.least_exchange_rate, slowest)
+    predicted = numbers(job_of_copies(block, step, baseline_time, link_use, constants)[0], constants)
     if block.updates is not None:
         from perfmodel.model.step.updates import update_figures
 
-        report |= update_figures(block, step.iteration_time, constants)
-    return report
+        predicted |= update_figures(block, step.iteration_time, constants)
+    return predicted
 
 
 def _with_arrays(setting: Setting, batches: Batches, placements: Placements) -> Setting:
+    """Return a setting whose batch and machine counts are the arrays of a block."""
     batch = batches.local_batch_size * batches.accumulation_steps
     return setting._replace(
         local_batch_size=batches.local_batch_size,
@@ -96,7 +97,7 @@ def _with_arrays(setting: Setting, batches: Batches, placements: Placements) -> 
 def _communication(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> Exchanged:
-    """Return the communication of every scenario, of shape (batches, placements)."""
+    """Return the communication of every scenario; arrays of shape (batches, placements)."""
     rows, count = work.forward_time.shape[0], len(placements.world_size)
     if setting.strategy == ONE_PROCESS:
         from perfmodel.model.step.one_process import traffic
@@ -106,19 +107,19 @@ def _communication(
         return Exchanged(whole, whole)
     times = np.zeros((len(Exchanged._fields), rows, count))
     for link, which in kinds(setting.strategy, placements):
-        some = placements.at(which)
-        shared = setting._replace(intra_link=link)
+        subset = placements.at(which)
+        with_link = setting._replace(intra_link=link)
         if setting.overlap in ONE_BY_ONE:
-            result = _each_scenario(shared, work, some, constants)
+            result = _each_scenario(with_link, work, subset, constants)
         else:
-            result = _exchange(shared, work, some, constants)
+            result = _exchange(with_link, work, subset, constants)
         for time, part in zip(times, result, strict=True):
             time[:, which] = part
     return Exchanged(*times)
 
 
 def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
-    """Return, for each way to communicate (over adapters or not), its link in a node and its placements."""
+    """Return the groups of placements with the same link in a node and the same use of adapters."""
     sends = (placements.world_size > 1) | (strategy == "parameter-server")
     kind = np.where(sends, 2 * placements.link + (placements.domains > 1), -1)
     return [(placements.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
@@ -127,7 +128,7 @@ def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
 def _exchange(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> Exchanged:
-    """Every placement at once: message times have the messages along a last axis of their own."""
+    """Return the communication of all placements at once; messages are a last axis of their own."""
     across = setting._replace(
         world_size=placements.world_size[:, None],
         nodes=placements.nodes[:, None],
@@ -141,6 +142,7 @@ def _exchange(
 def _each_scenario(
     setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> Exchanged:
+    """Return the communication of every scenario, computed one by one."""
     rows, count = work.forward_time.shape[0], len(placements.world_size)
     result = np.zeros((len(Exchanged._fields), rows, count))
     for i in range(rows):
@@ -159,5 +161,6 @@ def _each_scenario(
 
 
 def _row(work: Computation, index: int) -> Computation:
+    """Return the computation of one batch."""
     times: tuple[Any, ...] = work
     return Computation(*(time[index, 0] for time in times))

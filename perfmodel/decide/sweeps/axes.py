@@ -1,59 +1,52 @@
-"""The options of a sweep: each one value or many, checked before anything is crossed."""
+"""The options of a sweep: one value or many of each, checked before they are crossed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Axis, declared
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.scenario import Scenario, by_field, field_of
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.crossed import Crossed
 from perfmodel.model.setting.named import BY_ID, meaning_of
 from perfmodel.workloads import workload
 
 
 def _across(*axes: Axis) -> tuple[str, ...]:
-    """The options that are crossed there, in the order of a ``Scenario``."""
+    """Return the options of these axes, in the order of a ``Scenario``."""
     return tuple(field for field, one in declared(Scenario).items() if one.info.axis in axes)
 
 
 COMPUTATION: Final = _across("computation")
-"""Options that the work of one accelerator depends on, besides the batch."""
+"""Options on which the work of one accelerator depends, in addition to the batch."""
 PLAN: Final = _across("batch")
 """Options of the batches of a group."""
 DATA: Final = _across("data")
-"""Options of the samples, on which no placement depends."""
+"""Options of the samples, which no placement depends on."""
 WAY: Final = _across("way", "data")
-"""How the work is shared out; with ``COMPUTATION`` it makes a group, whose scenarios are one array."""
+"""Options of parallelism; with ``COMPUTATION`` they define a group, whose scenarios are one array."""
 LAYOUT: Final = _across("layout")
-"""Options of the layout of a transformer that is shared out."""
+"""Options of the layout of a model-parallel transformer."""
 PLACE: Final = _across("place")
-"""Options of the placements of a group, besides the world size, which varies fastest."""
+"""Options of the placements of a group, except the world size, which varies fastest."""
 
 Axes = dict[str, tuple[Any, ...]]
 
 
-def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[str, ...]]:
-    """Return every option of a scenario as a tuple of values, and what names that fit several things mean.
+def axes(scenarios: Crossed, catalogue: Catalogue) -> tuple[Axes, tuple[str, ...]]:
+    """Return every option of a scenario as a tuple of values, and notes on names that fit several things.
 
     Parameters
     ----------
-    options : a value, or a list, tuple, range or array of values, by the names of a ``Scenario`` or ``gpus``
-    catalogue : hardware that is named
+    scenarios : with the options that were given
+    catalogue : where hardware is looked up
 
     Raises
     ------
-    InputError : an unknown option or name, a value of the wrong kind, or an empty list
+    InputError : an unknown name of hardware, or several values of an option that takes one
     """
-    result: Axes = {}
-    known = by_field(options)
-    for key, given in options.items():
-        if (name := field_of(key)) not in known:
-            continue
-        result[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
-        if not result[name]:
-            raise refusal("sweep.no_value", key)
+    result = scenarios.options()
     if result.get("profile", (None,)) != (None,):
         result |= _from_profile(result)
     if len(result.get("calibration", (None,))) > 1:
@@ -63,35 +56,22 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
     if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):
         raise refusal("batch.exclusive_keys", "local_batch_size", "global_batch_size")
     notes = list(_by_id(result, catalogue))
-    _check_names(result)
     notes += [note for name in result["workload"] for note in workload(name, None).notes]
     return result, tuple(notes)
 
 
 def is_number(name: str) -> bool:
-    """Whether an option is a number, where it is given."""
+    """Return whether the values of an option are numbers."""
     one = declared(Scenario).get(name)
     return one is not None and one.type in (int, float)
 
 
-def _values(given: Any) -> Iterable[Any]:
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    return given if isinstance(given, (list, tuple, range)) else (given,)
-
-
-def _checked(key: str, value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
-    return getattr(Scenario(**{key: value}), field_of(key))
-
-
 def _from_profile(result: Axes) -> Axes:
-    """Fill open options with those the profile was measured with.
+    """Return the open options with the values with which the profile was measured.
 
     Raises
     ------
-    InputError : several profiles, which might say different things
+    InputError : several profiles, which might differ in these values
     """
     from perfmodel.model.setting.profile import read_profile
     from perfmodel.model.step.profiled import completed
@@ -104,7 +84,7 @@ def _from_profile(result: Axes) -> Axes:
 
 
 def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
-    """Name everything by its id, each once, and return what was chosen where a name fits several things."""
+    """Replace names by ids, without duplicates; return notes on names that fit several things."""
     notes: list[str] = []
     for field in BY_ID:
         ids: dict[str | None, None] = {}
@@ -119,53 +99,12 @@ def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_names(result: Axes) -> None:
-    """Refuse unknown names; options that do not go together are left out instead."""
-    from perfmodel.hardware.software import parts
-    from perfmodel.hardware.storage import storage
-    from perfmodel.model.options.compression import parse_scheme
-    from perfmodel.workloads import workload
-
-    named: dict[str, Callable[[str], object]] = {
-        "compression": parse_scheme,
-        "framework": parts,
-        "storage": storage,
-        "workload": workload,
-        "jitter": _law,
-        "anchor": _anchor,
-        "profile": _profile,
-    }
-    for name, look_up in named.items():
-        for value in result[name]:
-            if value is not None:
-                look_up(value)
-
-
-def _law(spec: str) -> None:
-    from perfmodel.equations.distributions import parse_distribution
-
-    if spec != "none":
-        parse_distribution(spec)
-
-
-def _anchor(spec: str) -> None:
-    from perfmodel.model.setting.anchor import parse_anchors
-
-    parse_anchors(spec)
-
-
 def check_anchor_of_copies(spec: str | None) -> None:
-    """Refuse an anchor that copies of a network take no sweep from.
+    """Check that a sweep of data-parallel jobs supports an anchor.
 
     Raises
     ------
-    InputError : a run on several accelerators, or in a layout
+    InputError : a run on several accelerators, or with a layout
     """
     if spec is not None and not spec.strip().endswith("@1"):
         raise refusal("sweep.anchor", "anchor", spec=spec)
-
-
-def _profile(path: str) -> None:
-    from perfmodel.model.setting.profile import read_profile
-
-    read_profile(path)

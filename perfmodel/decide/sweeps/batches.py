@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOST_KEPT = 4096
-"""Sets of batches kept for the groups to come."""
+"""Sets of batches that are cached for later groups."""
 
 
 class Batches(NamedTuple):
@@ -34,11 +34,11 @@ class Batches(NamedTuple):
     accumulation_steps: Any
     work: Computation
     baseline_local_batch_size: Any
-    """Of the one accelerator that speed-up is measured against."""
+    """Batch of the one accelerator with which speed-up is measured."""
     baseline_accumulation_steps: Any
     baseline: Computation
     alone: Computation
-    """Of one accelerator that does the same batch by itself, where tables are all its own."""
+    """Computation of one accelerator with the same batch by itself, which holds all embedding tables."""
 
     def at(self, rows: slice) -> Batches:
         """Return some of the batches."""
@@ -46,6 +46,7 @@ class Batches(NamedTuple):
 
 
 def _rows(part: Any, rows: slice) -> Any:
+    """Return some rows of a column, or of all columns of a computation."""
     if not isinstance(part, Computation):
         return part[rows]
     times: tuple[Any, ...] = part
@@ -53,7 +54,7 @@ def _rows(part: Any, rows: slice) -> Any:
 
 
 class Work:
-    """Times of one accelerator, each computed once however many groups ask for it."""
+    """Times of one accelerator, each computed once for all groups."""
 
     def __init__(self, catalogue: Catalogue, constants: Calibration) -> None:
         self._catalogue, self._constants = catalogue, constants
@@ -62,13 +63,13 @@ class Work:
     def batches(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
     ) -> tuple[Batches | None, list[tuple[int, str]]]:
-        """Return the batches that ``predict`` accepts on so many accelerators, and why it refuses others.
+        """Return the batches that ``predict`` accepts for a world size, and why it refuses others.
 
         Parameters
         ----------
-        fixed : what the computation hangs on besides the batch, and a profile
-        axes : of which batches and accumulation are crossed
-        world_size : matters where it shares out a global batch
+        fixed : options that the computation depends on, except the batch, and a profile
+        axes : options of batches and accumulation to cross
+        world_size : divides a global batch
         """
         key = (*fixed.values(), world_size)
         if key not in self._known:
@@ -83,13 +84,13 @@ class Work:
         settings: list[Setting] = []
         refused: list[tuple[int, str]] = []
         for values in itertools.product(*(axes[name] for name in PLAN)):
-            asked = dict(zip(PLAN, values, strict=True))
-            if settings and asked["global_batch_size"] is None:
+            batch_options = dict(zip(PLAN, values, strict=True))
+            if settings and batch_options["global_batch_size"] is None:
                 # a local batch changes nothing else
-                settings.append(_with_batch(settings[0], asked))
+                settings.append(_with_batch(settings[0], batch_options))
                 continue
             anywhere = {"node": GENERIC_NODE, "world_size": world_size}  # what one computes is the same
-            scenario = DataParallel.model_construct(**fixed, **asked, **anywhere)
+            scenario = DataParallel.model_construct(**fixed, **batch_options, **anywhere)
             try:
                 settings.append(resolve(scenario, self._catalogue))
             except InputError as error:
@@ -98,16 +99,22 @@ class Work:
             return None, refused
         one = settings[0]
         batches = [(setting.local_batch_size, float(setting.accumulation_steps)) for setting in settings]
-        alone = batches
+        baseline_batches = batches
         if one.scaling == "strong":
-            alone = [whole_batch(setting, self._constants) for setting in settings]
+            baseline_batches = [whole_batch(setting, self._constants) for setting in settings]
         by_layer = any(overlap in NEED_FORWARD for overlap in axes["overlap"])
-        work = by_itself = self._computation(one, batches, by_layer)
+        work = with_own_tables = self._computation(one, batches, by_layer)
         single = one._replace(world_size=1)
         if one.workload.tables is not None:
-            by_itself = self._computation(single, batches, by_layer)
-        baseline = by_itself if alone is batches else self._computation(single, alone, by_layer)
-        return Batches(*_columns(batches), work, *_columns(alone), baseline, by_itself), refused
+            with_own_tables = self._computation(single, batches, by_layer)
+        baseline = (
+            with_own_tables
+            if baseline_batches is batches
+            else self._computation(single, baseline_batches, by_layer)
+        )
+        return Batches(
+            *_columns(batches), work, *_columns(baseline_batches), baseline, with_own_tables
+        ), refused
 
     def _computation(self, setting: Setting, batches: list[tuple[int, float]], by_layer: bool) -> Computation:
         micro, steps = _columns(batches)
@@ -118,15 +125,16 @@ class Work:
         return Computation(*(t[:, None] for t in rows))
 
 
-def _with_batch(setting: Setting, asked: Mapping[str, Any]) -> Setting:
-    steps = asked["accumulation_steps"] or 1
-    micro = asked["local_batch_size"] or setting.workload.default_local_batch_size
+def _with_batch(setting: Setting, batch_options: Mapping[str, Any]) -> Setting:
+    """Return a setting with another batch."""
+    steps = batch_options["accumulation_steps"] or 1
+    micro = batch_options["local_batch_size"] or setting.workload.default_local_batch_size
     return setting._replace(
         local_batch_size=micro, accumulation_steps=steps, global_batch_size=micro * steps * setting.world_size
     )
 
 
 def _columns(batches: list[tuple[int, float]]) -> tuple[Array, Array]:
-    """Micro-batches and how many of them, each of shape (batches, 1)."""
+    """Return micro-batches and their number as arrays of shape (batches, 1)."""
     micro, steps = np.array(batches, dtype=np.float64).T[:, :, None]
     return micro, steps

@@ -1,4 +1,4 @@
-"""The columns of a sweep's table: which there are, of what type, and a block's answers as such."""
+"""The columns of a sweep's table: names, types and units, and the columns of a block."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from perfmodel.model.setting.resolve import Setting
 
 Block: TypeAlias = Callable[[], dict[str, Any]]
-"""What answers some scenarios of a sweep: a column by name."""
+"""Function that predicts some scenarios of a sweep: columns by name."""
 Columns: TypeAlias = dict[str, "NDArray[Any]"]
-"""A table as one array for each column, all of a length."""
+"""A table as one array per column, all of the same length."""
 
 ALWAYS = (
     "workload",
@@ -59,11 +59,11 @@ ANSWERS = (
     "fits",
     "largest_local_batch_size",
 )
-"""Every answer of ``predict`` that is a number or a word, by the same name, but for the terms."""
+"""Results of ``predict`` that are a number or a word, by the same names; without the terms."""
 WHERE_NAMED = ("startup_time", "epoch_start_time")
-"""Answers that are columns only where somebody names them, as they are no part of an iteration."""
+"""Results that are columns only on request, as they are not part of an iteration."""
 UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
-"""Those of strategies that do not update all in step."""
+"""Results of strategies that do not update synchronously."""
 
 _UNITS = {
     "_time": "s",
@@ -75,16 +75,16 @@ _UNITS = {
     "_capacity": "B",
     "_batch_size": "samples",
 }
-"""Of answers that are no quantity of the vocabulary, by how their names end."""
+"""Units of results that are not in the vocabulary, by the ending of their names."""
 
 
 def answer_columns(shared: bool = False, updates: bool = False, one_process: bool = False) -> tuple[str, ...]:
-    """Return the names of all answers: those of the terms follow the iteration time they sum to.
+    """Return the names of all results; the terms follow the iteration time they sum to.
 
     Parameters
     ----------
-    shared : whether a transformer is shared out in some scenarios, which has terms of its own
-    updates : whether some strategies do not update all in step
+    shared : whether some scenarios have a layout, which has terms of its own
+    updates : whether some strategies do not update synchronously
     one_process : whether one process drives all accelerators in some scenarios
     """
     first = ANSWERS.index("iteration_time") + 1
@@ -94,7 +94,7 @@ def answer_columns(shared: bool = False, updates: bool = False, one_process: boo
 
 
 def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
-    """Answer a block and give every column one value for each scenario."""
+    """Predict a block and return every column with one value per scenario."""
     report = block()
     shape = report["iteration_time"].shape
     report = dict.fromkeys(only_of("one process"), 0.0) | report  # which another strategy has nothing of
@@ -102,6 +102,7 @@ def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
 
 
 def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return a column of a block with one value per scenario."""
     size = shape[0] * shape[1]
     if callable(values):
         values = values()
@@ -119,7 +120,7 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def unit_of(column: str) -> str:
-    """Return the unit of a column: of its option, its quantity, or its name's ending; nothing of a text.
+    """Return the unit of a column: of its option, its quantity, or the ending of its name; empty for a text.
 
     >>> unit_of("sample_bytes"), unit_of("low_80"), unit_of("speedup"), unit_of("workload")
     ('B', 's', '1', '')
@@ -132,7 +133,7 @@ def unit_of(column: str) -> str:
 
 
 def words_of(setting: Setting) -> dict[str, str]:
-    """Return the words that all scenarios of a block share, by the names of their columns."""
+    """Return the texts that all scenarios of a block share, by column."""
     return {
         "accelerator": setting.accelerator.id,
         "node": setting.node.id,

@@ -1,7 +1,7 @@
-"""Parts of a sweep by the workers of a Dask cluster, which see the same folder as this machine.
+"""Parts of a sweep evaluated by workers of a Dask cluster, which share this machine's folder.
 
-The scheduler has all tasks at once: it queues them, tries again what failed, and gives the tasks of lost
-workers to others.  Parts that are written twice are no harm, as each is renamed to the same name.
+The scheduler gets all tasks at once: it queues them, retries failed ones, and gives those of lost workers to
+others.  A part that is written twice does no harm, as both files are renamed to the same name.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 PATIENCE: Final = 30
-"""Seconds to wait for the scheduler and its first worker."""
+"""Seconds to wait for the scheduler, and for its first worker."""
 TASKS: Final = 500
-"""Tasks that items are grouped into, as far as there are so many: several for each of 100 workers."""
+"""Number of tasks into which items are grouped, if there are as many: several for each of 100 workers."""
 MOST_IN_TASK: Final = 16
-"""Items of a task at most: some seconds of work, which are lost where a worker is."""
+"""Largest number of items in a task: some seconds of work, which a lost worker loses."""
 RETRIES: Final = 2
-"""Of a task that fails."""
+"""Retries of a failed task."""
 
 _LOST: Final = (asyncio.CancelledError, futures.CancelledError)
-"""What a client raises, besides an OSError, whose connection to the scheduler is lost."""
+"""Exceptions, in addition to OSError, of a client that lost its scheduler."""
 _TRIM, _MMAP = -1, -3
 """M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of the C library's ``mallopt``."""
 _LARGEST_KEPT: Final = 2**25
-"""Bytes of an array whose memory is used again: the most to which glibc raises its threshold by itself."""
+"""Size of an array up to which its memory is reused [B]: the most to which glibc adapts by itself."""
 _known = threading.local()
-"""Of a worker's thread: the writer it unpacked last, and of what."""
+"""Per worker thread: the writer that was unpacked last, and its packed form."""
 
 
 def waiting_words(address: str) -> str:
-    """Say what a sweep on a cluster waits for before its first part, and how long at most."""
+    """Return a message on what a sweep on a cluster waits for, and how long at most."""
     return f"--dask {address}: waits up to {PATIENCE:g} s for its scheduler, then as long for a first worker"
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """Give the cluster whose scheduler has an address, such as ``tcp://10.0.0.1:8786``.
+    """Yield the cluster whose scheduler has an address, such as ``tcp://10.0.0.1:8786``.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def connected(address: str) -> Iterator[Cluster]:
     try:
         client = library.Client(address, timeout=PATIENCE, set_as_default=False, name="perfmodel")
     except (OSError, ValueError, TypeError, MemoryError) as error:
-        # what a web server says is read as a length that no memory has
+        # the reply of a web server is read as a length that exceeds memory
         reason = (
             "another server, as a dashboard is" if isinstance(error, MemoryError) else type(error).__name__
         )
@@ -84,7 +84,7 @@ def connected(address: str) -> Iterator[Cluster]:
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """Keep a client whose scheduler is lost from logging the traceback of that, which is said in words."""
+    """Keep a client from logging the traceback of a lost scheduler, which an error reports in words."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -112,7 +112,7 @@ class Cluster:
         writer: PartWriter,
         items: Sequence[Item],
     ) -> Generator[tuple[Item, Answer], None, None]:
-        """Yield each item with its answer, in the order in which they are ready, as ``processes.each`` does.
+        """Yield each item with its result, in the order in which they are ready, as ``processes.each`` does.
 
         Parameters
         ----------
@@ -121,8 +121,8 @@ class Cluster:
 
         Raises
         ------
-        InputError : a worker has another perfmodel or does not see the folder; workers end again and again at
-            the same items; the scheduler is lost; what ``work`` raises is raised as it is
+        InputError : a worker has another perfmodel or does not see the folder; workers end repeatedly at the
+            same items; the scheduler is lost.  Errors of ``work`` are raised unchanged.
         """
         import distributed
         from distributed import KilledWorker
@@ -158,7 +158,7 @@ class Cluster:
 def _answers(
     items: Sequence[Item], work: Callable[[PartWriter, Item], Answer], packed: bytes
 ) -> list[Answer]:
-    """Work on the items of one task, on a worker."""
+    """Return the results of the items of one task; runs on a worker."""
     try:
         if getattr(_known, "packed", None) != packed:
             _known.writer = _unpacked(packed)
@@ -169,6 +169,7 @@ def _answers(
 
 
 def _unpacked(packed: bytes) -> PartWriter:
+    """Return the writer on a worker; an InputError where folder or version of perfmodel differ."""
     import socket
 
     _keep_memory()
@@ -182,10 +183,10 @@ def _unpacked(packed: bytes) -> PartWriter:
 
 
 def _keep_memory() -> None:
-    """Let this process use the memory of its arrays again, as it does outside of Dask.
+    """Let this process reuse the memory of its arrays, as it does outside of Dask.
 
-    Dask starts workers with a trim threshold of 64 kB, by which glibc returns the memory of every array
-    to the system and takes it anew, page by page: a third of a part's time.  A worker then holds up to 64 MB
+    Dask starts workers with a trim threshold of 64 kB, so that glibc returns the memory of every array to the
+    system and requests it anew, page by page: a third of a part's time.  With this a worker holds up to 64 MB
     more than it uses.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library

@@ -1,4 +1,4 @@
-"""A sweep as a folder of Parquet files with a manifest, which another run continues where one stopped."""
+"""A sweep as a folder of Parquet files with a manifest, which a later run can continue."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 class DataSet(NamedTuple):
-    """A folder that holds every row of a sweep."""
+    """Summary of a folder that holds every row of a sweep."""
 
     folder: str
     scenarios: int
-    """Crossed, those included that are refused."""
+    """Crossed scenarios, including those that are refused."""
     rows: int
     parts: int
     continued: int
-    """Parts that were there already."""
+    """Parts that an earlier run had written."""
     refused: dict[str, int]
-    """Scenarios by the reason that ``predict`` gives."""
+    """Number of scenarios that ``predict`` refuses, by reason."""
     seconds: float
-    """That this run took."""
+    """Duration of this run."""
     peak_bytes: int
-    """Memory that the largest process of this run took."""
+    """Peak memory of the largest process of this run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the summary as a table for JSON."""
+        """Return the summary as a dictionary, for JSON."""
         return self._asdict()
 
 
@@ -50,17 +50,17 @@ def write_data_set(
     dask: str | None = None,
     progress: Progress = silent,
 ) -> DataSet:
-    """Write every part of a sweep that is not yet in the folder; needs ``perfmodel[parquet]``.
+    """Write every part of a sweep that the folder lacks; needs ``perfmodel[parquet]``.
 
-    However it ends, the folder's manifest names the parts that are complete, and the same call goes on there.
+    Even if it fails, the folder's manifest names the complete parts, and the same call continues from there.
 
     Parameters
     ----------
     parts : of the sweep
-    folder : made where there is none
+    folder : created if it does not exist
     jobs : processes on this machine; all cores by default
-    dask : address of the scheduler of a cluster, whose workers see the same folder
-    progress : takes each part that is complete
+    dask : address of the scheduler of a cluster, whose workers share the folder
+    progress : called with each complete part
 
     Raises
     ------
@@ -97,7 +97,7 @@ def write_data_set(
 def _write_missing(
     parts: Parts, manifest: Manifest, jobs: int | None, dask: str | None, progress: Progress
 ) -> tuple[int, int]:
-    """Write the parts that are not intact; return how many were, and the most memory of a process [B]."""
+    """Write the parts that are not intact; return the number of intact ones and the peak memory [B]."""
     writer = PartWriter(parts, str(manifest.folder), ".parquet", manifest.sweep["sha256"])
     with cluster_at(dask) as cluster:
         intact = intact_parts(writer, list(manifest.complete.values()), cluster)
@@ -118,6 +118,7 @@ def _write_missing(
 
 
 def _make(path: Path) -> None:
+    """Create a folder; an InputError where that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -125,9 +126,9 @@ def _make(path: Path) -> None:
 
 
 def _refuse_foreign(path: Path, parts: int) -> None:
-    """Refuse what readers of the folder would take for rows of this sweep.
+    """Raise an InputError for files that readers of the folder would take for parts of this sweep.
 
-    A process that is killed leaves parts that its manifest does not name yet; they are written again.
+    A process that is killed leaves parts that its manifest does not name yet; these are written again.
     """
     names = {part_name(number) for number in range(parts)}
     for file in sorted(path.glob("*.parquet")):
@@ -136,7 +137,7 @@ def _refuse_foreign(path: Path, parts: int) -> None:
 
 
 def _remove_unfinished(path: Path, parts: int) -> None:
-    """Remove what processes that were killed left behind; every part is complete under its own name."""
+    """Remove temporary files of killed processes; every complete part has its final name."""
     names = {part_name(number) for number in range(parts)}
     for file in path.glob(".part-*.parquet.*"):
         if file.name[1:].rpartition(".")[0] in names:

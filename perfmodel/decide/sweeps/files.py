@@ -1,4 +1,4 @@
-"""Writes a sweep to a file chunk by chunk; the file appears when it is complete."""
+"""Writing a sweep to a file chunk by chunk; the file appears when it is complete."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ROW_GROUP: Final = 2**16
 
 
 def write_csv(path: str, columns: Sequence[str], chunks: Iterator[Columns]) -> int:
-    """Write chunks as CSV, ``-`` for standard output; return the rows written.
+    """Write chunks as CSV, ``-`` for standard output; return the number of rows.
 
-    Numbers are written with all their digits; what is not known is an empty cell.
+    Numbers are written with all their digits; an unknown value is an empty cell.
     """
     if path == "-":
         return write_rows(sys.stdout, columns, chunks)
@@ -37,7 +37,7 @@ def write_csv(path: str, columns: Sequence[str], chunks: Iterator[Columns]) -> i
 
 
 def write_rows(stream: TextIO, columns: Sequence[str], chunks: Iterator[Columns], headed: bool = True) -> int:
-    """Write chunks as lines of CSV, under the names of the columns where ``headed``; return how many rows."""
+    """Write chunks as lines of CSV, with a header where ``headed``; return the number of rows."""
     writer = csv.writer(stream, lineterminator="\n")
     written = 0
     for chunk in chunks:
@@ -50,6 +50,7 @@ def write_rows(stream: TextIO, columns: Sequence[str], chunks: Iterator[Columns]
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
+    """Return the cells of a column; an unknown number is empty, a truth value ``true`` or ``false``."""
     values: list[Any] = column.tolist()
     if column.dtype.kind == "f":
         return ["" if value != value else value for value in values]
@@ -59,12 +60,12 @@ def _cells(column: NDArray[Any]) -> list[Any]:
 
 
 def write_parquet(path: str, axes: Axes, columns: Sequence[str], chunks: Iterator[Columns]) -> int:
-    """Write chunks as Parquet; return the rows written.
+    """Write chunks as Parquet; return the number of rows.
 
     Parameters
     ----------
     path : of the file
-    axes : of the sweep, which say of what type each column is
+    axes : of the sweep, which determine the type of each column
     columns, chunks : of the table
 
     Raises
@@ -78,7 +79,7 @@ def write_parquet(path: str, axes: Axes, columns: Sequence[str], chunks: Iterato
 
 
 def write_tables(path: Path, types: dict[str, ColumnType], tables: Iterable[pyarrow.Table]) -> int:
-    """Write Arrow tables of the same types as one Parquet file; return the rows written."""
+    """Write Arrow tables of the same types as one Parquet file; return the number of rows."""
     import pyarrow.parquet
 
     texts = [name for name, of in types.items() if of == "text"]
@@ -95,7 +96,7 @@ def write_tables(path: Path, types: dict[str, ColumnType], tables: Iterable[pyar
 
 
 def _gathered(tables: Iterable[pyarrow.Table]) -> Iterator[list[pyarrow.Table]]:
-    """Yield tables, as many together as make a row group."""
+    """Yield lists of tables that together make a row group."""
     some: list[pyarrow.Table] = []
     rows = 0
     for table in tables:
@@ -109,11 +110,12 @@ def _gathered(tables: Iterable[pyarrow.Table]) -> Iterator[list[pyarrow.Table]]:
 
 
 def column_types(axes: Axes, columns: Sequence[str]) -> dict[str, ColumnType]:
-    """Return the type of each column of a sweep's table, the same in all its parts."""
+    """Return the type of each column of a sweep's table, which is the same in all its parts."""
     return {name: _type(name, axes) for name in columns}
 
 
 def _type(name: str, axes: Axes) -> ColumnType:
+    """Return the type of one column."""
     from perfmodel.decide.sweeps.axes import is_number
 
     if name in WHOLE:
@@ -129,7 +131,7 @@ def _type(name: str, axes: Axes) -> ColumnType:
 
 
 def arrow_table(types: dict[str, ColumnType], chunk: Columns) -> pyarrow.Table:
-    """Return one array for each column as an Arrow table; texts are numbered, each kept once.
+    """Return a table of arrays as an Arrow table; texts are dictionary-encoded.
 
     The table's metadata has the version of perfmodel, that of a column its unit.
     """
@@ -141,6 +143,7 @@ def arrow_table(types: dict[str, ColumnType], chunk: Columns) -> pyarrow.Table:
 
 
 def _schema(types: dict[str, ColumnType]) -> pyarrow.Schema:
+    """Return the Arrow schema of columns of these types."""
     import pyarrow
 
     of_type = {
@@ -157,6 +160,7 @@ def _schema(types: dict[str, ColumnType]) -> pyarrow.Schema:
 
 
 def _arrow(as_type: pyarrow.DataType, column: NDArray[Any]) -> pyarrow.Array:
+    """Return a column as an Arrow array."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(as_type):
@@ -169,6 +173,7 @@ def _arrow(as_type: pyarrow.DataType, column: NDArray[Any]) -> pyarrow.Array:
 
 
 def _texts(pyarrow: Any, values: list[Any]) -> Any:
+    """Return texts as a dictionary-encoded Arrow array."""
     known = {value: None if value is None else str(value) for value in dict.fromkeys(values)}
     texts = [text for text in known.values() if text is not None]
     place = {value: None if text is None else texts.index(text) for value, text in known.items()}

@@ -1,4 +1,4 @@
-"""From the options of a sweep to blocks of scenarios small enough for the processor's cache."""
+"""Grouping of a sweep's options into blocks of scenarios that fit the processor's cache."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ from perfmodel.model.step.fabric import Fabric
 from perfmodel.workloads import workload
 
 BLOCK = 2**20
-"""Scenarios of a block times the messages of each."""
+"""Largest number of scenarios of a block times the messages of each."""
 LARGEST_BLOCK = 2**14
-"""Scenarios of a block."""
+"""Largest number of scenarios of a block."""
 MOST_KEPT = 256
-"""Placements of groups kept for the groups to come."""
+"""Placements of groups that are cached for later groups."""
 MOST_BATCHES = 64
-"""Batches of a block: they share the times of the messages of its placements."""
+"""Largest number of batches of a block: they share the times of the messages of its placements."""
 FEW_MESSAGES = 16
-"""More than buckets or one message make of a network; elsewhere each layer may send several."""
+"""Bound on the messages of a network sent as buckets or as one; otherwise each layer may send several."""
 
 
 class Groups:
-    """The scenarios of a sweep as blocks, each a function that answers them, and those that were refused."""
+    """The scenarios of a sweep as blocks, each a function that predicts them, and the refused scenarios."""
 
     def __init__(self, axes: Axes, catalogue: Catalogue, constants: Calibration) -> None:
         self._axes, self._catalogue, self._constants = axes, catalogue, constants
         self._placements: dict[Any, tuple[Placements, list[Refusal]]] = {}
         self._work = Work(catalogue, constants)
         self.refused: dict[str, int] = {}
-        """Scenarios left out, by what ``predict`` says of them; whoever asks for blocks may put another."""
+        """Number of refused scenarios by reason; callers may replace the dictionary."""
 
     def blocks(self, which: range) -> Iterator[Block]:
         """Yield every block of some groups; batches and placements vary fastest.
 
-        Of one strategy, copies of the network come apart from what shares it out.
+        Data-parallel scenarios of a strategy come apart from model-parallel ones.
 
         Parameters
         ----------
-        which : groups, by their places among all ways to cross ``COMPUTATION`` and then ``WAY``
+        which : groups, by their positions in the product of ``COMPUTATION`` and ``WAY``
         """
         strong = self._axes["global_batch_size"] != (None,)
         sizes = self._axes["world_size"]
@@ -87,7 +87,7 @@ class Groups:
                             yield from self._copies(plain, some)
 
     def _group(self, place: int) -> dict[str, Any]:
-        """Return the options of a group by its place; the last option varies fastest."""
+        """Return the options of a group by its position; the last option varies fastest."""
         values = {}
         for name in reversed(COMPUTATION + WAY):
             place, index = divmod(place, len(self._axes[name]))
@@ -95,15 +95,15 @@ class Groups:
         return {name: values[name] for name in COMPUTATION + WAY}
 
     def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
-        """Yield the blocks of copies of a network, one for each accelerator."""
+        """Yield the blocks of data-parallel scenarios."""
         network = workload(fixed["workload"], fixed["sequence_length"])
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
-            alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
-        if fixed["embedding"] is None:  # it hangs on the strategy, which the work of one accelerator does not
+            alone["input"] = fixed["input"]  # only a profile has idle times around the copy of real samples
+        if fixed["embedding"] is None:  # the usual one depends on the strategy
             alone["embedding"] = usual_embedding(network, fixed["strategy"])
         if alone["embedding"] == "sharded" and len(world_sizes) > 1:
-            # what the fullest accelerator looks up and updates hangs on how many share the tables
+            # the work of the fullest accelerator depends on the number of shards
             for n in world_sizes:
                 yield from self._copies(fixed, (n,))
             return
@@ -145,12 +145,12 @@ class Groups:
 
     @staticmethod
     def _updates(fixed: dict[str, Any], workers: int) -> Updates | None:
-        """How gradients become updates, open where that hangs on the number of workers."""
+        """Return how gradients become updates; parts that depend on the number of workers stay open."""
         k, local_steps, backups = (fixed[name] for name in UPDATE_OPTIONS)
         return updates_of(fixed["strategy"], k, local_steps, backups, workers)
 
     def _known_updates(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """The world sizes whose workers are enough for what an update waits for."""
+        """Return the world sizes with enough workers for the updates; the others are refused."""
         kept: tuple[int, ...] = ()
         # the number of workers matters to no other strategy
         alike = [(n,) for n in world_sizes] if fixed["strategy"] in KINDS else [world_sizes]
@@ -163,55 +163,59 @@ class Groups:
         return kept
 
     def _batch_count(self) -> int:
+        """Return the number of crossed batches."""
         return math.prod(len(self._axes[name]) for name in PLAN)
 
     def _place_count(self) -> int:
+        """Return the number of crossed placements, without world sizes."""
         return math.prod(len(self._axes[name]) for name in PLACE)
 
     def _layout_count(self, copies: bool) -> int:
-        """Layouts crossed with batches, those of copies or those that are asked for."""
+        """Return the number of layouts crossed with batches, data-parallel or with the given degrees."""
         if copies:
             return len(plain_layouts(self._axes)) * self._batch_count()
         return len(LayoutRows((1,), self._axes, copies))
 
     def _refuse(self, scenarios: int, reason: str) -> None:
+        """Count refused scenarios by reason."""
         self.refused[reason] = self.refused.get(reason, 0) + scenarios
 
     def _placements_of(
         self, fixed: dict[str, Any], world_sizes: tuple[int, ...]
     ) -> tuple[Placements, list[Refusal]]:
+        """Return the placements of a group with its refused ones, from the cache if possible."""
         shared = {name: fixed[name] for name in ("accelerator", *WAY) if name not in DATA}
         if network_of(fixed["strategy"]) == "parameter-server":
-            # whether it pulls beside its pushes decides what the uplinks of racks carry
+            # whether pulls overlap pushes decides the traffic of uplinks of racks
             shared["framework"] = fixed["framework"]
         key = (*shared.values(), world_sizes)
         if key not in self._placements:
             if len(self._placements) >= MOST_KEPT:
                 self._placements.clear()
             # the same in every precision, but only one that the accelerator has can be resolved
-            asked = shared | {"precision": fixed["precision"]}
+            options = shared | {"precision": fixed["precision"]}
             self._placements[key] = placements_of(
-                asked, self._axes, world_sizes, self._catalogue, self._constants
+                options, self._axes, world_sizes, self._catalogue, self._constants
             )
         return self._placements[key]
 
     def _setting(self, fixed: dict[str, Any], batches: Batches, placements: Placements) -> Setting:
-        """One setting of the group; its largest, since a single accelerator overlaps nothing."""
+        """Return one setting of the group: the largest, since a single accelerator overlaps nothing."""
         last = int(np.argmax(placements.world_size))
-        asked = fixed | dict(zip(PLACE, placements.options[placements.option[last]], strict=True))
-        asked["world_size"] = int(placements.world_size[last])
+        options = fixed | dict(zip(PLACE, placements.options[placements.option[last]], strict=True))
+        options["world_size"] = int(placements.world_size[last])
         micro = int(batches.local_batch_size[0, 0])
         if self._axes["global_batch_size"] == (None,):
-            asked["local_batch_size"] = micro
+            options["local_batch_size"] = micro
         else:
-            asked["global_batch_size"] = micro * asked["world_size"]
-        setting = resolve(Scenario.model_construct(**asked), self._catalogue)
+            options["global_batch_size"] = micro * options["world_size"]
+        setting = resolve(Scenario.model_construct(**options), self._catalogue)
         if setting.profile is not None and setting.scenario.anchor is not None:
             raise refusal("anchor.and_profile_keys", "anchor", "profile")
-        return setting._replace(updates=self._updates(fixed, asked["world_size"]))
+        return setting._replace(updates=self._updates(fixed, options["world_size"]))
 
     def _with_algorithm(self, setting: Setting, placements: Placements, count: int) -> Placements:
-        """The placements whose links can do the named algorithm."""
+        """Return the placements whose links support the named algorithm; the others are refused."""
         always = setting.compression is None and setting.scenario.algorithm in ("auto", "best")
         if always or setting.strategy != "all-reduce":
             return placements
@@ -234,7 +238,7 @@ class Groups:
 def _pieces(
     setting: Setting, batches: Batches, placements: Placements
 ) -> Iterator[tuple[Batches, Placements]]:
-    """Cut a group; with an anchor, placements with as many loader workers stay together."""
+    """Yield blocks of a group; with an anchor, placements of a block have the same loader workers."""
     messages = FEW_MESSAGES if setting.overlap in ("none", "bucketed") else 2 * len(setting.workload.layers)
     most = max(1, min(LARGEST_BLOCK, BLOCK // messages))
     apart = [placements]
@@ -251,6 +255,8 @@ def _pieces(
 
 
 def _block(setting: Setting, batches: Batches, placements: Placements, constants: Calibration) -> Block:
+    """Return a function that predicts the scenarios of a block."""
+
     def answer() -> dict[str, Any]:
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
@@ -263,21 +269,21 @@ def _block(setting: Setting, batches: Batches, placements: Placements, constants
 
 
 def _options(setting: Setting, batches: Batches, placements: Placements) -> dict[str, Any]:
-    """Return the options of the scenarios of a block, shaped as their answers."""
-    asked = setting.scenario
-    report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY + LAYOUT}
-    report |= {
-        "workload": setting.workload.id if asked.workload is None else asked.workload,
+    """Return the options of the scenarios of a block, in the shape of their results."""
+    scenario = setting.scenario
+    columns: dict[str, Any] = {name: getattr(scenario, name) for name in COMPUTATION + WAY + LAYOUT}
+    columns |= {
+        "workload": setting.workload.id if scenario.workload is None else scenario.workload,
         "overlap": setting.overlap,
         **words_of(setting),
     }
     for position, name in enumerate(PLACE):
         values = [option[position] for option in placements.options]
-        report[name] = (
+        columns[name] = (
             np.array([*values, None], dtype=object)[placements.option] if len(set(values)) > 1 else values[0]
         )
     batch = batches.local_batch_size * batches.accumulation_steps
-    report |= {
+    columns |= {
         "servers": np.where(placements.servers > 0, placements.servers, np.nan),
         "world_size": placements.world_size,
         "nodes": placements.nodes,
@@ -285,4 +291,4 @@ def _options(setting: Setting, batches: Batches, placements: Placements) -> dict
         "global_batch_size": batch * placements.world_size,
         "accumulation_steps": batches.accumulation_steps,
     }
-    return report
+    return columns

@@ -1,4 +1,4 @@
-"""A sweep as one file that several processes evaluate: each writes parts, and they are joined in order."""
+"""A sweep as one file evaluated by several processes: each writes parts, which are joined in order."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 def write_joined(parts: Parts, path: str, suffix: str, jobs: int) -> tuple[int, dict[str, int]]:
-    """Write a sweep as one file, that of one process byte for byte as CSV, row for row as Parquet.
+    """Write a sweep as one file, equal to that of one process: byte for byte as CSV, row for row as Parquet.
 
     Parameters
     ----------
     parts : of the sweep
     path : of the file; ``-`` for standard output
     suffix : ``.csv`` or ``.parquet``
-    jobs : processes
+    jobs : number of processes
 
     Returns
     -------
-    rows : written
-    refused : scenarios, by the reason that ``predict`` gives
+    rows : number of rows written
+    refused : number of refused scenarios, by reason
 
     Raises
     ------
@@ -72,7 +72,7 @@ def write_joined(parts: Parts, path: str, suffix: str, jobs: int) -> tuple[int, 
 def _in_order(
     writer: PartWriter, ready: Iterable[PartSummary], refused: Counter[str]
 ) -> Iterator[tuple[Path, int]]:
-    """Yield the file of each part and its rows in the order of parts, and remove it when it was read."""
+    """Yield file and rows of each part in order, and remove the file after it was read."""
     early: dict[int, PartSummary] = {}
     following = rows = 0
     for summary in ready:
@@ -91,6 +91,7 @@ def _in_order(
 
 
 def _join_csv(stream: TextIO, columns: tuple[str, ...], files: Iterable[tuple[Path, int]]) -> int:
+    """Write the files of parts to a stream under one header; return the number of rows."""
     written = 0
     for path, rows in files:
         if not written:
@@ -102,6 +103,7 @@ def _join_csv(stream: TextIO, columns: tuple[str, ...], files: Iterable[tuple[Pa
 
 
 def _tables(files: Iterable[tuple[Path, int]]) -> Iterator[pyarrow.Table]:
+    """Yield the row groups of Parquet files."""
     import pyarrow.parquet
 
     for path, _ in files:

@@ -1,4 +1,4 @@
-"""Accelerators crossed with layouts and batches, a part at a time: a row is worked out of its position."""
+"""Accelerators crossed with layouts and batches, in parts: the options of a row follow from its position."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Codes: TypeAlias = "dict[str, NDArray[np.intp]]"
-"""Of each row, where every option's value stands among those it is given."""
+"""For each option, the index of every row's value among the values of the option."""
 
 ROWS = 2**14
-"""Of a part."""
+"""Rows of a part."""
 _WORDS: dict[str, tuple[str, ...]] = {"sharding": SHARDING, "recompute": RECOMPUTE}
 
 
 def _asks(name: str, value: Any) -> bool:
-    """Whether a value of an option of ``LAYOUT`` asks for a layout."""
+    """Return whether a value of an option of ``LAYOUT`` requests a layout."""
     return name in NEUTRAL and value not in NEUTRAL[name]
 
 
 def plain_layouts(axes: Axes) -> list[tuple[Any, ...]]:
-    """Return the values of ``LAYOUT`` by which copies of a network may be trained, crossed."""
+    """Return the crossed values of ``LAYOUT`` with which a data-parallel job is possible."""
     plain = ([value for value in axes[name] if not _asks(name, value)] for name in LAYOUT)
     return list(itertools.product(*plain))
 
 
 def kinds_of_layouts(axes: Axes) -> dict[bool, tuple[Any, ...]]:
-    """Return whether a layout is asked for, as it is in any row, each with values of ``LAYOUT`` that do so.
+    """Return example values of ``LAYOUT`` that request a layout (True), and that do not (False).
 
-    What the first row does comes first.  The layout that says least stands for all that are not asked for: an
-    option of others may be refused.
+    The kind of the first row comes first.  The example without a layout has as many defaults as possible,
+    since other options of data-parallel jobs may be refused.
     """
     usual = tuple(Scenario.model_fields[name].default for name in LAYOUT)
     first = tuple(axes[name][0] for name in LAYOUT)
-    asked = [
+    requesting = [
         (*first[:place], value, *first[place + 1 :])
         for place, name in enumerate(LAYOUT)
         for value in axes[name]
         if _asks(name, value)
     ]
     plain = sorted(plain_layouts(axes), key=lambda values: sum(map(operator.ne, values, usual)))
-    kinds = [(True, asked), (False, plain)]
+    kinds = [(True, requesting), (False, plain)]
     if not any(map(_asks, LAYOUT, first)):
         kinds.reverse()
     return {kind: layouts[0] for kind, layouts in kinds if layouts}
@@ -62,9 +62,9 @@ class LayoutRows:
 
     Parameters
     ----------
-    world_sizes : accelerators
+    world_sizes : numbers of accelerators
     axes : of layouts and batches
-    copies : whether layouts that nobody asks for are among the rows
+    copies : whether rows without a requested layout are included
     """
 
     def __init__(self, world_sizes: tuple[int, ...], axes: Axes, copies: bool) -> None:
@@ -83,7 +83,7 @@ class LayoutRows:
         return crossed - crossed // math.prod(map(len, self._asks.values())) * plain
 
     def parts(self) -> Iterator[Codes]:
-        """Yield all rows in order, some thousand at a time."""
+        """Yield all rows in order, ``ROWS`` at a time."""
         shape = tuple(map(len, self._values.values()))
         crossed = math.prod(shape)
         for first in range(0, crossed, ROWS):
@@ -95,17 +95,17 @@ class LayoutRows:
             yield codes
 
     def numbers(self, codes: Codes) -> dict[str, Any]:
-        """Return the options of rows as whole numbers, 0 for None; one number of an option with one value."""
+        """Return the options of rows as whole numbers, 0 for None; one number for a single value."""
         return {
             name: each[codes[name]] if len(each) > 1 else int(each[0]) for name, each in self._numbers.items()
         }
 
     def of(self, codes: Codes, row: int) -> dict[str, Any]:
-        """Return the options of one row as they were given."""
+        """Return the options of one row as given."""
         return {name: values[codes[name][row]] for name, values in self._values.items()}
 
     def options(self, codes: Codes) -> dict[str, Any]:
-        """Return the options of rows but for their batches as columns, shape (rows, 1), or as their value."""
+        """Return the options of rows without batches: columns of shape (rows, 1), or a common value."""
         return {
             name: _column(self._values[name])[codes[name], None]
             if len(self._values[name]) > 1
@@ -115,11 +115,12 @@ class LayoutRows:
 
 
 def _column(values: tuple[Any, ...]) -> NDArray[Any]:
-    """Return values as an array: of whole numbers, or of objects where some are words or None."""
+    """Return values as an array: of whole numbers, or of objects where some are texts or None."""
     return np.array(values, dtype=None if all(isinstance(each, int) for each in values) else object)
 
 
 def _numbers(name: str, values: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Return values of an option as whole numbers: 0 for None, the index of a word, -1 for no word."""
     words = _WORDS.get(name)
     if words is not None:
         return np.array([-1 if each is None else words.index(each) for each in values])
@@ -127,10 +128,10 @@ def _numbers(name: str, values: tuple[Any, ...]) -> NDArray[np.int64]:
 
 
 def numbers_of(options: dict[str, Any]) -> dict[str, int]:
-    """Return options of one layout as ``LayoutRows.numbers`` has those of many."""
+    """Return options of one layout as numbers, as ``LayoutRows.numbers`` does for many."""
     return {name: int(_numbers(name, (value,))[0]) for name, value in options.items()}
 
 
 def picked(codes: Codes, which: NDArray[Any]) -> Codes:
-    """Return some of the rows."""
+    """Return the codes of some of the rows."""
     return {name: code[which] for name, code in codes.items()}

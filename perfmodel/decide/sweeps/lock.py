@@ -1,4 +1,4 @@
-"""One writer at a time in a folder of parts."""
+"""A lock that allows one writer at a time in a folder of parts."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Final
 from perfmodel.core.errors import refusal
 
 NAME: Final = ".writing"
-"""Of the file that is locked; readers of data sets pass over names that begin with a dot."""
+"""Name of the locked file; readers of data sets ignore names that begin with a dot."""
 _HELD: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-"""By which a lock that another process holds is refused."""
+"""Error numbers of a lock that another process holds."""
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the folder while it is written.
+    """Lock the folder while it is written.
 
-    The system gives the lock back where a process is killed.  Where there are no such locks (Windows, some
-    file systems of networks) two writers are not kept apart.
+    The system releases the lock of a killed process.  Where there are no such locks (Windows, some network
+    file systems) two writers are not kept apart.
 
     Raises
     ------
@@ -32,18 +32,18 @@ def only_writer(folder: Path) -> Iterator[None]:
     path = folder / NAME
     handle = _locked(path)
     try:
-        with suppress(OSError):  # a full disk takes no words, but keeps the lock
+        with suppress(OSError):  # on a full disk the lock holds without the name of its holder
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()} on {socket.gethostname()}".encode())
         yield
     finally:
         with suppress(OSError):
-            path.unlink()  # before the lock goes, so that nobody holds a file that is going
+            path.unlink()  # before the release, so that no other process locks a file that is deleted
         os.close(handle)
 
 
 def _locked(path: Path) -> int:
-    """Return a handle of the file, locked; one that its last holder removed meanwhile is opened anew."""
+    """Return a handle of the locked file; a file that its last holder has just removed is opened again."""
     while True:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -61,6 +61,7 @@ def _locked(path: Path) -> int:
 
 
 def _lock(handle: int, path: Path) -> None:
+    """Lock a file; an InputError names the process that holds the lock."""
     try:
         import fcntl
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a folder of parts holds: of which sweep, by which version, and each part that is complete."""
+"""The manifest of a folder of parts: the sweep, the version of perfmodel, and the complete parts."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from perfmodel.decide.sweeps.parts import Parts
 from perfmodel.model.options.scenario import Scenario
 
 NAME: Final = "_manifest.json"
-"""Readers of data sets pass over names that begin with an underscore."""
+"""Name of the manifest; readers of data sets ignore names that begin with an underscore."""
 LINES: Final = "_complete.jsonl"
-"""Of the parts that were completed since the manifest was written, a line each."""
+"""Name of the file with a line for each part completed since the manifest was written."""
 VERSION: Final = 1
 LARGEST: Final = 2**28
-"""Bytes of a manifest that is read."""
+"""Largest manifest that is read [B]."""
 _PACKAGE: Final = Path(__file__).parents[1]
 _KEPT: Final = (".py", ".json", ".toml", ".csv")
-"""Files of the package on which answers rest."""
+"""Endings of files of the package that affect predictions."""
 _FIELDS: Final = ("number", "rows", "refused", "bytes", "sha256")
-"""Of a part, that a manifest keeps."""
+"""Fields of a part that a manifest keeps."""
 
 
 class Manifest:
-    """The manifest of a folder, read where there is one.
+    """The manifest of a folder, read if it exists.
 
-    Parts that are completed are lines of a file of their own, which the next whole writing takes in.
+    Newly completed parts are lines of a separate file until the manifest is written again.
 
     Parameters
     ----------
     folder : of the parts
-    sweep : what ``description`` returns
+    sweep : result of ``description``
 
     Raises
     ------
@@ -60,6 +60,7 @@ class Manifest:
         """Parts that were written, by number."""
 
     def _read(self, path: Path) -> list[PartSummary]:
+        """Return the complete parts of a manifest; an InputError for one of another sweep or version."""
         written = read_json(path, LARGEST)
         elsewhere = "write to another folder, or remove this one"
         try:
@@ -78,11 +79,11 @@ class Manifest:
         return complete
 
     def add(self, part: PartSummary) -> None:
-        """Note that a part is complete.
+        """Record that a part is complete.
 
         Raises
         ------
-        InputError : the folder takes no more
+        Unwritable : the line cannot be written
         """
         self.complete[part.number] = part
         path = self.folder / LINES
@@ -94,19 +95,19 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Rows of all complete parts."""
+        """Number of rows of all complete parts."""
         return sum(part.rows for part in self.complete.values())
 
     @property
     def refused(self) -> dict[str, int]:
-        """Scenarios that ``predict`` refuses in the complete parts, by its reason, in the order of parts."""
+        """Number of refused scenarios of the complete parts by reason, in the order of parts."""
         total = Counter[str]()
         for number in sorted(self.complete):
             total.update(self.complete[number].refused)
         return dict(total)
 
     def write(self) -> None:
-        """Write the manifest beside the parts, whole or not at all."""
+        """Write the manifest, completely or not at all."""
         parts = [_kept(self.complete[number]) for number in sorted(self.complete)]
         table = {
             "version": VERSION,
@@ -120,21 +121,22 @@ class Manifest:
         if self._lines is not None:
             self._lines.close()
             self._lines = None
-        with suppress(OSError):  # lines that stay say nothing else
+        with suppress(OSError):  # remaining lines repeat the manifest
             (self.folder / LINES).unlink()
 
 
 def _kept(part: PartSummary) -> dict[str, Any]:
-    """Return what a manifest keeps of a part: how long it took is of one run alone."""
+    """Return the fields of a part that a manifest keeps; durations are of one run only."""
     return {name: getattr(part, name) for name in _FIELDS}
 
 
 def _part(table: Mapping[str, Any]) -> PartSummary:
+    """Return a part from its fields in a manifest."""
     return PartSummary(**{name: table[name] for name in _FIELDS})
 
 
 def _lines(path: Path) -> Iterator[PartSummary]:
-    """Yield the parts that were completed after the manifest was written, up to a line that is cut off."""
+    """Yield the parts completed after the manifest was written, up to an incomplete line."""
     try:
         for line in path.read_text("utf-8").splitlines():
             yield _part(json.loads(line))
@@ -143,7 +145,7 @@ def _lines(path: Path) -> Iterator[PartSummary]:
 
 
 def description(parts: Parts) -> dict[str, Any]:
-    """Return all that the rows of a sweep follow from, as a manifest keeps it."""
+    """Return everything that determines the rows of a sweep, as a manifest keeps it."""
     options = {
         name: _short(values)
         for name, values in parts.axes.items()
@@ -164,7 +166,7 @@ def description(parts: Parts) -> dict[str, Any]:
 
 
 def package_sha256(*more: str) -> str:
-    """Return the SHA-256 of the code and of the hardware that comes with it.
+    """Return the SHA-256 of the package's code and built-in hardware.
 
     Parameters
     ----------
@@ -174,6 +176,7 @@ def package_sha256(*more: str) -> str:
 
 
 def _files_sha256(folders: Iterable[Path]) -> str:
+    """Return the SHA-256 over names and contents of all files in folders that affect predictions."""
     digest = hashlib.sha256()
     for folder in folders:
         files = [folder] if folder.is_file() else folder.rglob("*")
@@ -186,7 +189,7 @@ def _files_sha256(folders: Iterable[Path]) -> str:
 
 
 def _named_files(parts: Parts) -> dict[str, str]:
-    """The SHA-256 of every file that an option names, and of a user's own hardware."""
+    """Return the SHA-256 of every file that an option names, and of the user's own hardware."""
     named = sorted({value for values in parts.axes.values() for value in values if isinstance(value, str)})
     files = {name: file_sha256(Path(name)) for name in named if _is_file(name)}
     own = parts.catalogue.own_folders
@@ -194,6 +197,7 @@ def _named_files(parts: Parts) -> dict[str, str]:
 
 
 def _is_file(name: str) -> bool:
+    """Return whether a name is that of a file."""
     try:
         return Path(name).is_file()
     except (OSError, ValueError):
@@ -201,7 +205,7 @@ def _is_file(name: str) -> bool:
 
 
 def _short(values: tuple[Any, ...]) -> Any:
-    """Return values as JSON takes them; whole numbers at even steps as their range."""
+    """Return values for JSON; whole numbers in equal steps as first, last and step."""
     if len(values) > 2 and all(type(value) is int for value in values):
         step = values[1] - values[0]
         if step > 0 and values == tuple(range(values[0], values[-1] + 1, step)):
@@ -210,7 +214,7 @@ def _short(values: tuple[Any, ...]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return constants in an order that does not change from one process to the next."""
+    """Return constants in an order that is the same in every process."""
     if isinstance(value, Mapping):
         return [[str(key), _plain(value[key])] for key in sorted(value, key=str)]
     if isinstance(value, (set, frozenset)):
@@ -223,5 +227,6 @@ def _plain(value: Any) -> Any:
 
 
 def _in_words(names: list[str]) -> str:
+    """Return names joined by commas and "and", without ``sha256`` if there are others."""
     known = [name for name in names if name != "sha256"] or names
     return f"{', '.join(known[:-1])} and {known[-1]}" if len(known) > 1 else known[0]

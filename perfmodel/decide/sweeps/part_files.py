@@ -1,4 +1,4 @@
-"""One part of a sweep as a file, written by whichever process evaluates it; a summary goes back."""
+"""One part of a sweep as a file, written by the process that evaluates it; a summary is returned."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from perfmodel.core.files.writing import replacing
 from perfmodel.decide.sweeps.parts import Parts
 
 PIECE: Final = 2**20
-"""Bytes read at a time."""
+"""Bytes that are read at a time."""
 
 
 class PartSummary(NamedTuple):
-    """What is known of a part that was written."""
+    """Summary of a written part."""
 
     number: int
     rows: int
     refused: dict[str, int]
-    """Scenarios by the reason that ``predict`` gives."""
+    """Number of refused scenarios, by reason."""
     bytes: int
     sha256: str
     seconds: float = 0.0
-    """That it took; no manifest keeps this, nor what follows."""
+    """Duration of writing; manifests keep neither this nor what follows."""
     peak_bytes: int = 0
-    """Memory that the process has taken at most so far."""
+    """Peak memory of the process so far."""
 
 
 class PartWriter(NamedTuple):
-    """Writes parts into a folder; goes to every process."""
+    """Folder and format in which parts are written; sent to every process."""
 
     parts: Parts
     folder: str
     suffix: str
-    """``.parquet``; ``.csv`` has no line of names."""
+    """``.parquet``, or ``.csv`` without a header."""
     sweep: str = ""
-    """SHA-256 of what the rows follow from, by which other machines know that they would write the same."""
+    """SHA-256 of the sweep's description, by which other machines check that they write the same."""
 
 
 def part_name(number: int, suffix: str = ".parquet") -> str:
@@ -52,7 +52,7 @@ def part_name(number: int, suffix: str = ".parquet") -> str:
 
 
 def write_part(writer: PartWriter, number: int) -> PartSummary:
-    """Write one part under a temporary name and rename it; return what it holds.
+    """Write one part under a temporary name and rename it; return its summary.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def write_part(writer: PartWriter, number: int) -> PartSummary:
 
 
 def is_intact(writer: PartWriter, part: PartSummary) -> bool:
-    """Whether the file of a part is as it was written."""
+    """Return whether the file of a part is unchanged since it was written."""
     path = Path(writer.folder) / part_name(part.number, writer.suffix)
     try:
         return path.stat().st_size == part.bytes and file_sha256(path) == part.sha256
@@ -85,7 +85,7 @@ def is_intact(writer: PartWriter, part: PartSummary) -> bool:
 
 
 def check_seen(writer: PartWriter, part: PartSummary) -> None:
-    """Refuse a part that a process elsewhere wrote, and that is not in the folder as this machine sees it.
+    """Check that this machine sees the file of a part that another machine wrote.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def file_sha256(path: Path) -> str:
 
 
 def peak_bytes() -> int:
-    """Return the memory that this process has taken at most [B]; 0 where the system does not say."""
+    """Return the peak memory of this process [B]; 0 where the system does not report it."""
     try:
         import resource
     except ImportError:

@@ -1,7 +1,7 @@
-"""A sweep in parts that any process can evaluate: the same parts however many processes there are.
+"""A sweep in parts that any process can evaluate; the parts do not depend on the number of processes.
 
-A part is a range of groups, or of one group a slice of the values that are crossed in it.  What is evaluated
-together decides how numbers round, so one process evaluates the same parts as many do.
+A part is a range of groups, or a slice of the values that are crossed within one group.  Numbers round
+differently if evaluated in other combinations, so one process evaluates the same parts as many do.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 
 PART: Final = 2**18
-"""Scenarios of a part at most, unless what is not cut has more."""
+"""Largest number of scenarios of a part, unless an option that is not cut has more."""
 CROSSED: Final = (*PLACE, "world_size", *LAYOUT, *PLAN)
-"""What is crossed inside a group."""
+"""Options that are crossed within a group."""
 
 
 class Part(NamedTuple):
     """Some scenarios of a sweep."""
 
     groups: range
-    """By their places among all."""
+    """Positions of its groups."""
     slices: dict[str, slice]
-    """Of the values of options in ``CROSSED`` that are cut; empty where whole groups make the part."""
+    """Slices of the values of options in ``CROSSED`` that are cut; empty for whole groups."""
 
 
 class Parts:
@@ -56,13 +56,13 @@ class Parts:
         self.columns, self.most = columns, most
         self._count = math.prod(len(axes[name]) for name in COMPUTATION + WAY)
         self._lengths = _lengths(axes, most)
-        """Of the slices of every option that is cut."""
+        """Length of the slices of every option that is cut."""
         crossed = math.prod(len(axes[name]) for name in CROSSED)
         self._groups_of_part = 1 if self._lengths else max(1, most // crossed)
         self._groups: Groups | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process without what was worked out in this one."""
+        """Pickle without the groups of this process."""
         return Parts, (self.axes, self.catalogue, self.constants, self.columns, self.most)
 
     def __len__(self) -> int:
@@ -83,26 +83,26 @@ class Parts:
         return Part(range(first, min(first + self._groups_of_part, self._count)), slices)
 
     def scenarios(self, number: int) -> int:
-        """Return how many scenarios a part crosses, those included that are refused."""
+        """Return the number of scenarios of a part, including refused ones."""
         part = self[number]
         cut = {name: piece.stop - piece.start for name, piece in part.slices.items()}
         crossed: int = math.prod(cut.get(name, len(self.axes[name])) for name in CROSSED)
         return len(part.groups) * crossed
 
     def chunks(self, number: int, refused: dict[str, int]) -> Iterator[Columns]:
-        """Yield a part's rows, some thousand at a time; not for two threads at once.
+        """Yield a part's rows, some thousand at a time; not thread-safe.
 
         Parameters
         ----------
         number : of the part
-        refused : takes how many scenarios ``predict`` refuses, by what it says of them
+        refused : counter of refused scenarios by reason; updated
         """
         part = self[number]
         if part.slices:
             cut = {name: self.axes[name][piece] for name, piece in part.slices.items()}
             groups = Groups(self.axes | cut, self.catalogue, self.constants)
         else:
-            # what one group works out serves the next ones
+            # its caches serve the next groups
             groups = self._groups = self._groups or Groups(self.axes, self.catalogue, self.constants)
         groups.refused = refused
         for block in groups.blocks(part.groups):
@@ -110,15 +110,15 @@ class Parts:
 
 
 def nothing_to_predict(scenarios: int, refused: dict[str, int]) -> InputError:
-    """Return the error about a sweep all of whose scenarios are refused."""
+    """Return the error for a sweep of which every scenario is refused."""
     return refusal("sweep.none_left", scenarios=scenarios, refused=Words(next(iter(refused))))
 
 
 def _lengths(axes: Axes, most: int) -> dict[str, int]:
-    """Return of how many values the slices of each option are that is cut, so that one group is small enough.
+    """Return the length of the slices of each option that is cut, so that one group is small enough.
 
-    Whether any batch of the job is given decides what all are scaled by, so batches some of which are left
-    open stay together.
+    Whether any global batch is given decides what all scenarios are scaled by, so global batches of which
+    some are open are not cut.
     """
     able = [name for name in CROSSED if name != "global_batch_size" or None not in axes[name]]
     below = math.prod(len(axes[name]) for name in CROSSED)
@@ -133,4 +133,5 @@ def _lengths(axes: Axes, most: int) -> dict[str, int]:
 
 
 def _ceil(a: int, b: int) -> int:
+    """Return a / b rounded up."""
     return -(-a // b)

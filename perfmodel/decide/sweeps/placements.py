@@ -1,4 +1,4 @@
-"""Placements of the scenarios of a group: world sizes and links, as arrays."""
+"""Placements of the scenarios of a group: world sizes, machines and links as arrays."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """Scenarios that ``predict`` refuses, and what it says."""
+    """A number of scenarios that ``predict`` refuses, with the reason."""
 
     scenarios: int
     reason: str
 
 
 class Placements(NamedTuple):
-    """Arrays of shape (placements,)."""
+    """Placements as arrays of shape (placements,)."""
 
     world_size: Array
     nodes: Array
     accelerators_per_node: Array
     domains: Array
-    """Groups that exchange over adapters: nodes, or NVLink domains of several."""
+    """Groups that exchange over adapters: nodes, or NVLink domains of several nodes."""
     servers: Array
     loader_workers: Array
     fabric: Fabric
@@ -55,7 +55,7 @@ class Placements(NamedTuple):
     """Index in ``options``."""
     links: tuple[Link, ...]
     options: tuple[tuple[Any, ...], ...]
-    """Values of ``PLACE``, one tuple for each way of crossing them."""
+    """Values of ``PLACE``, one tuple per combination."""
 
     def at(self, which: Any) -> Placements:
         """Return some of the placements, picked by a slice, booleans or indices."""
@@ -74,15 +74,15 @@ def placements_of(
     catalogue: Catalogue,
     constants: Calibration,
 ) -> tuple[Placements, list[Refusal]]:
-    """Return every placement of a group that ``predict`` accepts, and what it says of the others.
+    """Return every placement of a group that ``predict`` accepts, and the refused ones with the reason.
 
-    World sizes that fill a node in the same way are resolved once, since nothing else changes.
+    World sizes that fill nodes in the same way are resolved once, since nothing else changes.
 
     Parameters
     ----------
     fixed : the options that all placements share
     axes : of which ``PLACE`` are crossed
-    world_sizes : to be placed, each on every crossing
+    world_sizes : crossed with every combination of ``PLACE``
     catalogue, constants : as for ``predict``
     """
     sizes = np.array(world_sizes, dtype=np.int64)
@@ -91,15 +91,21 @@ def placements_of(
     links: dict[str, Link] = {}
     crossings = []
     for index, values in enumerate(options):
-        asked = dict(fixed) | dict(zip(PLACE, values, strict=True))
+        options_of_placement = dict(fixed) | dict(zip(PLACE, values, strict=True))
         try:
             # a single accelerator has nobody to wait for
-            one = _resolved(asked | {"k": None, "backups": None}, 1, catalogue)
+            one = _resolved(options_of_placement | {"k": None, "backups": None}, 1, catalogue)
         except InputError as error:
             refusals.append(Refusal(len(sizes), error.note()))
             continue
-        nodes, per_node = placed(sizes, asked["accelerators_per_node"] or one.node.accelerators)
-        by_nodes = asked["rack_nodes"] is not None or one.intra_link.domain is not None or one.is_slice
+        nodes, per_node = placed(
+            sizes, options_of_placement["accelerators_per_node"] or one.node.accelerators
+        )
+        by_nodes = (
+            options_of_placement["rack_nodes"] is not None
+            or one.intra_link.domain is not None
+            or one.is_slice
+        )
         columns: dict[str, NDArray[Any]] = {
             "world_size": sizes,
             "nodes": nodes,
@@ -110,19 +116,21 @@ def placements_of(
         columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
         alike = _same_shape(nodes, per_node, by_nodes)
-        if asked["algorithm"] == ALGORITHM:  # which only whole nodes have, and a grid of its own each size
+        if (
+            options_of_placement["algorithm"] == ALGORITHM
+        ):  # which only whole nodes have, and a grid of its own each size
             alike = np.split(np.arange(len(sizes)), len(sizes))
         for same in alike:
             try:
-                setting = _resolved(asked, int(sizes[same[0]]), catalogue)
+                setting = _resolved(options_of_placement, int(sizes[same[0]]), catalogue)
             except InputError as error:
                 refusals.append(Refusal(len(same), error.note()))
                 continue
             links.setdefault(setting.intra_link.id, setting.intra_link)
-            report = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
+            numbers = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
                 setting, constants
             )._asdict()
-            report |= {
+            numbers |= {
                 "domains": setting._replace(nodes=nodes[same]).domains,
                 "unseen_link": unseen_link(setting, constants),
                 "least_exchange_rate": least_exchange_rate(
@@ -130,7 +138,7 @@ def placements_of(
                 ),
                 "link": list(links).index(setting.intra_link.id),
             }
-            for name, value in report.items():
+            for name, value in numbers.items():
                 columns[name][same] = value
         crossings.append({name: column[columns["link"] >= 0] for name, column in columns.items()})
     if not crossings:
@@ -142,6 +150,7 @@ def placements_of(
 def _placements(
     columns: dict[str, Any], links: tuple[Link, ...], options: tuple[tuple[Any, ...], ...]
 ) -> Placements:
+    """Return placements from columns, as arrays of the right types."""
     whole = {name: columns[name].astype(np.intp) for name in ("link", "option")}
     numbers = {name: columns[name].astype(np.float64) for name in _ARRAYS if name not in whole}
     fabric = Fabric(*(columns[name].astype(np.float64) for name in Fabric._fields))
@@ -149,9 +158,9 @@ def _placements(
 
 
 def _same_shape(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:
-    """Indices of the world sizes that one setting stands for.
+    """Return groups of indices of world sizes that share one setting.
 
-    Racks, and NVLink domains of several nodes, tell every number of nodes apart.
+    With racks, or NVLink domains of several nodes, every number of nodes is a group of its own.
     """
     key = per_node * 2 + (nodes > 1)
     if by_nodes:
@@ -161,5 +170,6 @@ def _same_shape(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.in
     return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
 
 
-def _resolved(asked: Mapping[str, Any], world_size: int, catalogue: Catalogue) -> Setting:
-    return resolve(Scenario.model_construct(**{**asked, "world_size": world_size}), catalogue)
+def _resolved(options: Mapping[str, Any], world_size: int, catalogue: Catalogue) -> Setting:
+    """Return the setting of options at a world size."""
+    return resolve(Scenario.model_construct(**{**options, "world_size": world_size}), catalogue)

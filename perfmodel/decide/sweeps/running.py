@@ -1,4 +1,4 @@
-"""Who evaluates the parts of a sweep, and what is said while they do: processes here, or a Dask cluster's."""
+"""Evaluation of a sweep's parts by local processes or by the workers of a Dask cluster, with progress."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from perfmodel.decide.sweeps.dask_jobs import Cluster
 
 Progress: TypeAlias = Callable[[PartSummary | None, int], None]
-"""Takes a part that is complete, or None at the start, and how many scenarios are done with it."""
+"""Function called with a complete part, or None at the start, and the number of its scenarios."""
 
 
 def silent(part: PartSummary | None, scenarios: int) -> None:
-    """Say nothing."""
+    """Report no progress."""
 
 
 def cluster_at(dask: str | None) -> AbstractContextManager[Cluster | None]:
-    """Give the cluster whose scheduler has an address; None where there is no address."""
+    """Return a context with the cluster of a scheduler's address; None without an address."""
     if dask is None:
         return nullcontext()
     from perfmodel.decide.sweeps.dask_jobs import connected
@@ -34,18 +34,18 @@ def cluster_at(dask: str | None) -> AbstractContextManager[Cluster | None]:
 def written_parts(
     writer: PartWriter, numbers: Sequence[int], jobs: int, cluster: Cluster | None = None
 ) -> Generator[PartSummary, None, None]:
-    """Yield a summary of each part that is written, in the order in which they are ready.
+    """Write parts and yield a summary of each, in the order in which they are ready.
 
     Parameters
     ----------
-    writer, numbers : what is written, and which parts of it
-    jobs : processes on this machine
-    cluster : whose workers write instead
+    writer, numbers : the writer, and the parts to write
+    jobs : number of processes on this machine
+    cluster : whose workers write instead, or None
 
     Raises
     ------
-    InputError : a part cannot be written, or ended its process again and again; the cluster is lost, or
-        writes into another folder
+    InputError : a part cannot be written, or ends its process repeatedly; the cluster is lost, or writes
+        into another folder
     """
     if cluster is None:
         results = each(write_part, writer, numbers, jobs)
@@ -61,7 +61,7 @@ def written_parts(
 def intact_parts(
     writer: PartWriter, parts: Sequence[PartSummary], cluster: Cluster | None = None
 ) -> Iterator[PartSummary]:
-    """Yield those parts whose files are as they were written, by threads here or the workers of a cluster."""
+    """Yield the parts whose files are unchanged, checked by local threads or the workers of a cluster."""
     if cluster is not None:
         yield from (part for part, intact in cluster.each(is_intact, writer, parts) if intact)
         return

@@ -1,4 +1,4 @@
-"""Sweeps of transformers that are shared out: many layouts of one place as arrays."""
+"""Sweeps of model-parallel transformers: many layouts of one place as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perfmodel.model.prediction.numbers import numbers
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.anchor import Anchor, parse_anchors
 from perfmodel.model.setting.resolve import Setting, accelerator_of, resolve
-from perfmodel.model.setting.sharing import shared, stack_of
+from perfmodel.model.setting.sharing import layout_setting, stack_of
 from perfmodel.model.step.evaluate import outcome_of
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.job import rows as chosen
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 UNSAID = ("recompute", "sharding")
-"""Options for which no layout is refused, but ``sharding`` where the strategy says it."""
+"""Options for which no layout is refused, except ``sharding`` where the strategy determines it."""
 OF_SIZE = ("scenario", "world_size", "nodes", "global_batch_size", "layout", "defaults", "warnings")
-"""Of a ``Setting``, what follows from its accelerators and may be an array, or does not matter here."""
+"""Fields of a ``Setting`` that depend on the number of accelerators, or that layouts do not need."""
 
 
 def by_stack(fixed: dict[str, Any], axes: Axes, catalogue: Catalogue) -> dict[str | InputError | None, bool]:
-    """Return what trains the layouts of a group, and whether those that nobody asks for are among them.
+    """Return the software that trains a group's layouts, and whether rows without a requested one count.
 
-    That is a stack, None for copies of a network, or what ``predict`` says where nothing does.
+    The key is the name of the software, None for a data-parallel job, or the error where nothing trains it.
     """
     result: dict[str | InputError | None, bool] = {}
     for is_asked, values in kinds_of_layouts(axes).items():
-        asked = Scenario.model_construct(**fixed, **dict(zip(LAYOUT, values, strict=True)))
+        scenario = Scenario.model_construct(**fixed, **dict(zip(LAYOUT, values, strict=True)))
         stack: str | InputError | None
         try:
-            network = workload(asked.workload, asked.sequence_length)
-            stack = stack_of(asked, network, accelerator_of(asked, catalogue), catalogue)
+            network = workload(scenario.workload, scenario.sequence_length)
+            stack = stack_of(scenario, network, accelerator_of(scenario, catalogue), catalogue)
         except InputError as error:
             stack = error
         result[stack] = result.get(stack, False) or not is_asked
@@ -63,7 +63,7 @@ def by_stack(fixed: dict[str, Any], axes: Axes, catalogue: Catalogue) -> dict[st
 
 
 def shares_out(axes: Axes, catalogue: Catalogue) -> bool:
-    """Return whether a transformer is shared out in any group of a sweep."""
+    """Return whether any group of a sweep has a model-parallel transformer."""
     if all(workload(name, None).architecture is None for name in axes["workload"]):
         return False
     for values in itertools.product(*(axes[name] for name in COMPUTATION + WAY)):
@@ -74,7 +74,7 @@ def shares_out(axes: Axes, catalogue: Catalogue) -> bool:
 
 
 class _Runs(NamedTuple):
-    """The measured runs of one anchor, one for each layout of a sweep."""
+    """Measured runs of one anchor, one per layout of a sweep."""
 
     anchor: Anchor
     setting: Setting
@@ -84,7 +84,7 @@ class _Runs(NamedTuple):
 def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     """Return rows as layouts, and which of them are possible: numbers, or arrays of shape (rows,).
 
-    The rules are those of ``layout_of`` and ``check``, which say of the others why they are not.
+    The rules are those of ``layout_of`` and ``check``, which give the reason why a layout is impossible.
     """
     model, length = network_of(setting.workload)
     tensor, stages, chunks, context, expert = (at[name] for name in DEGREES)
@@ -127,57 +127,58 @@ def shared_blocks(
     constants: Calibration,
     refuse: Callable[[int, str], None],
 ) -> Iterator[Block]:
-    """Yield the blocks of a group's layouts that share a network out.
+    """Yield the blocks of a group's model-parallel layouts.
 
     Parameters
     ----------
     fixed : the options that the group shares
-    stack : that trains them
-    copies : whether it trains those that nobody asks for as well
+    stack : software that trains them
+    copies : whether it also trains rows without a requested layout
     axes : of which places, accelerators, layouts and batches are crossed
     catalogue, constants : as for ``predict``
-    refuse : takes a number of scenarios, and why ``predict`` refuses them
+    refuse : called with a number of refused scenarios and the reason
     """
     scaling = "weak" if axes["global_batch_size"] == (None,) else "strong"
     for place in itertools.product(*(axes[name] for name in PLACE)):
-        asked: dict[str, Any] = fixed | dict(zip(PLACE, place, strict=True))
+        options: dict[str, Any] = fixed | dict(zip(PLACE, place, strict=True))
         settings: list[Setting] = []
         for world in axes["world_size"]:
             try:
-                setting = _any_setting(asked | {"framework": stack, "world_size": world}, catalogue)
+                setting = _any_setting(options | {"framework": stack, "world_size": world}, catalogue)
                 settings.append(setting._replace(scaling=scaling))
             except InputError as error:
                 refuse(len(LayoutRows((world,), axes, copies)), error.note())
-        # what an anchor says of a job depends on its size
+        # the effect of an anchor on a job depends on its size
         alike = itertools.groupby(settings, _alone if fixed["anchor"] else _but_for_size)
         for some in (list(each) for _, each in alike):
             rows = LayoutRows(tuple(setting.world_size for setting in some), axes, copies)
-            yield from _blocks(asked, some, rows, catalogue, constants, refuse)
+            yield from _blocks(options, some, rows, catalogue, constants, refuse)
 
 
 def _alone(setting: Setting) -> tuple[object, ...]:
+    """Return a key that separates settings of every size."""
     return (setting.world_size,)
 
 
 def _but_for_size(setting: Setting) -> tuple[object, ...]:
-    """Return what tells a setting from those of more accelerators, with which its layouts are arrays."""
+    """Return a key of a setting without its size: settings of one key are evaluated as arrays."""
     same = (value for name, value in setting._asdict().items() if name not in OF_SIZE)
     return fabric_of_setting(setting), *same
 
 
 def _blocks(
-    asked: dict[str, Any],
+    base_options: dict[str, Any],
     settings: list[Setting],
     rows: LayoutRows,
     catalogue: Catalogue,
     constants: Calibration,
     refuse: Callable[[int, str], None],
 ) -> Iterator[Block]:
-    """Yield the blocks of settings that differ in their accelerators alone."""
+    """Yield the blocks of settings that differ in their number of accelerators only."""
     setting = settings[0]
     nodes = np.array([each.nodes for each in settings])
-    anchors = [] if asked["anchor"] is None else parse_anchors(asked["anchor"])
-    places = [_place_of_runs(each, asked, setting, catalogue) for each in anchors]
+    anchors = [] if base_options["anchor"] is None else parse_anchors(base_options["anchor"])
+    places = [_place_of_runs(each, base_options, setting, catalogue) for each in anchors]
     for codes in rows.parts():
         numbers, runs = rows.numbers(codes), list[_Runs]()
         layout, able = _layouts(numbers, setting)
@@ -189,7 +190,7 @@ def _blocks(
             able = able & possible
             runs.append(of_anchor)
         able = np.broadcast_to(able, codes["world_size"].shape)
-        for reason, count in _reasons(asked, rows, picked(codes, ~able), setting, catalogue):
+        for reason, count in _reasons(base_options, rows, picked(codes, ~able), setting, catalogue):
             refuse(count, reason)
         which = np.flatnonzero(able)
         if not len(which):
@@ -199,18 +200,18 @@ def _blocks(
         picked_numbers = rows.numbers(some)
         size = picked_numbers["world_size"]
         of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
-        options = asked | rows.options(some)
-        sharding = (asked["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
+        options = base_options | rows.options(some)
+        sharding = (base_options["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
         others = {"sharding": sharding, "recompute": picked_numbers["recompute"] < 0}
-        opened = left_open_by(asked["framework"], others)
+        opened = left_open_by(base_options["framework"], others)
         yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants, opened)
 
 
 def _place_of_runs(
-    anchor: Anchor, asked: dict[str, Any], setting: Setting, catalogue: Catalogue
+    anchor: Anchor, options: dict[str, Any], setting: Setting, catalogue: Catalogue
 ) -> Setting | None:
-    """Return a setting where the runs of an anchor were measured; None where that cannot be."""
-    job = asked | {"framework": setting.software, "precision": setting.precision}
+    """Return the setting in which the runs of an anchor were measured; None where it is impossible."""
+    job = options | {"framework": setting.software, "precision": setting.precision}
     try:
         place = _any_setting(anchor.of_run(job), catalogue)
         anchor.iteration_time(1, place.workload.sequence_length)
@@ -222,39 +223,40 @@ def _place_of_runs(
 def _runs(anchor: Anchor, place: Setting, numbers: dict[str, Any]) -> tuple[_Runs, Any]:
     """Return the measured runs of an anchor for rows of numbers, and which of them are possible."""
     usual = {name: Scenario.model_fields[name].default for name in (*LAYOUT, *PLAN)}
-    own = {name: anchor.options.get(name, usual[name]) for name in anchor.unlike if name in usual}
+    own = {name: anchor.options.get(name, usual[name]) for name in anchor.own_options if name in usual}
     layout, able = _layouts(numbers | numbers_of(own | {"world_size": place.world_size}), place)
     return _Runs(anchor, place, layout), able
 
 
 def _reasons(
-    asked: dict[str, Any], rows: LayoutRows, codes: Codes, setting: Setting, catalogue: Catalogue
+    options: dict[str, Any], rows: LayoutRows, codes: Codes, setting: Setting, catalogue: Catalogue
 ) -> Iterator[tuple[str, int]]:
-    """Yield what ``predict`` says of rows that it refuses, once for those that differ in nothing it minds."""
+    """Yield the reasons why ``predict`` refuses rows, with the number of rows."""
     if not len(codes["world_size"]):
         return
-    matters = [code for name, code in codes.items() if name not in UNSAID or asked["strategy"] == "fsdp"]
+    matters = [code for name, code in codes.items() if name not in UNSAID or options["strategy"] == "fsdp"]
     first, which = distinct(*matters)
     counts = np.bincount(which)
     for one in np.argsort(first).tolist():
-        yield _why(asked | rows.of(codes, first[one]), setting, catalogue), int(counts[one])
+        yield _why(options | rows.of(codes, first[one]), setting, catalogue), int(counts[one])
 
 
-def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
-    scenario = Scenario.model_construct(**asked)
+def _why(options: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
+    """Return the reason why ``predict`` refuses a scenario."""
+    scenario = Scenario.model_construct(**options)
     try:
-        shared(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
+        layout_setting(scenario, setting.workload, setting.accelerator, catalogue, lambda _: None)
         resolve(scenario, catalogue)  # minds the runs of an anchor as well
     except InputError as error:
         return error.note()
-    raise AssertionError(f"refused for no reason: {asked}")
+    raise AssertionError(f"refused for no reason: {options}")
 
 
-def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
-    """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
+def _any_setting(options: dict[str, Any], catalogue: Catalogue) -> Setting:
+    """Return a setting of the place, with a layout that is always possible: replicas of one sample each."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
     plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
-    return resolve(LaidOut.model_construct(**{**asked, **plain}), catalogue)
+    return resolve(LaidOut.model_construct(**{**options, **plain}), catalogue)
 
 
 def _block(
@@ -267,6 +269,8 @@ def _block(
     constants: Calibration,
     opened: Mapping[str, Any],
 ) -> Block:
+    """Return a function that predicts the layouts of a block."""
+
     def answer() -> dict[str, Any]:
         named = {"workload": setting.workload.id, **words_of(setting)}
         columns = answers(setting, layout, constants, runs, of_size, opened)
@@ -277,7 +281,7 @@ def _block(
 
 
 def _upright(column: Any) -> Any:
-    """Return a column of shape (rows, 1), or a function that returns one."""
+    """Return a column in shape (rows, 1), or a function that returns one."""
     return (lambda: _upright(column())) if callable(column) else np.asarray(column)[..., None]
 
 
@@ -289,14 +293,14 @@ def answers(
     of_size: dict[str, Any] | None = None,
     opened: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
+    """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number that all share.
 
     Parameters
     ----------
     setting, layout : one of the settings of a place, and all layouts there
     constants, runs : as for ``predict``, and the measured runs of anchors
-    of_size : what of a ``Setting`` differs among the layouts with their accelerators
-    opened : whether options are left to their defaults, as of ``left_open_by``
+    of_size : fields of a ``Setting`` that differ between the layouts with their number of accelerators
+    opened : whether options have their defaults, as of ``left_open_by``
     """
     block = with_layout(setting, layout)._replace(**of_size or {})
     start = _start(runs, block, constants)
@@ -310,7 +314,7 @@ def answers(
 
 
 def _start(runs: Sequence[_Runs], block: Setting, constants: Calibration) -> Update | None:
-    """Return what the runs of anchors, and those of a calibration file, say of a block of layouts."""
+    """Return the update of learned numbers by measured runs of anchors and of a calibration; None without."""
     measured = [] if constants.own is None else runs_of_file(constants.own)
     for each in runs:
         run = with_layout(each.setting, each.layout)

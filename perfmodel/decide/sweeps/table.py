@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from perfmodel.decide.sweeps.parts import Parts, nothing_to_predict
 from perfmodel.decide.sweeps.shared import shares_out
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
-from perfmodel.model.options.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
+from perfmodel.model.options.scenario import AnyScenario, Scenario, field_of, laid_over, options_of
+from perfmodel.model.setting.crossed import Crossed
 from perfmodel.model.setting.link_caveats import cap_note
 from perfmodel.model.step.terms import only_of
 
@@ -46,81 +47,71 @@ def sweep(
 ) -> Sweep:
     """Cross options and predict every scenario.
 
-    Nothing is computed until the answer is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+    Nothing is computed until the result is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
 
     Parameters
     ----------
-    scenario : what the options are laid over, or a mapping of its own
+    scenario : base options, which ``options`` override
     options : fields of ``Scenario``, or ``gpus``: each a value or a list, tuple, range or array of values
     catalogue, constants : as for ``predict``
-    columns : of the table; by default the options given and every answer but ``startup_time`` and
+    columns : of the table; by default the options given and every result except ``startup_time`` and
         ``epoch_start_time``
 
     Raises
     ------
-    InputError : an unknown option, name or column, or a value of the wrong kind
-
-    Examples
-    --------
-    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
-
-    >>> found = sweep(
-    ...     workload=["resnet50", "vgg16"],
-    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
-    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
-    ... )
-    >>> len(found)
-    28
-    >>> table = found.table()
-    >>> bool((table["iteration_time"] > 0).all())
-    True
+    InputError : an unknown option, name or column, or a value of the wrong type
     """
     expect(NAMES.or_none, columns=columns)
     if isinstance(scenario, Scenario):
         scenario = scenario.model_dump(exclude_unset=True)
-    table = laid_over({} if scenario is None else options_of(scenario), options)
-    return Sweep(table, Catalogue.of(catalogue), constants_of(constants), columns)
+    scenarios = Crossed(**laid_over({} if scenario is None else options_of(scenario), options))
+    return Sweep(scenarios, Catalogue.of(catalogue), constants_of(constants), columns)
 
 
 class Sweep(Table):
-    """Scenarios that are crossed, and their answers when they are asked for."""
+    """Crossed scenarios, which are predicted when the table is read."""
 
     def __init__(
         self,
-        options: dict[str, Any],
+        scenarios: Crossed,
         catalogue: Catalogue,
         constants: Calibration,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self._axes, self.notes = axes(options, catalogue)
-        """What names that fit several things were taken to be, and limits of machines."""
+        self._axes, self.notes = axes(scenarios, catalogue)
+        """How ambiguous names were understood, and limits of machines."""
         self.notes += _caps(self._axes, catalogue)
         tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
         self.notes += _measured_jobs(path)
-        asked = dict.fromkeys(
-            (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
-        )
+        scenario_columns = dict.fromkeys((*ALWAYS, *scenarios.options()))
         shared = shares_out(self._axes, catalogue)
         for anchor in () if shared else self._axes["anchor"]:
             check_anchor_of_copies(anchor)
         strategies = self._axes["strategy"]
-        own = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
-        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
-        """Of the table, in order."""
-        known = (*Scenario.model_fields, *own, *only_of("one process"), *WHERE_NAMED)
+        answers = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
+        self.columns = tuple(map(field_of, columns)) if columns else (*scenario_columns, *answers)
+        """Columns of the table, in order."""
+        known = (*Scenario.model_fields, *answers, *only_of("one process"), *WHERE_NAMED)
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
         self.parts = Parts(
             self._axes, catalogue, calibrated(path, profile) if path else constants, self.columns
         )
-        """What processes share out among themselves."""
+        """The parts that processes evaluate."""
         self.refused: dict[str, int] = {}
-        """Scenarios that ``predict`` refuses, by what it says of them; complete once the table was read."""
+        """Number of refused scenarios by reason; complete once the table was read."""
+
+    def with_columns(self, columns: Iterable[str]) -> Sweep:
+        """Return the same scenarios with other columns of their table; nothing is computed."""
+        other = copy(self)
+        other.columns = tuple(columns)
+        other.parts = Parts(self._axes, self.parts.catalogue, self.parts.constants, other.columns)
+        return other
 
     def __len__(self) -> int:
-        """Scenarios crossed, those included that are refused."""
+        """Return the number of crossed scenarios, including refused ones."""
         count = 1
         for values in self._axes.values():
             count *= len(values)
@@ -135,7 +126,7 @@ class Sweep(Table):
         """
         refused: dict[str, int] = {}
         self.refused = refused
-        none, parts = True, copy(self.parts)  # another reading may go on beside this one
+        none, parts = True, copy(self.parts)  # another iteration may run at the same time
         for number in range(len(parts)):
             for chunk in parts.chunks(number, refused):
                 none = False
@@ -149,7 +140,7 @@ class Sweep(Table):
         return {name: np.concatenate([part[name] for part in parts]) for name in self.columns}
 
     def rows(self) -> Iterator[Record]:
-        """Yield each scenario as a row, None where a number is not known; memory does not grow."""
+        """Yield each scenario as a row, None for an unknown number; memory does not grow."""
         for chunk in self.chunks():
             for row in zip(*(chunk[name].tolist() for name in self.columns), strict=True):
                 yield {name: None if x != x else x for name, x in zip(self.columns, row, strict=True)}
@@ -163,18 +154,18 @@ class Sweep(Table):
 
         Raises
         ------
-        InputError : more scenarios than anybody reads as JSON
+        InputError : more scenarios than JSON is suited for
         """
         if len(self) > MOST_IN_JSON:
             raise refusal("sweep.too_many", count=len(self))
         return json.dumps({"rows": self.records(), **self.summary()})
 
     def summary(self) -> dict[str, int | dict[str, int] | list[str]]:
-        """Return what the JSON says of the sweep as a whole: counts of scenarios and refusals, and notes."""
+        """Return the number of scenarios, the refusals by reason, and the notes."""
         return {"scenarios": len(self), "refused": self.refused, "notes": list(self.notes)}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the whole table as a pandas table.
+        """Return the whole table as a pandas data frame.
 
         Raises
         ------
@@ -196,7 +187,7 @@ class Sweep(Table):
         return self.as_arrow(self.table())
 
     def as_arrow(self, chunk: Columns) -> pyarrow.Table:
-        """Return a part of the table, or all of it, as an Arrow table; types are those of every part."""
+        """Return a part of the table, or all of it, as an Arrow table; every part has the same types."""
         from perfmodel.decide.sweeps.files import arrow_table, column_types
 
         return arrow_table(column_types(self._axes, self.columns), chunk)
@@ -248,16 +239,16 @@ class Sweep(Table):
         dask: str | None = None,
         progress: Progress | None = None,
     ) -> DataSet:
-        """Write a folder of Parquet files with a manifest; what an earlier run completed there is kept.
+        """Write a folder of Parquet files with a manifest; complete parts of an earlier run are kept.
 
         Memory does not grow with the number of scenarios.  A script needs no ``__main__`` guard.
 
         Parameters
         ----------
-        folder : made where there is none; readers of data sets take it whole
+        folder : created if it does not exist; readers of data sets read it as a whole
         jobs : processes on this machine; all cores by default
-        dask : address of the scheduler of a Dask cluster, whose workers see the same folder
-        progress : called with each part's summary, and how many scenarios it crossed
+        dask : address of the scheduler of a Dask cluster, whose workers share the folder
+        progress : called with each part's summary and its number of scenarios
 
         Raises
         ------
@@ -276,7 +267,7 @@ class Sweep(Table):
 
 
 def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
-    """Say which machines may send less than the adapters they are swept with could."""
+    """Return notes on machines that send less than the adapters they are swept with."""
     notes: dict[str, None] = {}
     if True not in axes["network_cap"]:
         return ()
@@ -293,7 +284,7 @@ def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def _measured_jobs(path: str | None) -> tuple[str, ...]:
-    """Say which rows of copies of a network ``predict`` answers by more than a sweep does."""
+    """Return a note where ``predict`` uses measured runs of the same job, which a sweep does not."""
     own = None if path is None else calibrated(path, None).own
     if own is None or not own.jobs:
         return ()

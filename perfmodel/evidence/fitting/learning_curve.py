@@ -22,7 +22,7 @@ from perfmodel.evidence.fitting.leave_out import KIND as DATA_PARALLEL
 from perfmodel.evidence.fitting.leave_out import LeaveOut, judged_by
 from perfmodel.evidence.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.evidence.fitting.own_runs import OwnRun, update
-from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, beside
+from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, with_own_effects
 from perfmodel.model.transformers.levels import learned
 
 GIVEN = (0, 1, 3, 6)
@@ -114,7 +114,9 @@ def _training(learned: OutOfSample) -> Iterator[tuple[str, int, list[JudgedRow]]
         for count in GIVEN:
             known = constants
             if count:
-                known = beside(constants, update(own[:count], constants, components, freedom, "").own)
+                known = with_own_effects(
+                    constants, update(own[:count], constants, components, freedom, "").own
+                )
             answers = zip(judged, *(each.tolist() for each in judged_by(judged, known)), strict=True)
             rows_of = [JudgedRow(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]
             yield DATA_PARALLEL, count, rows_of

@@ -20,7 +20,7 @@ from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.own_table import read_own_runs
 from perfmodel.evidence.fitting.own_update import updated
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.fitted.calibration import FITTED, Calibration, beside, calibration
+from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
 from perfmodel.model.options.scenario import Scenario
 
@@ -163,7 +163,7 @@ class OwnRuns:
     @cached_property
     def calibration(self) -> Calibration:
         """What ``predict`` takes as ``constants``; the written file is its ``calibration``."""
-        return beside(calibration(), self.learned.own)
+        return with_own_effects(calibration(), self.learned.own)
 
     @cached_property
     def _table(self) -> dict[str, Any]:

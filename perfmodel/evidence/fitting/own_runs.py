@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.model.fitted.calibration import Calibration, beside
+from perfmodel.model.fitted.calibration import Calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import OwnEffects, effect_names
 from perfmodel.model.prediction.intervals.interval import deviation
 from perfmodel.model.prediction.intervals.widening import software_of, widening_strengths
@@ -252,7 +252,7 @@ class _Times:
     def of(self, runs: Sequence[OwnRun], names: Sequence[str], values: Array) -> Array:
         """Return what is predicted of runs, shape (runs,)."""
         logarithms = dict(zip(names, values.tolist(), strict=True))
-        moved = beside(self._constants, self._own._replace(logarithms=logarithms))
+        moved = with_own_effects(self._constants, self._own._replace(logarithms=logarithms))
         return np.array([self._one(run, logarithms, moved) for run in runs])
 
     def _one(self, run: OwnRun, logarithms: dict[str, float], moved: Calibration) -> float:

@@ -1,1 +1,1 @@
-"""Finds a spec by its name, reads its file and checks it."""
+"""The catalogue: finds specs by name, reads their files and checks them."""

@@ -1,4 +1,4 @@
-"""The kinds of specs that a catalogue holds, and the class of each."""
+"""The kinds of specs in a catalogue, and the class of each."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ KINDS: tuple[Kind, ...] = tuple(CLASSES)
 
 
 class SpecList(ListAnswer[AnySpec]):
-    """Accelerators, nodes, links or software."""
+    """A list of specs of one kind: accelerators, nodes, links or software."""
 
     def records(self) -> list[Record]:
-        """Return a row for each, of its numbers."""
+        """Return a row for each spec, with its names and numbers."""
         from perfmodel.hardware.numbers import numbers_of
 
         return [dict(numbers_of(spec)) for spec in self]

@@ -1,4 +1,4 @@
-"""Hardware that is known by name and has no spec, with the reason why."""
+"""Hardware and software that the catalogue leaves out on purpose, with the reasons."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -12,20 +12,20 @@ from perfmodel.hardware.catalogue.spec_file import load
 from perfmodel.hardware.provenance import Spec, Text
 
 FILE = "left_out.toml"
-"""In ``hardware_specs``."""
+"""Name of the file in ``hardware_specs``."""
 
 
 class LeftOut(Spec):
-    """One thing without a spec."""
+    """One item without a spec."""
 
     names: Annotated[tuple[Text, ...], Within(strict=False)]
-    """What else it is called."""
+    """Its other names."""
     reason: Text
-    """Why it has none."""
+    """Why it has no spec."""
 
 
 class LeftOutFile(Spec):
-    """Everything known to have none, by kind and id."""
+    """The file of items without a spec, by kind and id."""
 
     accelerators: dict[str, LeftOut]
     nodes: dict[str, LeftOut]
@@ -39,7 +39,7 @@ def _left_out() -> LeftOutFile:
 
 
 def why_left_out(kind: str, name: str) -> InputError | None:
-    """Return the error for a name of something that has no spec; None for any other name.
+    """Return the error for a name that the catalogue leaves out on purpose; None for any other name.
 
     >>> str(why_left_out("links", "HCCS"))[:31]
     'link hccs has no spec, as no da'

@@ -1,4 +1,4 @@
-"""Hardware that somebody describes in tables rather than files, as a request to the service does."""
+"""Specs given as tables instead of files, as in requests to the service."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ OFFERS = ("instances", "sources")
 """Keys of ``instances.toml``."""
 KEYS = (*CLASSES, *OFFERS)
 MOST_SPECS = 1000
-"""Specs of each kind in one request."""
+"""Most specs of one kind in a request."""
 
 
 class OwnSpecs(NamedTuple):
-    """Specs by kind and id, and cloud offers."""
+    """Checked specs by kind and id, and cloud offers."""
 
     by_kind: dict[Kind, dict[str, Any]]
     offers: tuple[Instance, ...] = ()
 
 
 def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
-    """Return the specs of tables, checked as strictly as those of files.
+    """Return the specs in tables, checked as strictly as those of files.
 
     Parameters
     ----------
-    tables : ``accelerators``, ``nodes``, ``links`` and ``software``, each a table of specs by their ids; and
-        ``instances`` with their ``sources``.  What a spec holds is what its file would
+    tables : ``accelerators``, ``nodes``, ``links`` and ``software``, each from id to spec; and ``instances``
+        with their ``sources``.  A spec has the keys of its TOML file
 
     Raises
     ------

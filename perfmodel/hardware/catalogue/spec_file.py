@@ -1,4 +1,4 @@
-"""Loads a spec: reads its file, checks it if it is a user's, and builds the model."""
+"""Loads a spec from its file; checks a user's file, and trusts those of the package."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _Spec = TypeVar("_Spec", bound=Spec)
 def load(file: Path, model: type[_Spec]) -> _Spec:
     """Return the spec that a TOML file describes.
 
-    The tests check the files that come with the package, so that ``perfmodel predict`` need not: pydantic's
-    validators take a twentieth of its start to build.
+    The tests check the package's own files, so that ``perfmodel predict`` need not: building pydantic's
+    validators takes a twentieth of its start.
 
     Parameters
     ----------
-    file : the spec's; of one with an id, named by it
-    model : what the file describes
+    file : path of the file, whose name is the spec's id
+    model : class of the spec
 
     Raises
     ------
@@ -38,11 +38,11 @@ def load(file: Path, model: type[_Spec]) -> _Spec:
 
 
 def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
-    """Refuse a table that is no such spec.
+    """Check a table as a spec of a class.
 
     Raises
     ------
-    InputError : names the file, each key that is wrong, its value and what was expected
+    InputError : the table is not valid; names the file, each wrong key, its value and what is expected
     """
     from pydantic import ValidationError
 
@@ -55,7 +55,7 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
 
 
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:
-    """Return the spec of a table that was checked, each value as the class declares its field."""
+    """Return the spec of a checked table, its values converted to the declared types."""
     fields = model.model_fields
     values: dict[str, Any] = {key: _value(item, fields[key].annotation) for key, item in table.items()}
     one: Any = model.model_construct(**values)
@@ -63,7 +63,7 @@ def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:
 
 
 def _value(item: Any, declared: Any) -> Any:
-    """Return a value of TOML as the declared type."""
+    """Return a TOML value converted to the declared type."""
     if isinstance(declared, type) and issubclass(declared, Spec):
         return built(item, declared)
     if declared in (int, float):

@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 
 _Spec = TypeVar("_Spec", bound=Spec)
 FOLDERS = ", ".join(f"{kind}/" for kind in KINDS)
-_TELLS: dict[str, Kind] = {
+_KIND_OF_KEY: dict[str, Kind] = {
     "peak_flops": "accelerators",
     "accelerators": "nodes",
     "hop_latency": "links",
     "versions": "software",
     "based_on": "software",
 }
-"""A key only one kind of file has; it sorts the files of a flat folder."""
+"""Key that only files of one kind have -> the kind; it sorts the files of a flat folder."""
 
 _OTHER_FILES = ("instances.toml", "storage.toml")
-"""Files of a folder that describe no single thing."""
+"""Files that are not the spec of one thing."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class Catalogue:
-    """The built-in hardware and whatever a user puts beside or over it.
+    """The built-in specs of hardware and software, with a user's own specs added or in their place.
 
-    A folder holds ``accelerators/``, ``nodes/``, ``links/``, ``software/`` and ``instances.toml``, or its
-    spec files side by side; a single file does too.  Of two files with one id the later folder's is used.
-    Only the file that is needed is read, once.
+    A user's folder has ``accelerators/``, ``nodes/``, ``links/``, ``software/`` and ``instances.toml``, or
+    all spec files in one folder; a single file may be given too.  Of two files with one id, that of the later
+    folder is used.  A file is read when it is first needed.
     """
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:
-        """Take the built-in folder, then ``folders``; a folder without a spec file is an InputError."""
+        """Search the built-in folder, then ``folders``; a folder without a spec file raises InputError."""
         folders = tuple(folders) if isinstance(folders, Iterator) else folders
         expect(FILES, folders=folders)
         self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
@@ -74,28 +74,28 @@ class Catalogue:
                 raise refusal("spec.empty_folder", folders=FOLDERS).under(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another process, where the package may lie elsewhere, by the user's own folders alone."""
+        """Pickle only the user's folders, as the package may be elsewhere in another process."""
         return Catalogue, (self.own_folders,)
 
     @property
     def own_folders(self) -> tuple[Path, ...]:
-        """What a user put beside or over the built-in hardware."""
+        """The user's folders and files of specs."""
         return tuple(self._folders[1:])
 
     @property
     def has_own(self) -> bool:
-        """Whether a user described any hardware."""
+        """Whether a user gave specs, as files or tables."""
         return bool(self.own_folders) or self._own is not None
 
     @staticmethod
     @cache
     def built_in() -> Catalogue:
-        """Return the catalogue that comes with the package, one for the whole process."""
+        """Return the catalogue of the package, one for the whole process."""
         return Catalogue()
 
     @staticmethod
     def with_tables(tables: Mapping[str, Any]) -> Catalogue:
-        """Return the built-in catalogue with specs of tables over it.
+        """Return a catalogue of the built-in specs and those of tables, which take precedence.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Catalogue:
 
         Raises
         ------
-        InputError : neither
+        InputError : any other object
         """
         if catalogue is None:
             return Catalogue.built_in()
@@ -122,31 +122,31 @@ class Catalogue:
         return catalogue
 
     def accelerator(self, id: str) -> Accelerator:
-        """Return one accelerator by its id or a name people use; an unknown one or a bad file: InputError."""
+        """Return an accelerator by its id or another name; raises InputError if unknown or invalid."""
         return self._get("accelerators", id, Accelerator)
 
     def node(self, id: str) -> Node:
-        """Return one node by its id or a name people use; an unknown one or a bad file: InputError."""
+        """Return a node by its id or another name; raises InputError if unknown or invalid."""
         return self._get("nodes", id, Node)
 
     def link(self, id: str) -> Link:
-        """Return one link by its id or a name people use; an unknown one or a bad file: InputError."""
+        """Return a link by its id or another name; raises InputError if unknown or invalid."""
         return self._get("links", id, Link)
 
     def software(self, id: str) -> Software:
-        """Return software by its id or a name people use; an unknown one or a bad file: InputError."""
+        """Return software by its id or another name; raises InputError if unknown or invalid."""
         return self._get("software", id, Software)
 
     def spec(self, kind: Kind, id: str) -> AnySpec:
-        """Return one spec of a kind by its id or a name people use; unknown, or a bad file: InputError."""
+        """Return a spec of a kind by its id or another name; raises InputError if unknown or invalid."""
         return self._get(kind, id, CLASSES[kind])
 
     def find(self, name: str) -> tuple[Kind, AnySpec]:
-        """Return what an id, or else a name people use, stands for, and of what kind it is.
+        """Return the kind and the spec that an id or another name means.
 
         Raises
         ------
-        InputError : nobody knows the name, it fits several things, or its file is bad
+        InputError : the name is unknown or ambiguous, or its file is invalid
         """
         kind = self.kind_of(name)
         if kind is None:
@@ -155,7 +155,7 @@ class Catalogue:
         return kind, self.spec(kind, name)
 
     def instances(self) -> tuple[Instance, ...]:
-        """Return every cloud offer; a later folder's replaces the same offer in the same region."""
+        """Return every cloud offer; one of a later folder replaces the same offer in the same region."""
         return self._offers
 
     @cached_property
@@ -174,7 +174,7 @@ class Catalogue:
 
     @cached_property
     def regions(self) -> dict[tuple[str, str], Region]:
-        """What is known of regions, by provider and name; a later folder's replaces an earlier one's."""
+        """Cloud regions by provider and name; one of a later folder replaces an earlier one."""
         from perfmodel.hardware.instance import InstanceFile
 
         result: dict[tuple[str, str], Region] = {}
@@ -185,20 +185,20 @@ class Catalogue:
         return result
 
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:
-        """Return what a name that was looked up might have meant as well: members of the same family."""
+        """Return the other family members that a name fits, after it was looked up."""
         return self._others.get((kind, name), ())
 
     def note(self, kind: Kind, name: str) -> str | None:
-        """Say what a name that was looked up was taken to mean, where it fits several things."""
+        """Return the note about an ambiguous name, after it was looked up; None if it was not ambiguous."""
         others = self.others(kind, name)
         return taken_as(name, self._cache[kind, name].id, others) if others else None
 
     def kind_of(self, name: str) -> Kind | None:
-        """Return what kind of thing an id, or else a name people use, belongs to; None where nobody knows it.
+        """Return the kind of the spec that an id or another name means; None of an unknown name.
 
         Raises
         ------
-        InputError : the name fits several things, of which none is the most common
+        InputError : the name is ambiguous
         """
         by_id = (kind for kind in CLASSES if name in self.ids(kind))
         return next(by_id, None) or next(
@@ -206,7 +206,7 @@ class Catalogue:
         )
 
     def ids(self, kind: Kind) -> list[str]:
-        """Return every id of one kind, sorted."""
+        """Return all ids of one kind, sorted."""
         files = {file.stem for path in self._folders for file in _files_of_kind(path, kind)}
         return sorted(files.union(self._own_of(kind)))
 
@@ -241,7 +241,7 @@ class Catalogue:
         return self._get(kind, meant.id, model)
 
     def named(self, kind: Kind) -> list[Named]:
-        """Return everything of a kind with what it is called, each by the file that holds; read once."""
+        """Return the names of all specs of a kind, each from the file that takes precedence; read once."""
         if kind not in self._known:
             files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
             names = {id: _names_of(file) for id, file in files.items()}
@@ -263,16 +263,16 @@ def _find(path: Path, kind: Kind, id: str) -> Path | None:
 
 
 def _is_sorted(path: Path) -> bool:
-    """Whether the folder sorts its specs into folders by kind."""
+    """Whether a folder has a subfolder for each kind."""
     return any((path / kind).is_dir() for kind in CLASSES)
 
 
 def _is_kind(file: Path, kind: Kind) -> bool:
-    """Whether a file of a flat folder is of this kind; one without any telling key may be any."""
+    """Whether a file of a flat folder may be of this kind, by its keys."""
     if file.suffix != ".toml" or file.name in _OTHER_FILES:
         return False
-    report = {_TELLS[key] for key in read_toml(file) if key in _TELLS}
-    return not report or kind in report
+    kinds = {_KIND_OF_KEY[key] for key in read_toml(file) if key in _KIND_OF_KEY}
+    return not kinds or kind in kinds
 
 
 def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
@@ -285,11 +285,11 @@ def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
 
 
 def _names_of(file: Path) -> Named:
-    """Return what a spec is called: the keys before the first table of its file, which are read fast."""
+    """Return the names in a spec's file; only the keys before its first table are parsed, which is fast."""
     text = read_text(file, LARGEST_OPTIONS)
     try:
         table = parse_toml(text.partition("\n[")[0], file)
-    except InputError:  # no spec, or a text that holds such a bracket
+    except InputError:  # not a spec, or a text with a line that starts with a bracket
         table = parse_toml(text, file)
     aliases = table.get("aliases")
     names = [table.get("name"), *(aliases if isinstance(aliases, list) else [])]

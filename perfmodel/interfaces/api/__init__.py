@@ -1,4 +1,4 @@
-"""What ``import perfmodel`` offers besides ``predict`` and ``sweep``: a module for each function.
+"""Functions of ``import perfmodel`` without a record, and answers of those with one: a module for each.
 
 Each takes plain Python values and returns a typed answer; the command of its name parses, calls it, prints.
 """

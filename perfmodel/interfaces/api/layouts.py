@@ -27,7 +27,7 @@ from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Timed, slower_than_first
 from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
-from perfmodel.model.setting.link_caveats import doubt_adapters
+from perfmodel.model.setting.link_caveats import warn_of_network_limit
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.figures import again_over_model
@@ -219,7 +219,7 @@ def searched(
     new = evaluated(result.layout(0)).new
     notes = list(network.notes)
     if setting.domains > 1 and not options["network_cap"]:
-        doubt_adapters(setting.node, setting.inter_link, setting.nics, False, notes)
+        warn_of_network_limit(setting.node, setting.inter_link, setting.nics, False, notes)
     answer = Layouts(
         network.name,
         _machine(setting),

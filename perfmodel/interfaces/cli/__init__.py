@@ -1,4 +1,4 @@
-"""The command line: parse, call, print.  Each command's module is imported when it is called."""
+"""The command line: parse, call, print.  The module of a command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from perfmodel.interfaces.cli.report import WORDS  # noqa: E402
 from perfmodel.interfaces.register import COMMANDS, GROUPS, NAMES, SELDOM, command, members  # noqa: E402
 
 NOBODY_READS = 128 + 13
-"""What a shell makes of a program that SIGPIPE ended."""
+"""Exit code of a program that SIGPIPE ended, in a shell."""
 ENDINGS = ("SIGTERM", "SIGHUP")
+"""Signals that end the program; unfinished files are removed first."""
 
 
 def command_of(name: str) -> click.Command:
-    """Return one of ``COMMANDS``."""
+    """Return the click command of a name in ``COMMANDS``."""
     if name in GROUPS:
         from perfmodel.interfaces.shell import click_group
 
@@ -46,11 +47,11 @@ def command_of(name: str) -> click.Command:
 
 
 class _OutputClosed(Exception):
-    """The reader of the output has closed its end of the pipe."""
+    """The reader of the output has closed the pipe."""
 
 
 class _Commands(click.Group):
-    """The command groups, found by name; errors in one or two lines, exit code 2."""
+    """The group of all commands, imported by name; errors take one or two lines and exit code 2."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -59,7 +60,7 @@ class _Commands(click.Group):
         return command_of(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, those that are seldom used under a heading of their own."""
+        """List the commands, with rarely used ones under a heading of their own."""
         listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         width = formatter.width - 6 - max(map(len, COMMANDS))
         for heading, seldom in (("Commands", False), ("Seldom used", True)):
@@ -85,7 +86,7 @@ class _Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], *more: Any, **kwargs: Any
     ) -> click.Context:
-        """Read the command line, and print the help it asks for."""
+        """Parse the command line; prints the help if requested."""
         typed = list(args)
         with _closed_output_kept_apart():
             ctx = super().make_context(info_name, args, *more, **kwargs)
@@ -98,9 +99,10 @@ class _Commands(click.Group):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; a user's mistake, or a full disk, ends in exit code 2 and no traceback.
+        """Run a command; a user's mistake or a full disk gives exit code 2 and no traceback.
 
-        Whoever stops reading, as ``head`` does, ends it as SIGPIPE ends other programs: with 141, in silence.
+        If the reader of the output stops, as ``head`` does, the exit code is 141 without a message, as after
+        SIGPIPE.
         """
         if sys.stdout is None:
             _fail("standard output is closed; redirect it to /dev/null to drop it")
@@ -137,11 +139,11 @@ class _Commands(click.Group):
 
 
 def _refuse_twice(ctx: click.Context, command: click.Command, words: list[str]) -> None:
-    """Refuse an option that is given twice, of which the last would count in silence, unless it is a list.
+    """Refuse an option that is given twice, of which only the last would count, unless it takes a list.
 
     Raises
     ------
-    UsageError : one is
+    UsageError : an option is given twice
     """
     own = click.Context(command, parent=ctx, info_name=command.name)
     while isinstance(command, click.Group) and words and words[0] in command.commands:
@@ -149,7 +151,7 @@ def _refuse_twice(ctx: click.Context, command: click.Command, words: list[str]) 
         own = click.Context(command, parent=own, info_name=command.name)
     try:
         given = command.make_parser(own).parse_args(list(words))[2]
-    except click.UsageError:  # is said when they are read in earnest
+    except click.UsageError:  # raised again when the command line is parsed
         return
     for option in given:
         is_list = not isinstance(option, click.Option) or option.multiple or option.is_eager
@@ -158,13 +160,13 @@ def _refuse_twice(ctx: click.Context, command: click.Command, words: list[str]) 
 
 
 def _missing(error: click.MissingParameter) -> str:
-    """Return what is missing, and the first example of the command."""
+    """Return a message on a missing parameter, with the first example of the command."""
     words = "" if error.ctx is None else error.ctx.command.help or ""
     example = next(
         (line.strip() for line in words.splitlines() if line.strip().startswith("perfmodel ")), None
     )
-    said = error.format_message().removeprefix("Missing option ").removeprefix("Missing argument ")
-    what = said.rstrip(".").replace("'", "")
+    message = error.format_message().removeprefix("Missing option ").removeprefix("Missing argument ")
+    what = message.rstrip(".").replace("'", "")
     if example is None:
         return f"give {what}" + (f"\ntry: {error.ctx.command_path} --help" if error.ctx else "")
     return f"give {what}, e.g.\n{example}"
@@ -172,7 +174,7 @@ def _missing(error: click.MissingParameter) -> str:
 
 @contextmanager
 def _closed_output_kept_apart() -> Iterator[None]:
-    """Keep a closed pipe apart from a failed check: click ends with exit code 1 for both."""
+    """Distinguish a closed pipe from a failed check: click ends with exit code 1 for both."""
     try:
         yield
     except BrokenPipeError as error:
@@ -200,12 +202,13 @@ def _unwound_when_ended() -> Iterator[None]:
 
 
 def _give_up_output() -> None:
-    """Drop what standard output still holds: Python would try to write it again at exit, and complain."""
+    """Discard buffered standard output: Python would try to write it again at exit, and complain."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int = 2) -> None:
+    """Print a message to standard error and exit."""
     click.echo(f"perfmodel: {brief(message)}", err=True)
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""``perfmodel app``: the pages in a browser."""
+"""``perfmodel app``: open the app in a browser."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ import click
 from perfmodel.core.errors import InputError, refusal
 
 SERVER = "PERFMODEL_SERVER"
-"""Variable of the environment by which the pages know the service that they ask."""
+"""Environment variable with the address of the service that the pages query."""
 TOKEN = "PERFMODEL_TOKEN"
-"""And the token that it takes."""
+"""Environment variable with the token for that service."""
 LARGEST_UPLOAD = 200
-"""Largest upload [MB]; it stays on this machine."""
+"""Largest upload [MB]; uploads stay on this machine."""
 OPENING_TRIES = 100
-"""Looks whether the app answers, a tenth of a second apart, before a browser is opened."""
+"""Attempts to reach the app, a tenth of a second apart, before a browser is opened."""
 MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 
 
 @click.command("app")
-@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="To listen on.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is everybody's."
+    "--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="Port to listen on."
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 for every network."
 )
 @click.option("--open/--no-open", "browse", default=True, help="Whether to open a browser.  [default: open]")
-@click.option("--server", metavar="URL", help="Ask a running service for predictions, e.g. http://host:8080.")
-@click.option("--check", is_flag=True, help="Only say whether the app can start.")
-@click.option("--json", "as_json", is_flag=True, help="Say it as JSON; with --check.")
+@click.option(
+    "--server", metavar="URL", help="Get predictions from a running service, e.g. http://host:8080."
+)
+@click.option("--check", is_flag=True, help="Only check whether the app can start.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result of --check as JSON.")
 def command(port: int, host: str, browse: bool, server: str | None, check: bool, as_json: bool) -> None:
     """Open the app in a browser: predict, scale, compare, plan and more; served on this machine alone.
 
-    Nothing leaves the machine: no telemetry, and no address but the one it listens on; with --server
-    questions go to that service.
+    Nothing leaves the machine: no telemetry, and no connection except the one it listens on; with --server,
+    requests go to that service.
 
     \b
     Example:
@@ -46,7 +50,7 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
 
         from perfmodel.interfaces.client import Client
 
-        Client(server)  # refuses what is no address
+        Client(server)  # raises for an invalid address
         os.environ[SERVER] = server
     words = streamlit_words(host, port)
     url = f"http://{host}:{port}"
@@ -67,7 +71,7 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
 
 
 def _serve(words: list[str], opened: str | None) -> None:
-    """Run Streamlit in this process, after what all visitors would wait for, and open a browser."""
+    """Run Streamlit in this process after warming up, and open a browser."""
     import signal
     import sys
     import threading
@@ -84,12 +88,12 @@ def _serve(words: list[str], opened: str | None) -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    """End as at the end of a program, so that work under way is stopped too, once the server is down."""
+    """Exit normally on a signal, so that running work is stopped once the server is down."""
     raise SystemExit(0)
 
 
 def _open_when_it_answers(url: str) -> None:
-    """Open a browser, as Streamlit does for a script but not for an application."""
+    """Open a browser when the app answers; Streamlit does so only for scripts."""
     import time
     import webbrowser
     from urllib.request import urlopen
@@ -104,7 +108,7 @@ def _open_when_it_answers(url: str) -> None:
 
 
 def warm() -> None:
-    """Import what the pages need, read what they all read, predict once and draw it."""
+    """Import the modules of the pages, read the data they share, and predict and draw once."""
     import sys
     from contextlib import suppress
     from importlib import import_module
@@ -130,7 +134,7 @@ def warm() -> None:
 
 
 def _taken(host: str, port: int) -> str | None:
-    """Say why the address cannot be listened on; None if it can."""
+    """Return why the address cannot be listened on; None if it can."""
     import socket
 
     try:
@@ -145,13 +149,14 @@ def _taken(host: str, port: int) -> str | None:
 
 
 def _installed() -> bool:
+    """Return whether the packages of the app are installed."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in ("streamlit", "plotly"))
 
 
 def streamlit_words(host: str, port: int) -> list[str]:
-    """Return what ``python -m`` starts: Streamlit on the given address, without usage statistics."""
+    """Return the command line of Streamlit for an address, without usage statistics."""
     from perfmodel.core.files.resources import folder
 
     settings = {

@@ -1,4 +1,4 @@
-"""Draw a collective's time and bus bandwidth by size of message, beside the nearest measured ones."""
+"""Figure of a collective's time and bus bandwidth by message size, with the nearest measured curves."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from perfmodel.evidence.accuracy.collectives.collective_curves import MeasuredCurve
 
 SMALLEST, LARGEST = 2.0**10, 2.0**34
-"""Drawn where one size is asked for [B]."""
+"""Ends of the message sizes that are drawn where one size is given [B]."""
 POINTS = 49
-"""Of a predicted line."""
+"""Points of a predicted line."""
 MEASURED: Final = ((ORANGE, "circle"), ("#009e73", "square"), ("#cc79a7", "diamond"))
 """Colour and symbol of each measured curve."""
 MEASURED_BY = "measured by"
 NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
 AXES: Final = ({"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"})
-"""Of time, and of bus bandwidth."""
+"""Axes of time, and of bus bandwidth."""
 BAND = "rgba(0, 114, 178, 0.2)"
 
 
 def check_plot(path: Path, ranks: int) -> None:
-    """Refuse early what could not be drawn.
+    """Check, before predicting, that a figure can be drawn and written.
 
     Raises
     ------
@@ -49,11 +49,11 @@ def check_plot(path: Path, ranks: int) -> None:
 
 
 def write_plot(path: Path, name: str, algorithm: str, fabric: Point, sizes: Sequence[float]) -> None:
-    """Write a web page with the figure; ``sizes`` are those asked for [B].
+    """Write a web page with the figure for message sizes [B].
 
     Raises
     ------
-    InputError : what cannot be predicted, a file that cannot be written; nothing of it is left behind
+    InputError : a collective that cannot be predicted, or a file that cannot be written; no part of it stays
     """
     figure = collective_figure(name, algorithm, fabric, sizes)
     title = title_of(name, fabric)
@@ -64,7 +64,7 @@ def write_plot(path: Path, name: str, algorithm: str, fabric: Point, sizes: Sequ
 
 
 def title_of(name: str, fabric: Point) -> str:
-    """Return what the figure shows: the collective, its ranks and what joins them."""
+    """Return the title of the figure: the collective, its ranks and their network."""
     crossed = fabric.inter_link if fabric.nodes > 1 and fabric.inter_link is not None else fabric.link
     adapters = f"{fabric.nics} x " if fabric.nodes > 1 and fabric.nics > 1 else ""
     places = f"on {fabric.hosts} nodes" if fabric.hosts > 1 else "in one node"
@@ -87,36 +87,41 @@ def collective_figure(
     Parameters
     ----------
     name, algorithm, fabric : as of ``collective``
-    sizes : first and last are the ends of what is drawn [B]; of a single one, 1 KiB to 16 GiB, with its mark
-    stacked : one above the other, as a narrow page needs them
-    predicted : works the collective out at sizes of message [B]; by default ``collective`` does
-    say_size : writes a size of message [B]; by default powers of two as KiB, MiB and GiB
+    sizes : message sizes, of which the first and last are the ends of the axis [B]; a single one is marked
+        on an axis from 1 KiB to 16 GiB
+    stacked : whether to draw both charts one above the other, for a narrow page
+    predicted : function from message sizes [B] to predictions; by default ``collective``
+    say_size : function that words a message size [B]; by default powers of two as KiB, MiB and GiB
 
     Raises
     ------
-    InputError : what ``collective`` refuses
+    InputError : as ``collective``
     """
     from plotly.subplots import make_subplots
 
     from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
 
-    say = say_size or _bytes
+    size_words = say_size or _bytes
     low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
-    work_out = predicted or (lambda sizes: [collective(name, algorithm, fabric, size) for size in sizes])
-    rows = work_out(between)
+    predict_at = predicted or (lambda sizes: [collective(name, algorithm, fabric, size) for size in sizes])
+    rows = predict_at(between)
     down, across = (2, 1) if stacked else (1, 2)
     figure = make_subplots(rows=down, cols=across, vertical_spacing=0.12, horizontal_spacing=0.13)
-    _predicted(figure, rows, say)
+    _predicted(figure, rows, size_words)
     curves = nearest_curves(fabric.of(name, high))
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
-        _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high, say)
+        _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high, size_words)
     if len(sizes) == 1:
-        _marked(figure, work_out(sizes)[0], say)
+        _marked(figure, predict_at(sizes)[0], size_words)
     ends = [math.log10(low), math.log10(high)]
     ticks = _ticks(low, high)
     figure.update_xaxes(
-        type="log", title_text="message size", range=ends, tickvals=ticks, ticktext=[say(t) for t in ticks]
+        type="log",
+        title_text="message size",
+        range=ends,
+        tickvals=ticks,
+        ticktext=[size_words(t) for t in ticks],
     )
     figure.update_yaxes(type="log", dtick=1, tickformat="~s", exponentformat="SI")
     if stacked:
@@ -131,6 +136,7 @@ def collective_figure(
 
 
 def _predicted(figure: go.Figure, rows: Sequence[Collective], say: Callable[[float], str]) -> None:
+    """Draw the predicted line and its 80 % band."""
     xs = [row.message_bytes for row in rows]
     group = rows[0].group_size
     if all(row.interval is not None for row in rows):
@@ -180,6 +186,7 @@ def _measured(
     high: float,
     say: Callable[[float], str],
 ) -> None:
+    """Draw a measured curve."""
     pairs = [(x, y) for x, y in zip(curve.sizes, curve.times, strict=True) if low <= x <= high]
     xs, times = [x for x, _ in pairs], [y for _, y in pairs]
     rates = [float(bus_bandwidth(curve.point.collective, x / y, curve.point.group_size)) for x, y in pairs]
@@ -201,7 +208,7 @@ def _measured(
 
 
 def _label(curve: MeasuredCurve) -> str:
-    """``measured by SOURCE: 16 x a100-sxm4-80gb on 2 nodes, 4 x efa-100g``."""
+    """Return the legend of a curve: ``measured by SOURCE: 16 x a100-sxm4-80gb on 2 nodes, 4 x efa-100g``."""
     at = curve.point
     chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
     if at.nodes == 1 or at.inter_link is None:
@@ -210,7 +217,7 @@ def _label(curve: MeasuredCurve) -> str:
 
 
 def _in_lines(name: str) -> str:
-    """The name of a measured curve in three lines, as short as a phone is narrow."""
+    """Return the legend of a measured curve in three lines, for the width of a phone."""
     if not name.startswith(MEASURED_BY):
         return name
     source, _, where = name.partition(": ")
@@ -218,7 +225,7 @@ def _in_lines(name: str) -> str:
 
 
 def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> None:
-    """The size that was asked for."""
+    """Mark the given message size."""
     for axes, y in zip(AXES, (row.time, row.bus_bandwidth), strict=True):
         figure.add_scatter(
             x=[row.message_bytes],
@@ -234,13 +241,13 @@ def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> 
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Powers of two between the ends, at most five of them, for which a phone has room."""
+    """Return powers of two between the ends, at most five, for the width of a phone."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
     return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 4)))]
 
 
 def _bytes(size: float) -> str:
-    """``64 KiB``, ``1 GiB``; other than powers of two as elsewhere."""
+    """Return a size as ``64 KiB``, ``1 GiB``; sizes other than powers of two in the usual form."""
     for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)):
         if size >= 2**power and size / 2**power == int(size / 2**power) and size < 2 ** (power + 10):
             return f"{size / 2**power:g} {unit}"

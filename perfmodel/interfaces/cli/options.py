@@ -1,4 +1,4 @@
-"""The options that make up a scenario, shared by every command that predicts."""
+"""The options of a scenario, shared by every command that predicts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ scenario_file_option = click.option(
 
 
 def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
-    """Return the option of a command that a class declares.
+    """Return a decorator that gives a command an option that a class declares.
 
     Parameters
     ----------
-    one : as it is declared
-    many : whether it takes several values, joined by commas, where it is declared to take one
-    changed : settings of ``click.option`` that differ in a command, and ``name``, of its parameter there
+    one : the declaration
+    many : whether it takes several values, joined by commas, though it is declared to take one
+    changed : settings of ``click.option`` that differ in this command, and ``name`` of its parameter
     """
     flag = f"/--no-{one.name}" if one.type is bool and one.info.denied else ""
     words, usual = (with_places(each, _option) for each in (one.template, one.default_template))
@@ -61,13 +61,14 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
 
 
 def _option(field: str) -> str:
+    """Return the name of a field's option on the command line."""
     return f"--{field.replace('_', '-')}"
 
 
 def options_of(
     options: Iterable[Declared], many: bool = False, **changed: Any
 ) -> Callable[[_Command], _Command]:
-    """Return what gives a command several options that a class declares."""
+    """Return a decorator that gives a command several options that a class declares."""
 
     def give(command: _Command) -> _Command:
         for one in reversed(list(options)):
@@ -78,7 +79,7 @@ def options_of(
 
 
 def scenario_from(options: dict[str, Any]) -> Scenario:
-    """Return the scenario of a file, if one is given, with the options laid over it.
+    """Return the scenario of the options, laid over those of a file if one is given.
 
     Raises
     ------
@@ -97,5 +98,5 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
 
 
 def catalogue_from(specs: tuple[str, ...]) -> Catalogue:
-    """Return the built-in hardware with a user's folders laid over it."""
+    """Return the built-in hardware with the user's folders laid over it."""
     return Catalogue(specs) if specs else Catalogue.built_in()

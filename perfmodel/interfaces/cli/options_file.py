@@ -1,4 +1,4 @@
-"""A TOML file of a command's options, each read and checked as the command line reads it."""
+"""A TOML file of a command's options, each parsed and checked as on the command line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.files.reading import read_toml
 from perfmodel.core.problem import python
 
+FILE = "options_file"
+"""The parameter that has its name."""
 LISTS = ("names", "counts")
 """Names of the types that take several values, joined by commas."""
 
 
-def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -> str | None:
-    """Take what a file says as the defaults of a command: the callback of an eager option.
+def read_options(ctx: click.Context, file_option: click.Parameter, path: str | None) -> str | None:
+    """Take the values of a file as the defaults of a command: the callback of an eager option.
 
-    A key is an option without its dashes; a list stands for values joined by commas, a table for
-    ``NAME=VALUE`` given several times.  What the command line says goes before.
+    A key is the name of an option without its dashes; a list stands for values joined by commas, a table for
+    ``NAME=VALUE`` given several times.  The command line overrides the file.
+
+    Parameters
+    ----------
+    ctx, file_option, path : as of a click callback: context, the option of the file, its value
 
     Raises
     ------
@@ -32,7 +38,7 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
     known = {
         name.removeprefix("--"): option
         for option in ctx.command.params
-        if _may_stand(option, asked)
+        if _may_be_in_file(option, file_option)
         for name in option.opts
     }
     result: dict[str, Any] = {}
@@ -54,16 +60,29 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
     return path
 
 
+options_file_option = click.option(
+    "--scenario",
+    FILE,
+    metavar="FILE",
+    is_eager=True,
+    callback=read_options,
+    help="TOML file with any of these options.",
+)
+
+
 @contextmanager
-def naming_the_file(ctx: click.Context, path: str | None) -> Iterator[None]:
-    """Name file and key in an error about a value that only the file has."""
+def naming_the_file(path: str | None) -> Iterator[None]:
+    """Name file and key in an error about a value that comes from the file."""
     try:
         yield
     except InputError as error:
+        if path is None:
+            raise
+        ctx = click.get_current_context()
         defaults: Mapping[str, Any] = ctx.default_map or {}
         fields = {each for one in error.problems for each in one.fields}
         values = {str(each) for one in error.problems for each in one.values.values()}
-        for option in ctx.command.params if path is not None else ():
+        for option in ctx.command.params:
             name = str(option.name)
             if name not in defaults or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP:
                 continue
@@ -76,15 +95,17 @@ def naming_the_file(ctx: click.Context, path: str | None) -> Iterator[None]:
 
 
 def _key(option: click.Parameter) -> str:
+    """Return the key of an option in a file."""
     return option.opts[0].removeprefix("--")
 
 
-def _may_stand(option: click.Parameter, asked: click.Parameter) -> bool:
-    return isinstance(option, click.Option) and not option.is_flag and option is not asked
+def _may_be_in_file(option: click.Parameter, file_option: click.Parameter) -> bool:
+    """Return whether an option may be in a file: any with a value, except that of the file itself."""
+    return isinstance(option, click.Option) and not option.is_flag and option is not file_option
 
 
 def _as_typed(option: click.Parameter, value: Any) -> Any:
-    """A value as the command line has it: text, or several of them."""
+    """Return a value as on the command line: a text, or a list of texts."""
     if isinstance(value, dict) and option.multiple:
         return [f"{name}={_text(one)}" for name, one in value.items()]
     if isinstance(value, list) and option.multiple:
@@ -96,6 +117,7 @@ def _as_typed(option: click.Parameter, value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
+    """Return a number or text as text; a BadParameter for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise click.BadParameter("expected a number or a text")
     return str(value)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import click
 from rich.text import Text
 
 from perfmodel.core.units import duration, many, rate, show, thousands, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.front import evenly_spaced
+from perfmodel.decide.planning.launch import slurm_job, torchrun
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.interfaces.cli.render import console, table
 from perfmodel.model.transformers.layout_words import in_full, short
@@ -44,6 +46,15 @@ def show_plan(result: SearchResult) -> None:
         out.print(Text(f"no plan is left on: {', '.join(result.impossible)}"))
     for note in notes(result):
         out.print(Text(f"note: {note}"))
+
+
+def show_script(result: SearchResult, as_slurm: bool) -> None:
+    """Print what starts the plan chosen; where it meets no limits, why, on stderr."""
+    chosen = result.chosen
+    if chosen is not None:
+        click.echo((slurm_job if as_slurm else torchrun)(chosen, result.goal.workload))
+    if not result.met:
+        click.echo(f"perfmodel: {' '.join(verdict(result)[:2])}", err=True)
 
 
 def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Draw a scaling table: SVG and PNG by matplotlib, a page by plotly; both are extras."""
+"""Figure of a scaling table: SVG and PNG by matplotlib, a web page by plotly; both are extras."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
 """Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 
 MOST_TICKS = 12
-"""Counts that are written out under an axis; of more, the powers of ten."""
+"""Largest number of counts that are all labelled on an axis; of more, only powers of ten."""
 
 if TYPE_CHECKING:
     from perfmodel.model.prediction.scaling import Scaling, ScalingRow
@@ -39,18 +39,20 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(path: Path, scaling: Scaling) -> None:
-    """Draw a table into a file that was checked."""
+    """Draw a table into a file that ``check_plot`` accepted."""
     form = path.suffix.lower().removeprefix(".")
     write_whole(path, _page(scaling) if form == "html" else _figure(scaling, form))
 
 
 def _title(last: Prediction) -> str:
-    asked = last.scenario
-    return f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {last.scaling} scaling"
+    """Return the title of a figure: network, accelerator, precision and scaling."""
+    scenario = last.scenario
+    machine = f"{scenario['workload']} on {scenario['accelerator']}"
+    return f"{machine}, {scenario['precision']}, {last.scaling} scaling"
 
 
 class _Series:
-    """What both libraries draw, from the rows of a table."""
+    """The data series that both libraries draw."""
 
     def __init__(self, rows: Sequence[ScalingRow]) -> None:
         self.rows = sorted(rows, key=lambda row: row.world_size)
@@ -62,15 +64,16 @@ class _Series:
 
     @property
     def has_band(self) -> bool:
+        """Whether every row has an interval."""
         return all(row.low_80 is not None for row in self.rows)
 
     def band(self, end: str) -> list[float]:
-        """Throughput at one end of the 80 % interval of the time."""
+        """Return the throughput at one end of the time's 80 % interval."""
         return [row.samples_per_second * row.iteration_time / getattr(row, end) for row in self.rows]
 
 
 def _figure(scaling: Scaling, form: str) -> bytes:
-    """Throughput and efficiency side by side; the same bytes for the same rows."""
+    """Return a figure of throughput and efficiency as a file; the same bytes for the same rows."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -155,7 +158,7 @@ def _page(scaling: Scaling) -> str:
 
 
 def page_of(figure: Any, title: str, name: str) -> str:
-    """Return a web page of a plotly figure, under the same name the same page; it needs no network."""
+    """Return a self-contained web page with a plotly figure; ``name`` makes its ids reproducible."""
     from html import escape
 
     page: str = figure.to_html(include_plotlyjs=True, include_mathjax=False, div_id=name)

@@ -20,7 +20,7 @@ from perfmodel.model.prediction.result import Prediction
 def prediction_markdown(
     prediction: Prediction, reached: dict[str, Any] | None = None, money: dict[str, Any] | None = None
 ) -> str:
-    """Return a prediction, with its time to a target and its costs where they are given."""
+    """Return a prediction as Markdown, with its time to a target and its costs if given."""
     whole = prediction.iteration_time
     terms = [
         {"iteration": label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}

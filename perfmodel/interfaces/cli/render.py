@@ -1,4 +1,4 @@
-"""Plain text for people, at 80 columns."""
+"""Answers as plain text of 80 columns."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction.scaling import Scaling
 
 IF_IT_FITTED = "iteration, if it fitted"
+"""Heading of the terms of a job that does not fit in memory."""
 LABEL = 22
-"""Columns of a label, in front of its value."""
+"""Width of a label in front of its value, in columns."""
 
 
 class _Output(Console):
-    """Standard output."""
+    """A console that lets commands handle a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Let the command handle a closed pipe; rich would exit with 1."""
+        """Raise a BrokenPipeError; rich would exit with 1."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Standard output; 80 columns where it is not a terminal."""
+    """Return a console for standard output, of 80 columns unless it is a terminal."""
     plain = _Output(highlight=False)
     return plain if plain.is_terminal else _Output(highlight=False, width=80)
 
 
 def table(*columns: str, left: int = 1) -> Table:
-    """An empty table whose first ``left`` columns are text and the rest numbers."""
+    """Return an empty table whose first ``left`` columns are text and the others numbers."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for index, name in enumerate(columns):
         made.add_column(name, justify="left" if index < left else "right", overflow="fold")
@@ -47,7 +48,7 @@ def table(*columns: str, left: int = 1) -> Table:
 
 
 def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
-    """Print one prediction, with the time to a target where it was asked for."""
+    """Print one prediction, with its time to a target if given."""
     out = console()
     if line := unfit(prediction):
         lines_to(out, line, style="bold")
@@ -74,7 +75,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
 
 
 def _traffic(prediction: Prediction) -> Table:
-    """What each group of ranks sends."""
+    """Return a table of the traffic of each group of ranks."""
     rows = table("what travels", "ranks", "messages", "each", "in all", "shows", left=1)
     for row in prediction.traffic:
         name = f"{row.group}: {row.collective}"
@@ -84,12 +85,12 @@ def _traffic(prediction: Prediction) -> Table:
 
 
 def _count(messages: float) -> str:
-    """Return a number of messages, of few also what is less than one."""
+    """Return a number of messages as text, of few with decimals."""
     return f"{messages:.3g}" if messages < 10 else f"{messages:,.0f}"
 
 
 def _decimal(amount: float) -> str:
-    """Return bytes in one kind of unit for a whole column, powers of ten as of links."""
+    """Return a number of bytes as text, with decimal prefixes as for links."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if amount >= size:
             return f"{amount / size:.3g} {unit}"
@@ -97,7 +98,7 @@ def _decimal(amount: float) -> str:
 
 
 def filled(text: str, width: int, start: str = "") -> str:
-    """Return text wrapped to ``width`` characters, behind a label and indented as far."""
+    """Return text wrapped to ``width`` characters behind a label, with later lines indented to match."""
     return textwrap.fill(
         text,
         width,
@@ -109,24 +110,26 @@ def filled(text: str, width: int, start: str = "") -> str:
 
 
 def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
-    """Print text on as many lines as it fills, behind a label."""
+    """Print text behind a label, on as many lines as it needs."""
     out.print(Text(filled(text, out.width, start)), style=style)
 
 
 def _network(prediction: Prediction) -> str:
-    asked = prediction.scenario
-    between = f"{asked['nics']} x {asked['inter_link']}"
-    if asked["world_size"] == 1:
-        return f"{between} to the servers" if asked["servers"] else "no communication"
-    if asked["accelerators_per_node"] == 1:
-        return f"{between} between"
-    inside = f"{asked['intra_link']} inside"
-    if (asked["nodes"] == 1 and not asked["servers"]) or asked["inter_link"] is None:
+    """Return the links of a job in words."""
+    scenario = prediction.scenario
+    adapters = f"{scenario['nics']} x {scenario['inter_link']}"
+    if scenario["world_size"] == 1:
+        return f"{adapters} to the servers" if scenario["servers"] else "no communication"
+    if scenario["accelerators_per_node"] == 1:
+        return f"{adapters} between"
+    inside = f"{scenario['intra_link']} inside"
+    if (scenario["nodes"] == 1 and not scenario["servers"]) or scenario["inter_link"] is None:
         return inside
-    return f"{inside}, {between} between"
+    return f"{inside}, {adapters} between"
 
 
 def _mode(prediction: Prediction) -> str:
+    """Return the basis of a prediction in words."""
     return "from specs" if prediction.mode == "specs" else prediction.mode
 
 
@@ -134,11 +137,11 @@ def show_scaling(scaling: Scaling) -> None:
     """Print a scaling table, with notes under it."""
     out = console()
     last = scaling.predictions[-1]
-    asked = last.scenario
+    scenario = last.scenario
     out.print(
         Text(
-            f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {asked['strategy']}, "
-            f"{last.scaling} scaling; {last.model} model"
+            f"{scenario['workload']} on {scenario['accelerator']}, {scenario['precision']}, "
+            f"{scenario['strategy']}, {last.scaling} scaling; {last.model} model"
         ),
         style="bold",
     )
@@ -163,7 +166,7 @@ def show_scaling(scaling: Scaling) -> None:
     out.print(shown)
     for note in scaling.notes:
         out.print(Text(note))
-    at = f"at {asked['world_size']} GPUs " if len(scaling.rows) > 1 else ""
+    at = f"at {scenario['world_size']} GPUs " if len(scaling.rows) > 1 else ""
     out.print(Text(at + last.verdict))
     out.print(Text("defaults taken: " + ", ".join(last.defaults)))
     for warning in last.warnings:

@@ -16,7 +16,7 @@ NO_DEFAULT = (None, (), False)
 
 
 class _Seconds(Time):
-    """A time, whose unit is seconds where none is said: a setting of the environment has it in its name."""
+    """Parameter type: a time, in seconds if it has no unit, as in environment variables."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the time in seconds."""
@@ -25,13 +25,14 @@ class _Seconds(Time):
 
 
 def _type_of(one: Field[Any]) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
-    said = one.metadata
-    if said["unit"] == "s":
+    """Return the parameter type of a setting."""
+    metadata = one.metadata
+    if metadata["unit"] == "s":
         return _Seconds()
-    if said["unit"] == "B":
-        return Quantity("B", said["most"])
+    if metadata["unit"] == "B":
+        return Quantity("B", metadata["most"])
     if isinstance(one.default, int):
-        return Count(int(said["most"]), int(said["least"]))
+        return Count(int(metadata["most"]), int(metadata["least"]))
     return click.STRING
 
 
@@ -56,6 +57,7 @@ def _with_settings(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _default_of(one: Field[Any]) -> str:
+    """Return the default of a setting as the end of its help text."""
     if one.default in NO_DEFAULT or isinstance(one.default, bool):
         return ""
     from perfmodel.core.units import show
@@ -67,12 +69,12 @@ def _default_of(one: Field[Any]) -> str:
 
 @click.command("serve")
 @_with_settings
-@click.option("--check", is_flag=True, help="Only say whether the service can start.")
-@click.option("--json", "as_json", is_flag=True, help="Say it as JSON; with --check.")
+@click.option("--check", is_flag=True, help="Only check whether the service can start.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result of --check as JSON.")
 def command(check: bool, as_json: bool, **values: Any) -> None:
-    """Answer over HTTP what the commands answer; on this machine alone, unless told otherwise.
+    """Serve the commands over HTTP; by default only to this machine.
 
-    Every option is a variable of the environment too: --body-bytes is
+    Every option can also be an environment variable: --body-bytes is
     PERFMODEL_SERVE_BODY_BYTES. Logs are lines of JSON on standard error. SIGTERM ends it:
     requests in flight finish, new ones are refused.
 
@@ -102,6 +104,7 @@ def command(check: bool, as_json: bool, **values: Any) -> None:
 
 
 def _check(settings: Settings, as_json: bool) -> None:
+    """Print whether the service can listen on its address; exit with 1 if not."""
     from perfmodel.core.errors import InputError
     from perfmodel.interfaces.service.server import bound
 

@@ -1,4 +1,4 @@
-"""A click option with the fields that pages need; older spellings work but are not shown."""
+"""A click option with the fields that pages need, and with older spellings that its help does not show."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ class Option(click.Option):
         heading: str = "",
         **settings: Any,
     ) -> None:
-        """Take the names of the option, which are shown, and the old ones; the rest as of ``OptionInfo``."""
+        """Take the shown names of the option, and the old ones; other fields are as in ``OptionInfo``."""
         super().__init__([*names, *old], **settings)
         self.old, self.label, self.offers, self.usual = tuple(old), label, offers, usual
         self.heading = heading
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the lines of the help."""
+        """Return name and text of the option in the help."""
         with self._without_old():
             return super().get_help_record(ctx)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return the option as an error names it."""
+        """Return the option's name for an error message."""
         with self._without_old():
             return super().get_error_hint(ctx)  # type: ignore[arg-type,unused-ignore]
 
     @contextmanager
     def _without_old(self) -> Iterator[None]:
+        """Hide the old spellings in the context."""
         every = self.opts
         self.opts = [name for name in every if name not in self.old]
         try:
@@ -54,7 +55,7 @@ FILES_AND_FORMS = "Files and forms of the answer"
 
 
 class Shell(click.Command):
-    """A command whose help lists options below the headings of their classes."""
+    """A command whose help lists options under the headings of their classes."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, in the order of their first; files and forms come last."""

@@ -1,4 +1,4 @@
-"""What ``perfmodel predict --time-to-loss`` prints."""
+"""Text of ``perfmodel predict --time-to-loss``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from perfmodel.interfaces.cli.render import console, lines_to, table
 from perfmodel.model.prediction.training.time_to_loss import ahead_words
 
 
-def show_time_to_loss(lost: dict[str, Any]) -> None:
-    """Print the time of every strategy to a loss, and which is ahead when."""
+def show_time_to_loss(answer: dict[str, Any]) -> None:
+    """Print the time of every strategy to a loss, and which strategy is ahead at what time."""
     out = console()
     out.print()
-    rows = table(f"to a loss of {lost['loss']:g}", "updates/s", "gradients", "stale", "floor", "time")
+    rows = table(f"to a loss of {answer['loss']:g}", "updates/s", "gradients", "stale", "floor", "time")
     notes = []
-    for row in lost["rows"]:
+    for row in answer["rows"]:
         if row["note"]:
             notes.append(f"{row['strategy']}: {row['note']}")
         if "updates_per_second" not in row:
@@ -29,5 +29,5 @@ def show_time_to_loss(lost: dict[str, Any]) -> None:
             "-" if row["time"] is None else show(row["time"], "s"),
         )
     out.print(rows)
-    for line in (ahead_words(lost["ahead"], show), *notes, lost["note"]):
+    for line in (ahead_words(answer["ahead"], show), *notes, answer["note"]):
         lines_to(out, line)

@@ -1,4 +1,4 @@
-"""Files of profilers, read with a progress bar."""
+"""Reading profiler files with a progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from perfmodel.evidence.traces.nccl_tests import Timings
 
 LARGE = 20 << 20
-"""Bytes of a file from which a progress bar is shown."""
+"""Size of a file above which a progress bar is shown [B]."""
 
 
 def read_all(names: Sequence[str]) -> tuple[list[DeviceTrace], list[Timings]]:
@@ -19,7 +19,7 @@ def read_all(names: Sequence[str]) -> tuple[list[DeviceTrace], list[Timings]]:
 
     Raises
     ------
-    InputError : a file that cannot be read or is none of the kinds
+    InputError : a file that cannot be read, or of an unknown type
     """
     from perfmodel.evidence.traces import read
 
@@ -27,6 +27,7 @@ def read_all(names: Sequence[str]) -> tuple[list[DeviceTrace], list[Timings]]:
 
 
 def _read(path: Path, read: Any) -> Any:
+    """Read one file, with a progress bar if it is large."""
     if path.stat().st_size < LARGE:
         return read(path)
     from rich.console import Console

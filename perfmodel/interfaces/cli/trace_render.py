@@ -1,4 +1,4 @@
-"""Traces as text, at 80 columns."""
+"""Traces as plain text of 80 columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ROWS = 8
 
 
 def show_summary(report: dict[str, Any]) -> None:
-    """Print what each device did, and each collective over all ranks."""
+    """Print the times of each device, and each collective over all ranks."""
     out = console()
     for device in report["devices"]:
         out.print(Text(_title(device)), style="bold")
@@ -69,7 +69,7 @@ def show_summary(report: dict[str, Any]) -> None:
 
 
 def _figures(device: dict[str, Any]) -> list[tuple[str, str]]:
-    """How the device was used, by label."""
+    """Return figures on the use of a device, with labels."""
     lines = [("GPU utilisation", f"{device['utilisation']:.1%}")]
     if device["sm_efficiency"] is not None:
         lines.append(("SM efficiency", f"{device['sm_efficiency']:.1%}, estimated"))
@@ -97,7 +97,7 @@ def _figures(device: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def show_difference(result: list[dict[str, Any]]) -> None:
-    """Print two steps side by side."""
+    """Print the parts of two steps with their differences."""
     rows = table("a step", "measured", "predicted", "difference", "ratio")
     whole = max(row["first"] for row in result)
     for row in result:
@@ -115,11 +115,13 @@ def show_difference(result: list[dict[str, Any]]) -> None:
 
 
 def _title(device: dict[str, Any]) -> str:
+    """Return file, device, accelerator and rank in words."""
     rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
     return f"{device['file']}: device {device['device']}, {device['accelerator'] or 'unnamed GPU'}{rank}"
 
 
 def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return a row for each part of a device's time: label, total, per step, share."""
     totals, each = device["totals"], device["per_step"]
     over = {
         "compute_time": totals["compute_time"],
@@ -142,6 +144,7 @@ def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 
 def _collectives(result: list[dict[str, Any]]) -> Any:
+    """Return a table of the collectives of a device."""
     rows = table("collective", "message", "count", "median", "least", "bus bandwidth")
     for row in result[:MOST_ROWS]:
         how = "/".join(part for part in (row["algorithm"], row["protocol"]) if part)
@@ -157,6 +160,7 @@ def _collectives(result: list[dict[str, Any]]) -> Any:
 
 
 def _by_rank(result: list[dict[str, Any]]) -> Any:
+    """Return a table of the times of each rank."""
     rows = table("rank", "computation", "overlap", "transfer", "waiting", "waited for")
     for row in result[: 4 * MOST_ROWS]:
         names = ("compute_time", "overlap_time", "transfer_time", "waiting_time", "waited_for")
@@ -165,6 +169,7 @@ def _by_rank(result: list[dict[str, Any]]) -> Any:
 
 
 def _ranges(result: list[dict[str, Any]]) -> Any:
+    """Return a table of marked ranges."""
     rows = table("marked range", "count", "on the host", "of kernels")
     for row in result[:MOST_ROWS]:
         device = row["device_time"]
@@ -178,6 +183,7 @@ def _ranges(result: list[dict[str, Any]]) -> Any:
 
 
 def _ranks(result: list[dict[str, Any]]) -> Any:
+    """Return a table of the collectives over all ranks."""
     rows = table("over all ranks", "transfer", "waiting, mean", "longest", "by rank")
     for row in result[: 4 * MOST_ROWS]:
         waits = row["waiting_time"]

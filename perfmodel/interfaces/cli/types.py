@@ -1,4 +1,4 @@
-"""What the command line takes as a value: numbers with units, words, names; one, or many and ranges."""
+"""Parameter types of the command line: numbers with units, words, names; single values, lists and ranges."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from perfmodel.core.records.names import NONE, word_of
 from perfmodel.core.records.options import MEASURED, Declared
 
 MOST_DIGITS = 12
-"""Of a whole number; Python refuses to parse numbers of some thousand digits."""
+"""Largest number of digits of a whole number; Python refuses to parse some thousand."""
 MOST_VALUES = 100_000
-"""Of one option."""
+"""Largest number of values of one option."""
 _AN_HOUR = re.compile(r"\s*(?:/|per |an )\s*(?:h|hr|hour)$")
 LARGEST = 1e12
-"""Of a number."""
+"""Largest accepted number."""
 
 
 class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A whole number of things."""
+    """A whole number."""
 
     name = "integer"
 
@@ -44,7 +44,7 @@ class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number above zero, or from it, in SI units or with a unit of its own."""
+    """A number above or from zero, in SI units or with its own unit."""
 
     name = "quantity"
 
@@ -67,7 +67,7 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Price(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Dollars for one of something: ``24.48``, ``$24.48/h``, ``20k``, ``0.12 USD/kWh``."""
+    """US dollars per unit: ``24.48``, ``$24.48/h``, ``20k``, ``0.12 USD/kWh``."""
 
     name = "price"
 
@@ -75,7 +75,7 @@ class Price(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self.per, self.largest = per, largest
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the dollars."""
+        """Return the number of dollars."""
         text = _AN_HOUR.sub("", str(value)) if self.per == "h" else str(value)
         try:
             number = units.parse(text.removesuffix(f"/{self.per}"), "USD")
@@ -90,7 +90,7 @@ class Price(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number above zero, or from it where zero means something; a share may be a percentage."""
+    """A number above zero, or from zero where that is valid; a fraction may be a percentage."""
 
     name = "number"
 
@@ -108,7 +108,7 @@ class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``60s``, ``10min``, ``6000h``, ``30d``: never without a unit, a number could be seconds or hours."""
+    """A time such as ``60s``, ``10min``, ``6000h``, ``30d``; a bare number is ambiguous and refused."""
 
     name = "time"
 
@@ -129,14 +129,14 @@ class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
-    """One of a few words, in any case and with any hyphens, or a synonym of one."""
+    """One of a few words, in any case and with any hyphens, or a synonym."""
 
     def __init__(self, words: Iterable[str], synonyms: Mapping[str, str] = NONE) -> None:
         super().__init__(tuple(words))
         self.synonyms = synonyms
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word that is meant."""
+        """Return the word that is meant; an error names the nearest words."""
         word = word_of(str(value), self.choices, self.synonyms)
         try:
             return super().convert(word, param, ctx)
@@ -148,7 +148,7 @@ class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
 
 
 class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``1,2,4``, ``1-8`` or ``8-64:8``."""
+    """Whole numbers such as ``1,2,4``, ``1-8`` or ``8-64:8``."""
 
     name = "counts"
 
@@ -158,7 +158,7 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        """Return the numbers, in the order they are named."""
+        """Return the numbers in the order in which they are given."""
         counts: list[int] = []
         for part in str(value).split(","):
             limits, colon, by = part.strip().partition(":")
@@ -178,7 +178,7 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``resnet50,vgg16``; each is checked as one alone would be."""
+    """Names such as ``resnet50,vgg16``; each is checked like a single one."""
 
     name = "names"
 
@@ -188,7 +188,7 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Any, ...]:
-        """Return what each part is as an option of its own."""
+        """Return the value of each part."""
         parts = [part.strip() for part in str(value).split(",")]
         if not all(parts):
             self.fail(f"{value!r}: expected names joined by commas", param, ctx)
@@ -196,13 +196,13 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``100MB``, or ``1KB..1GB``: every power of two (of four, over a wide range) between them."""
+    """A value such as ``100MB``, or a range ``1KB..1GB`` of powers of two (of four, over a wide range)."""
 
     def __init__(self, one: click.ParamType) -> None:  # type: ignore[type-arg,unused-ignore]
         self.one, self.name = one, one.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or all of a range."""
+        """Return the number, or all numbers of a range."""
         first, dots, last = str(value).partition("..")
         low = self.one.convert(first, param, ctx)
         if not dots:
@@ -217,7 +217,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A text that a function makes a value of."""
+    """A text that a function converts to a value."""
 
     def __init__(self, read: Callable[[str], Any], form: str) -> None:
         self.read, self.name = read, form
@@ -231,7 +231,7 @@ class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def _in_full(text: str, least: int, largest: int) -> str:
-    """Say how a number with a prefix or commas is written: of ``8k`` may be meant 8,000 or 8,192."""
+    """Return a hint on how to write a number with a prefix or commas: ``8k`` may mean 8,000 or 8,192."""
     try:
         number = units.parse(text, "count of samples")
     except InputError:
@@ -249,6 +249,7 @@ def _in_full(text: str, least: int, largest: int) -> str:
 
 
 def _is_whole(text: str) -> bool:
+    """Return whether a text is a whole number of at most ``MOST_DIGITS`` digits."""
     return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
@@ -256,7 +257,7 @@ COUNT = Count()
 
 
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
-    """Return what a declared option takes."""
+    """Return the parameter type of a declared option."""
     if one.info.several:
         return Sizes(type_of(one._replace(info=one.info._replace(several=0))))
     if one.info.read is not None:
@@ -277,7 +278,7 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
 
 
 def types_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
-    """Return what it takes where many values are crossed."""
+    """Return the parameter type of a declared option that takes several values."""
     if one.type is int:
         return Counts(int(one.most or LARGEST_WORLD_SIZE), least=1 if one.least is None else int(one.least))
     return type_of(one) if one.info.commas else Names(type_of(one))

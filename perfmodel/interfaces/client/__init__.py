@@ -1,4 +1,4 @@
-"""``perfmodel.Client``: the calls of ``import perfmodel``, answered by a service elsewhere."""
+"""``perfmodel.Client``: the functions of ``import perfmodel``, executed by a service."""
 
 from perfmodel.core.files.tables import Report
 from perfmodel.interfaces.client.client import Client

@@ -1,4 +1,4 @@
-"""What calls of Python are given, as JSON has it."""
+"""Arguments of Python functions as JSON."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def body_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body of options by name; one that is None is left out."""
+    """Return options by name as JSON values, without those that are None."""
     return {name: plain(value) for name, value in options.items() if value is not None}
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: an array as a list, a path as a text.
+    """Return a value as JSON: an array as a list, a path as a text.
 
     Raises
     ------
-    InputError : an object that JSON has nothing for
+    InputError : an object that has no JSON form
     """
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
@@ -43,13 +43,13 @@ def plain(value: Any) -> Any:
 
 
 def scenario_options(scenario: Scenario, files: Files) -> dict[str, Any]:
-    """Return the options of a scenario that were given, its files under the names of the request."""
+    """Return the options given in a scenario, with files under their names in the request."""
     given = scenario.model_dump(mode="json", exclude_unset=True)
     return files.of_scenario({name: value for name, value in given.items() if value is not None})
 
 
 def conditions_of(given: Conditions | Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return prices, power and failures as a table; None where none were given.
+    """Return prices, power and failures as a table; None without any.
 
     Raises
     ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.errors import InputError
@@ -14,11 +15,10 @@ from perfmodel.interfaces.calls import Calls
 from perfmodel.interfaces.client.bodies import body_of, conditions_of, scenario_options
 from perfmodel.interfaces.client.connection import Connection, refusal_of
 from perfmodel.interfaces.client.files import Files
-from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.options.keywords import scenario_from
-from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
+from perfmodel.model.options.scenario import AnyScenario, Scenario, options_of
 from perfmodel.model.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction.scaling import Scaling
 
     AnyConditions = Conditions | Mapping[str, Any] | None
-
-OF_SEVERAL = {
-    "strategy": "strategies",
-    "algorithm": "algorithms",
-    "precision": "precisions",
-    "local_batch_size": "local_batch_sizes",
-}
-"""What a plan may choose from, and a fleet has one of."""
 
 
 class Client(Calls):
@@ -137,39 +129,12 @@ class Client(Calls):
                 raise refusal_of(each.error)
         return scaling_of(tuple(map(Prediction.model_validate, results)))
 
-    def sweep(
-        self,
-        scenario: AnyScenario | None = None,
-        *,
-        columns: Sequence[str] | None = None,
-        **options: Any,
-    ) -> TableReport:
-        """Return the rows of ``perfmodel.sweep``, its ``scenarios``, ``refused`` and ``notes``."""
-        files = Files()
-        crossed = laid_over({} if scenario is None else _plain(scenario), options)
-        given = {"columns": None if columns is None else list(columns)}
-        return TableReport(self._asked("sweep", files, **given, **files.of_scenario(crossed)))
-
-    def plan(self, workload: str = "resnet50", *, conditions: AnyConditions = None, **options: Any) -> Report:
-        """Return what ``to_json`` of ``perfmodel.plan`` says."""
-        files = Files()
-        asked = files.of_scenario({"workload": workload, **options})
-        return Report(self._asked("plan", files, conditions=conditions_of(conditions), **asked))
-
-    def fleets(
-        self, have: str, buy: str | Sequence[str] = (), *, conditions: AnyConditions = None, **options: Any
-    ) -> Fleets:
+    def fleets(self, have: str, buy: str | Sequence[str] = (), **options: Any) -> Fleets:
         """Return what ``perfmodel.fleets`` does."""
-        from perfmodel.decide.planning.fleets import Fleets
+        from perfmodel.interfaces.commands.plan import ONE_OF
 
-        files = Files()
-        wanted = [buy] if isinstance(buy, str) else list(buy)
-        several = {many: [options.pop(one)] for one, many in OF_SEVERAL.items() if one in options}
-        asked = files.of_scenario({**several, **options})
-        answer = self._asked(
-            "plan", files, have=have, buy=wanted, conditions=conditions_of(conditions), **asked
-        )
-        return Fleets.model_validate(answer)
+        several = {many: options.pop(one) for many, one in ONE_OF.items() if one in options}
+        return self.plan(have=have, buy=buy, **several, **options)
 
     def trace_summary(  # type: ignore[override]  # files one after another
         self, *files: str | Path, **options: Any
@@ -190,6 +155,8 @@ class Client(Calls):
         one, files = command(name), Files()
         request = one.request(**given)  # refuses here what needs no service
         answer = self._asked(one.path, files, **files.of_request(one.request, given))
+        if one.of_client:
+            return resolve_name(one.of_client)(answer)
         return _typed(one.answer, answer) if one.read is None else one.read(answer, request)
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
@@ -221,12 +188,6 @@ class Client(Calls):
             raise InputError(
                 *(replace(each, said=files.in_answer(each.said)) for each in error.problems)
             ) from None
-
-
-def _plain(scenario: AnyScenario) -> dict[str, Any]:
-    if isinstance(scenario, Scenario):
-        return scenario.model_dump(exclude_unset=True)
-    return options_of(scenario)
 
 
 def _typed(kind: Any, table: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Requests to a service and their answers: one connection for each thread, asked again when it is full."""
+"""Requests to a service: one connection per thread, and retries while the service is full."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import UNSORTED, Problem, path_of
 
 ATTEMPTS = 4
-"""Of a request that a full service turns away."""
+"""Attempts for a request that a full service refuses."""
 LONGEST_WAIT = 10.0
-"""Seconds between two of them."""
+"""Longest wait between two attempts [s]."""
 
 
 class ServiceError(Exception):
-    """The service did not answer, or not to this request; ``status`` is that of HTTP, None without any."""
+    """The service did not answer, or not to this request; ``status`` is the HTTP status or None."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
-        """Take what happened, and the status of the answer."""
+        """Take the message, and the status of the answer."""
         super().__init__(message)
         self.status = status
 
 
 class Connection:
-    """Where a service listens.
+    """Connections to a service, one per thread.
 
     Parameters
     ----------
     url : its address
-    token : bearer token; None where it takes none
+    token : bearer token, or None
     timeout : seconds to wait for an answer
 
     Raises
     ------
-    InputError : no such address, a token of other letters than ASCII's, no time to wait
+    InputError : an invalid address, a token with characters other than ASCII, a timeout that is not positive
     """
 
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
-        """Take the address; nothing is sent yet."""
+        """Check and keep the address; sends nothing."""
         if token is not None and not (token.isascii() and token.isprintable()):
             raise refusal("client.token", "token")
         if not timeout > 0:
@@ -60,12 +60,12 @@ class Connection:
         self._own = threading.local()
 
     def post(self, command: str, content: bytes) -> bytes:
-        """Return the answer to a body of JSON.
+        """Send a JSON body to a command and return the answer.
 
         Raises
         ------
-        InputError : the command cannot be answered so; the service's words
-        ServiceError : nobody answers, or not to this request
+        InputError : invalid input, in the words of the service
+        ServiceError : no answer, or one that refuses the request for another reason
         """
         for attempt in range(ATTEMPTS):
             status, headers, answer = self._sent(f"{self._path}/v1/{command}", content)
@@ -80,7 +80,7 @@ class Connection:
         raise ServiceError(str(table.get("detail") or f"{self.url} answered {status}"), status)
 
     def _sent(self, path: str, content: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Send a body on this thread's connection, on a new one where the service has closed it."""
+        """Send a body on this thread's connection, or on a new one if the service has closed it."""
         headers = {"content-type": "application/json", "accept": "application/json"}
         if self._token is not None:
             headers["authorization"] = f"Bearer {self._token}"
@@ -98,6 +98,7 @@ class Connection:
         raise AssertionError
 
     def _connection(self, new: bool) -> http.client.HTTPConnection:
+        """Return this thread's connection, or a new one."""
         known: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
         if known is None or new:
             kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
@@ -106,7 +107,7 @@ class Connection:
 
 
 def refusal_of(table: Mapping[str, Any]) -> InputError:
-    """Return the error that a service's problem document is of."""
+    """Return the error that a service's problem document describes."""
     first: Mapping[str, Any] = next(iter(table.get("errors", ())), {})
     fields = tuple(map(path_of, first.get("fields", ())))
     values = first.get("values", {})
@@ -114,6 +115,7 @@ def refusal_of(table: Mapping[str, Any]) -> InputError:
 
 
 def _table(answer: bytes) -> dict[str, Any]:
+    """Return a JSON object, empty for anything else."""
     try:
         table = json.loads(answer)
     except ValueError:
@@ -122,6 +124,7 @@ def _table(answer: bytes) -> dict[str, Any]:
 
 
 def _seconds(text: str | None) -> float:
+    """Return the seconds of a ``Retry-After`` header, at least 0.1."""
     try:
         return max(0.1, float(text or 1))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Files of this machine that go along with a request: under names of their own, which the answer has not.
+"""Local files that are sent with a request, under names that the answer replaces by the local ones.
 
-A name in a request is ``file-1/my net.csv``: no two are the same, and what a network is called, which is the
-name of its file without the ending, stays as it is.
+A name in a request is ``file-1/my net.csv``: unique by its folder, while the file name stays, since a network
+is named by its file.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from perfmodel.model.options.scenario import Scenario, field_of
 from perfmodel.workloads.catalogue import is_file
 
 LARGEST = 1 << 30
-"""Bytes of a file that is sent; the service says how many it takes."""
+"""Largest file that is sent [B]; the service has its own limit."""
 LAW_OF_A_FILE = "empirical"
 
 
 class Files:
-    """Files of one request, by the names that they have in it."""
+    """Files of one request, by their names in it."""
 
     def __init__(self) -> None:
-        """Take none yet."""
+        """Start without files."""
         self.contents: dict[str, Content] = {}
         self._paths: dict[str, str] = {}
-        """As they were given, by their names in the request."""
+        """Local paths by the names in the request."""
 
     def of_scenario(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options of a scenario or a plan, with files under the names that the request has for them.
+        """Return options of a scenario or a plan, with files under their names in the request.
 
-        Which options name files is what ``core/records/options`` declares; each may have several values.
+        The options that name files are declared as such; each may have several values.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class Files:
         return {name: self._each(naming().get(field_of(str(name))), value) for name, value in options.items()}
 
     def of_request(self, request: type, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request, with files under the names that they have in it.
+        """Return the fields of a request, with files under their names in it.
 
         Raises
         ------
@@ -62,14 +62,14 @@ class Files:
         }
 
     def of_law(self, text: Any) -> Any:
-        """Return the text of a law of times, of which ``empirical:FILE`` has a file."""
+        """Return the text of a distribution of times, with the file of ``empirical:FILE`` replaced."""
         law, colon, path = str(text).partition(":")
         if not isinstance(text, str) or law.strip() != LAW_OF_A_FILE or not path:
             return text
         return f"{law}{colon}{self.add(path.removeprefix('file='))}"
 
     def of_times(self, law: Any) -> Any:
-        """Return a law of times as a text; the sample of a ``Distribution`` goes along as a file."""
+        """Return a distribution of times as text; the sample of an empirical one is sent as a file."""
         if not isinstance(law, Distribution):
             return self.of_law(law)
         if not isinstance(law, Empirical):
@@ -79,7 +79,7 @@ class Files:
         return f"{LAW_OF_A_FILE}:{self._taken(law.source, 'sample.txt', times)}"
 
     def of_network(self, name: Any) -> Any:
-        """Return the name of a network, which may be a file or a folder with a ``config.json``."""
+        """Return the name of a network; a file, or a folder with a ``config.json``, is sent along."""
         if not isinstance(name, (str, Path)) or not is_file(str(name)):
             return name
         path = Path(name)
@@ -95,7 +95,7 @@ class Files:
         return self._taken(str(name), path.name, content)
 
     def add(self, path: str | Path) -> str:
-        """Take a file along; return its name in the request.
+        """Add a file to the request and return its name there.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Files:
         return self._taken(str(path), Path(path).name, read_bytes(path, LARGEST))
 
     def in_answer(self, answer: Any) -> Any:
-        """Return an answer, or what is wrong, with files by the names that they have on this machine."""
+        """Return an answer or error with the names of files in the request replaced by local paths."""
         if not self._paths:
             return answer
         if isinstance(answer, str):
@@ -118,6 +118,7 @@ class Files:
         return answer
 
     def _each(self, take: str | None, value: Any) -> Any:
+        """Return a value of an option, with its files added to the request."""
         if take is None or value is None:
             return value
         if isinstance(value, (list, tuple)):
@@ -127,6 +128,7 @@ class Files:
         return self.of_network(value) if take == "network" else self.add(value)
 
     def _taken(self, path: str, name: str, content: bytes) -> str:
+        """Return the name in the request for a file, adding its content if it is new."""
         for sent, known in self._paths.items():
             if known == path:
                 return sent
@@ -138,11 +140,12 @@ class Files:
 
 @cache
 def naming() -> dict[str, str]:
-    """Return the options that may name a file, by their fields: a file, a network or a law of times."""
+    """Return the options that may name a file, by field: ``file``, ``network`` or ``law``."""
     return _naming({**declared(Run), **declared(Scenario)})
 
 
 def _naming(fields: Mapping[str, Declared]) -> dict[str, str]:
+    """Return the fields that may name a file: ``file``, ``network`` or ``law``."""
     return {
         field: "file" if one.info.file else "law" if one.info.law else "network"
         for field, one in fields.items()

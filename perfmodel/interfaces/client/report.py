@@ -1,4 +1,4 @@
-"""An answer that has no class of its own, whose ``rows`` are a table."""
+"""An answer without a class of its own, whose ``rows`` are a table."""
 
 from __future__ import annotations
 

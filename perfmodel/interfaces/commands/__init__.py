@@ -1,1 +1,1 @@
-"""A file for each command: what it takes, what it does, and what people read of its answer."""
+"""A file per command: its options, its action, and its text for people."""

@@ -21,9 +21,9 @@ class Workers(Described):
     Parameters
     ----------
     workers : [1] Workers, backup ones included.
-    distribution : Of one worker's time per gradient; or as name:key=value,...
-    params : Parameters of the distribution by name, besides those in its text.
-    communication_time : After the barrier, common to all.
+    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...
+    params : Parameters of the distribution by name, in addition to those in its text.
+    communication_time : Time after the barrier, common to all workers.
     """
 
     workers: Annotated[Count, OptionInfo(old="gpus")] = 16
@@ -39,8 +39,8 @@ class AdaptiveSynchronyRequest(Workers):
 
     Parameters
     ----------
-    interval : Until the next choice.  [default: 20 mean gradients]
-    learning_rate : [1] Above 0, at most 1.
+    interval : Time until the next choice.  [default: 20 mean gradients]
+    learning_rate : [1] Learning rate of the example objective, above 0, at most 1.
     """
 
     interval: Annotated[_FromZero | None, OptionInfo(unit="s", bare=True)] = None
@@ -50,15 +50,16 @@ class AdaptiveSynchronyRequest(Workers):
 def run(request: AdaptiveSynchronyRequest, context: Context) -> "Schedule":
     """Return how many gradients an update should wait for (AdaSync), and how many local steps (AdaComm).
 
-    Each is what gets furthest until the next choice, by the bound on an example objective.
+    Each choice minimises the bound on an example objective at the time of the next choice.
 
     Raises
     ------
-    InputError : an unknown law or parameter, a law without a mean, a number out of its range
+    InputError : an unknown distribution or parameter, one without a mean, a number out of its range
 
     Examples
     --------
-    Few gradients while the error is large, more as it falls; averages seldom at first, often at the end.
+    An update waits for few gradients at first, for more later; models are averaged rarely at first, often
+    later.
 
     >>> from perfmodel import adaptive_synchrony
     >>> first, *_, last = adaptive_synchrony(workers=16, communication_time="0.5s").choices
@@ -89,7 +90,7 @@ def text(answer: "Schedule", request: AdaptiveSynchronyRequest) -> None:
 
     out = console()
     words = f"{counted(request.workers, 'worker')}, {law_from(request.distribution, request.params)}"
-    out.print(Text(f"what gets furthest as the error falls, {words}"), style="bold")
+    out.print(Text(f"best choices as the error falls, {words}"), style="bold")
     shown = table(*HEADINGS, left=0)
     for row in answer.cells():
         shown.add_row(*row)

@@ -1,4 +1,4 @@
-"""``check-quote``: a proposal's claims against physics, the model and measured runs."""
+"""``check-quote``: a vendor's claims compared with physical limits, the model and measured runs."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
@@ -38,7 +38,7 @@ WIDTH, INDENT = 80, 11
 
 
 def _plain(given: Any) -> Any:
-    """Return a quote as JSON has it, without a look at what it says."""
+    """Return a quote as JSON, without checking it."""
     if isinstance(given, PathLike):
         return fspath(given)
     dumped = getattr(given, "model_dump", None)
@@ -46,7 +46,7 @@ def _plain(given: Any) -> Any:
 
 
 def _sent(given: Any, files: "Files") -> Any:
-    """Return a quote as it travels: an example's name, or a table with the files of its scenarios."""
+    """Return a quote for a request: an example's name, or a table with the files of its scenarios."""
     from perfmodel.decide.quote import example_names, read_quote
 
     plain = _plain(given)
@@ -56,7 +56,7 @@ def _sent(given: Any, files: "Files") -> Any:
 
 
 def _with_files(table: Mapping[str, Any], files: "Files") -> dict[str, Any]:
-    """Return a quote's table, or that of a claim, with the files of its scenarios."""
+    """Return the table of a quote or claim, with its files under their names in the request."""
     result = dict(table)
     if isinstance(result.get("scenario"), Mapping):
         result["scenario"] = files.of_scenario(result["scenario"])
@@ -68,14 +68,14 @@ def _with_files(table: Mapping[str, Any], files: "Files") -> dict[str, Any]:
 
 
 class QuoteRequest(Described):
-    """A proposal whose claims are to be checked.
+    """A vendor's quote whose claims are checked.
 
     Parameters
     ----------
-    quote : What a quote's file holds, as a table; or the name of an example, or of a file.
-    examples : Instead: list the quotes that come with the package.
-    where : What errors call the quote.
-    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    quote : Content of a quote file as a table; or the name of an example or a file.
+    examples : List the quotes that come with the package instead.
+    where : Name of the quote in error messages.
+    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate --data.
     """
 
     quote: Annotated[AnyQuote | None, OptionInfo(sent=_sent)] = None
@@ -98,7 +98,7 @@ class _Typed(Described):
     calibration: str | None = same_as(Scenario)
 
     def request(self) -> QuoteRequest:
-        """Return the request; a command without a quote is a mistake of usage."""
+        """Return the request; a usage error without a quote."""
         if self.quote is not None and self.examples:
             raise refusal("quote.one_or_examples", "quote", "examples")
         if self.quote is None and not self.examples:
@@ -141,7 +141,7 @@ def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes
 
 
 def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
-    """Print each claim with its verdict and why, or the examples."""
+    """Print each claim with its verdict and the reasons, or the list of examples."""
     import textwrap
 
     import click
@@ -171,7 +171,7 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
 
 
 def _filled(words: str, start: str) -> str:
-    """Text wrapped behind its label; a web address is never broken, and a long one starts further left."""
+    """Return text wrapped behind its label; a web address is never broken."""
     from perfmodel.interfaces.cli.render import filled
 
     if len(start) + len(words) > WIDTH and words.startswith("https://"):
@@ -180,6 +180,7 @@ def _filled(words: str, start: str) -> str:
 
 
 def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> str:
+    """Return the quote, its claims and the reasons for each verdict as Markdown."""
     from perfmodel.core.files.tables import markdown_table
     from perfmodel.decide.quote.listing import claimed, defaults_taken, lines_of
 
@@ -196,6 +197,7 @@ def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> s
 
 
 def _markdown_row(claim: "Checked") -> dict[str, Any]:
+    """Return a claim as a row of the Markdown table."""
     from perfmodel.decide.quote.claim_judgement import percent
     from perfmodel.decide.quote.listing import claimed, interval_words, value_words, verdict_words
 
@@ -210,6 +212,7 @@ def _markdown_row(claim: "Checked") -> dict[str, Any]:
 
 
 def _page(answer: Any, request: QuoteRequest, context: Context) -> Any:
+    """Return the page of a checked quote."""
     from perfmodel.interfaces.reports.quoted import page_of_quote
 
     return page_of_quote(answer, answer.claims, context.typed)
@@ -219,6 +222,7 @@ _REPORT = report(_page)
 
 
 def _check_report(file: Path, request: QuoteRequest) -> None:
+    """Check that a report can be written; examples have none."""
     if request.examples:
         raise refusal("quote.report_of_examples")
     _REPORT.check(file, request)
@@ -235,16 +239,16 @@ A file; docs/quote-format.md has every key and quantity:
   value = 35
   tokens = "1T"
 
-Each claim is held against what physics allows (impossible), against the model's 80 % interval
-(optimistic, plausible, pessimistic; possible where it has none, oversized where the job does not fit its
-memory) and against the measured runs most like it (reached where one did what the model does not
-expect).  Tricks of data sheets are named, and a sentence says it all for a mail.  The exit code is 1
-where one is impossible."""
+Each claim is compared with physical limits (impossible), with the model's 80 % interval (optimistic,
+plausible, pessimistic; possible where there is none, oversized where the job does not fit in memory)
+and with the most similar measured runs (reached where one did better than the model expects).  Tricks
+of data sheets are named, and a sentence sums up each claim for a message to the vendor.  The exit code
+is 1 if a claim is impossible."""
 _CLAIM: Sequence[Mapping[str, Any]] = [{"quantity": "images_per_second", "value": 20000}]
 
 COMMAND = Command(
     name="check-quote",
-    summary="Can a quote's claims be true?",
+    summary="Check whether a vendor's claims can be true.",
     about=_ABOUT,
     request=QuoteRequest,
     typed=_Typed,

@@ -53,9 +53,9 @@ def run(request: ExplainRequest, context: Context) -> "Citations":
     if request.conditions is None:
         case = case._replace(price=None)
     else:
-        spent, _, more = costs(case, result, prediction, conditions, catalogue)
-        result.trace.ran |= more.ran
-        assumed += economics(prediction, conditions, catalogue, spent)["assumed"]
+        amounts, _, cost_trace = costs(case, result, prediction, conditions, catalogue)
+        result.trace.ran |= cost_trace.ran
+        assumed += economics(prediction, conditions, catalogue, amounts)["assumed"]
     sources = sources_of(case, result, catalogue)
     return Citations(prediction.headline, prediction.scenario, sources, assumed)
 
@@ -69,6 +69,7 @@ def text(answer: "Citations", request: object) -> None:
 
 
 def _lines(answer: "Citations") -> Iterator[str]:
+    """Yield the sources under a heading per use, then the assumptions, as lines of text."""
     for kind, heading in KINDS.items():
         of_kind = [source for source in answer.sources if source.kind == kind]
         if of_kind:
@@ -86,6 +87,7 @@ def _lines(answer: "Citations") -> Iterator[str]:
 
 
 def _wrapped(line: str, indent: str) -> list[str]:
+    """Return a line wrapped to ``WIDTH``, with later lines indented further."""
     import textwrap
 
     return textwrap.wrap(
@@ -94,6 +96,7 @@ def _wrapped(line: str, indent: str) -> list[str]:
 
 
 def _bibtex(answer: Any, _: object) -> str:
+    """Return the sources as BibTeX."""
     words: str = answer.to_bibtex()
     return words
 

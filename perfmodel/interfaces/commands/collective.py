@@ -1,4 +1,4 @@
-"""``collective``: one collective on its own, of one message size or of several."""
+"""``collective``: a single collective, of one message size or of several."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,16 +21,16 @@ _Bytes = Annotated[float, Within(ge=1, le=1e15, strict=True)]
 
 
 class CollectiveRequest(Described):
-    """One collective on its own, of one message size or of several.
+    """A single collective, of one message size or of several.
 
     Parameters
     ----------
-    name : What ranks do.
+    name : Collective operation.
     ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; of a list, or in a shell 1KB..1GB, a table.
+    size : [B] Buffer on one rank: 100MB; a list, or in a shell 1KB..1GB, gives a table.
     algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...
-    accelerator : What each rank is, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.
+    accelerator : Accelerator of each rank, e.g. h100-sxm5-80gb.  [default: that of the node]
+    node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.
         [default: the accelerator's usual one]
     intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
@@ -38,8 +38,8 @@ class CollectiveRequest(Described):
         [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.  [default: 1]
-    placement : How the job's ring lies on the racks.  [default: contiguous]
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
+    placement : Order of the job's ring over the racks.  [default: contiguous]
     """
 
     name: Annotated[CollectiveName, OptionInfo(name="collective", synonyms={"sendrecv": "send-receive"})] = (
@@ -65,20 +65,20 @@ class CollectiveRequest(Described):
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """Every size [B]."""
+        """The message sizes [B]."""
         size: Any = self.size
         return size if isinstance(size, tuple) else (size,)
 
     def fabric(self, context: Context) -> "Point":
-        """Return where the ranks lie."""
+        """Return the machines and links of the ranks."""
         from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 
         fields = CollectiveRequest.model_fields
-        where: Any = {name: getattr(self, name) for name in fields if name not in _NOT_WHERE}
-        return fabric_of(self.ranks, context.catalogue, **where)
+        options: Any = {name: getattr(self, name) for name in fields if name not in _NOT_OF_FABRIC}
+        return fabric_of(self.ranks, context.catalogue, **options)
 
 
-_NOT_WHERE = ("name", "algorithm", "ranks", "size")
+_NOT_OF_FABRIC = ("name", "algorithm", "ranks", "size")
 _NAMED: dict[str, Kind] = {
     "accelerator": "accelerators",
     "node": "nodes",
@@ -88,11 +88,11 @@ _NAMED: dict[str, Kind] = {
 
 
 def run(request: CollectiveRequest, context: Context) -> "Collective | Collectives":
-    """Return the time of one collective on its own, its algorithm, and how close that is to the bound.
+    """Return the time of a single collective, its algorithm, and how close it is to the lower bound.
 
     Raises
     ------
-    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+    InputError : an unknown name, a size out of range, ranks that do not divide among the nodes, no link
 
     Examples
     --------
@@ -121,6 +121,7 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
 
 
 def _read(answer: Any, _: object) -> "Collective | Collectives":
+    """Return the answer of a service as an object."""
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import Collective
 
@@ -130,19 +131,21 @@ def _read(answer: Any, _: object) -> "Collective | Collectives":
 
 
 def _check_plot(file: Path, request: CollectiveRequest) -> None:
+    """Check that the figure can be drawn and written."""
     from perfmodel.interfaces.cli.collective_plot import check_plot
 
     check_plot(file, request.ranks)
 
 
 def _plot(file: Path, answer: Any, request: CollectiveRequest, context: Context) -> None:
+    """Write the figure."""
     from perfmodel.interfaces.cli.collective_plot import write_plot
 
     write_plot(file, request.name, request.algorithm, request.fabric(context), request.sizes)
 
 
 def text(answer: "Collective | Collectives", request: object) -> None:
-    """Print one size in lines, several in rows, and what to know of them."""
+    """Print one size in lines, several in a table, and notes."""
     from perfmodel.model.prediction.collectives.by_size import Collectives
 
     rows = answer.rows if isinstance(answer, Collectives) else (answer,)
@@ -154,6 +157,7 @@ def text(answer: "Collective | Collectives", request: object) -> None:
 
 
 def _print_one(result: "Collective") -> None:
+    """Print one collective, one figure per line."""
     import click
 
     from perfmodel.core.units import show
@@ -182,6 +186,7 @@ def _print_one(result: "Collective") -> None:
 
 
 def _print_table(results: "Sequence[Collective]") -> None:
+    """Print a row for each message size."""
     from perfmodel.core.units import show
     from perfmodel.interfaces.cli.render import console, table
 
@@ -201,7 +206,7 @@ def _print_table(results: "Sequence[Collective]") -> None:
 
 
 def _print_notes(results: "Sequence[Collective]") -> None:
-    """Say what binds, why intervals are wider than elsewhere, and what was taken where nothing was said."""
+    """Print network limits, reasons for wider intervals, and assumed defaults."""
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import console
@@ -218,7 +223,7 @@ def _print_notes(results: "Sequence[Collective]") -> None:
 
 COMMAND = Command(
     name="collective",
-    summary="How long a collective takes, by which algorithm, and how close that is to the bound.",
+    summary="Predict the time and algorithm of a collective, and how close it is to the lower bound.",
     request=CollectiveRequest,
     answers=(
         "perfmodel.model.prediction.collectives.collective:Collective",
@@ -235,7 +240,7 @@ COMMAND = Command(
     positional=("name",),
     writes={
         "plot": Writes(
-            "Also draw time and bus bandwidth by size, beside measured ones.",
+            "Also draw time and bus bandwidth by size, with measured curves.",
             _check_plot,
             _plot,
             metavar="FILE.html",

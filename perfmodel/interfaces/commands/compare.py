@@ -1,4 +1,4 @@
-"""``compare``: jobs side by side."""
+"""``compare``: predictions side by side."""
 
 import re
 import tomllib
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 else:
 
     class Job:
-        """A scenario, its options by name, or a case that was predicted."""
+        """A scenario, its options by name, or a predicted case."""
 
         @classmethod
         def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-            """Take each; JSON has tables alone."""
+            """Accept any of them; JSON has only tables."""
             from pydantic_core import core_schema
 
             table = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
@@ -40,24 +40,25 @@ else:
 
 
 class Saved(NamedTuple):
-    """A prediction that was printed into a file."""
+    """A prediction saved in a file."""
 
     file: str
 
 
 LEFT_OUT = "default"
-"""In place of a value: the variant leaves the option to the model."""
+"""Value that resets an option of a variant to its default."""
 _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 
 
 def _job(given: Any) -> Any:
+    """Return a job as given: a case, a scenario, or options."""
     from perfmodel.decide.comparison import Case
 
     return given if isinstance(given, Case | Scenario | Saved) else options_of(given)
 
 
 def _sent(jobs: Sequence[Any], files: "Files") -> list[Any]:
-    """Return what the client sends of jobs."""
+    """Return jobs as the client sends them."""
     if not all(isinstance(each, Scenario | Mapping) for each in jobs):
         raise refusal("client.case")
     given = [scenario_of(each).model_dump(mode="json", exclude_unset=True) for each in jobs]
@@ -65,15 +66,15 @@ def _sent(jobs: Sequence[Any], files: "Files") -> list[Any]:
 
 
 class CompareRequest(Described):
-    """Jobs to set beside the first.
+    """Jobs to compare with the first.
 
     Parameters
     ----------
     scenarios : Two or more jobs, each a table of a scenario's options.
-    names : Of the scenarios.  [default: A, B, C]
+    names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures.
     time_to_target : Also times and costs of training to a published quality.
-    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
+    recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
     """
 
     scenarios: Annotated[tuple[Job, ...], Within(strict=False, min_length=2), OptionInfo(sent=_sent)]
@@ -84,14 +85,14 @@ class CompareRequest(Described):
 
 
 class Typed(Scenario, heading="What to compare"):
-    """The request as a shell has it: options are laid over every file.
+    """The request in a shell: options override every file.
 
     Parameters
     ----------
-    files : Scenarios, a file each.
-    changes : A variant: the scenario with these; KEY=default leaves one to the model.
-    names : What a case is called: once for each case, the first first.  [default: what it changes]
-    saved : A saved predict --json, to compare with.
+    files : TOML files of scenarios.
+    changes : A variant of the scenario with these options; KEY=default resets one.
+    names : Name of a case: once for each case, in order.  [default: its changes]
+    saved : Output of predict --json to compare with.
     scenario : TOML file with any of these options.
     """
 
@@ -107,7 +108,7 @@ class Typed(Scenario, heading="What to compare"):
     conditions: Conditions | None = same_as(CompareRequest)
 
     def request(self) -> CompareRequest:
-        """Return the request: the first job is what was saved, or the first scenario."""
+        """Return the request; the first job is the saved prediction, or the first scenario."""
         jobs = self._jobs()
         if self.names and len(self.names) != len(jobs):
             raise refusal("compare.name", count=len(self.names), scenarios=len(jobs))
@@ -146,7 +147,7 @@ class Typed(Scenario, heading="What to compare"):
         return [*saved, *result.items()]
 
     def _of_file(self, file: str | None) -> Scenario:
-        """Return the options, laid over those of a file."""
+        """Return the options laid over those of a file."""
         written = {} if file is None else read_toml(file)
         if not written:
             return self.alone()
@@ -159,14 +160,14 @@ class Typed(Scenario, heading="What to compare"):
 def _changed(base: Scenario, text: str) -> Scenario:
     """Return the scenario with the options of one ``--set``."""
     try:
-        asked = laid_over(base.model_dump(exclude_unset=True), _options_of(text))
-        return Scenario(**{key: value for key, value in asked.items() if value != LEFT_OUT})
+        options = laid_over(base.model_dump(exclude_unset=True), _options_of(text))
+        return Scenario(**{key: value for key, value in options.items() if value != LEFT_OUT})
     except InputError as error:
         raise error.under("set", said=f"--set {text}") from None
 
 
 def _options_of(text: str) -> dict[str, Any]:
-    """``gpus=64,precision=bf16`` as a table; a comma that no option follows is part of the value."""
+    """Return ``gpus=64,precision=bf16`` as a table; a comma that no option follows belongs to the value."""
     pieces: list[str] = []
     last = 0
     for comma in _NEXT_KEY.finditer(text):
@@ -189,7 +190,7 @@ def _options_of(text: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A number or a truth value, where it is one."""
+    """Return a text as a number or truth value if it is one."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
@@ -198,9 +199,9 @@ def _value(text: str) -> Any:
 
 
 def run(request: CompareRequest, context: Context) -> "Comparison":
-    """Predict several scenarios and set each beside the first.
+    """Predict several scenarios and compare each with the first.
 
-    A ``Case``, which was predicted before, has a name and costs of its own.
+    A ``Case`` is already predicted, with its own name and costs.
 
     Raises
     ------
@@ -211,10 +212,10 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
     Twice the accelerators, the same batch on each:
 
     >>> from perfmodel import compare
-    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
-    >>> [(entry.option, entry.values) for entry in found.inputs]
+    >>> comparison = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in comparison.inputs]
     [('world_size', [8, 16])]
-    >>> found.verdict.startswith("sixteen is 1.9")
+    >>> comparison.verdict.startswith("sixteen is 1.9")
     True
     """
     from perfmodel.core.candidates import tries
@@ -241,6 +242,7 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
 
 
 def _letter(index: int) -> str:
+    """Return the default name of a case by its position: A to Z, then numbers."""
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
@@ -287,7 +289,7 @@ def _parts(count: int, most: int) -> list[range]:
 
 
 def _print_several(result: "Comparison", letters: list[str], out: "Console") -> None:
-    """Values of all cases, then what the others differ by from the first."""
+    """Print the values of all cases, then the differences from the first."""
     from perfmodel.decide.comparison.comparison_words import label, shown, shown_difference, shown_percent
     from perfmodel.interfaces.cli.render import table
 
@@ -306,6 +308,7 @@ def _print_several(result: "Comparison", letters: list[str], out: "Console") -> 
 
 
 def _markdown(result: "Comparison", _: object) -> str:
+    """Return verdict, changed options, quantities and notes as Markdown."""
     from perfmodel.core.files.tables import markdown_table
     from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
 
@@ -334,6 +337,7 @@ def _markdown(result: "Comparison", _: object) -> str:
 
 
 def _page(answer: "Comparison", request: CompareRequest, context: Context) -> Any:
+    """Return the page of a comparison."""
     from perfmodel.interfaces.reports.compared import page_of_comparison
 
     conditions = request.conditions or Conditions()
@@ -342,9 +346,9 @@ def _page(answer: "Comparison", request: CompareRequest, context: Context) -> An
 
 COMMAND = Command(
     name="compare",
-    summary="Predictions side by side: what changed, by how much, and which is faster or cheaper.",
-    about="""The first is what the others are compared with: the saved prediction, or the first scenario.
-Options are laid over every file; without a file they are the scenario that --set varies.""",
+    summary="Compare predictions: what changed, by how much, and which is faster or cheaper.",
+    about="""The others are compared with the first: the saved prediction, or the first scenario.
+Options override every file; without a file they are the scenario that --set varies.""",
     request=CompareRequest,
     typed=Typed,
     answers=("perfmodel.decide.comparison:Comparison",),

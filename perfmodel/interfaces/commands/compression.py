@@ -1,4 +1,4 @@
-"""``compression``: whether compressing gradients pays on named hardware."""
+"""``compression``: whether gradient compression pays on given hardware."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,8 +25,8 @@ class CompressionRequest(Described):
         [default: all]
     workload : Network whose gradients are exchanged.
     gpus : [1] GPUs that exchange them.
-    size : Of a gradient in fp32 in place of the network's, e.g. 100MB.
-    framework : Whose launches coding takes.  [default: pytorch]
+    size : Size of a gradient in fp32, instead of the network's, e.g. 100MB.
+    framework : Framework whose kernel launches coding needs.  [default: pytorch]
     """
 
     scheme: _Schemes = ("all",)
@@ -49,7 +49,7 @@ class CompressionRequest(Described):
 
 
 def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
-    """Return what compressing gradients takes and saves: bytes, coding, collective, break-even bandwidth.
+    """Return bytes, coding time, collective and break-even bandwidth of compressed gradients.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
 
     Examples
     --------
-    The largest hundredth with their places, everybody's gathered: what a port carries grows with the ranks.
+    Top-k gathers values and indices of all ranks, so that the traffic of a port grows with the ranks.
 
     >>> from perfmodel import compression
     >>> row = compression("topk:0.01", gpus=16).rows[0]
@@ -78,7 +78,7 @@ def run(request: CompressionRequest, context: Context) -> "CompressedExchanges":
 
 
 def text(answer: "CompressedExchanges", request: object) -> None:
-    """Print a row for each scheme, then what each depends on."""
+    """Print a row for each scheme, then a sentence on when it pays."""
     from perfmodel.core.units import show
     from perfmodel.decide.explanations.sources import cited
     from perfmodel.interfaces.cli.render import console, lines_to, table
@@ -109,7 +109,7 @@ def text(answer: "CompressedExchanges", request: object) -> None:
 
 COMMAND = Command(
     name="compression",
-    summary="Bytes, coding time and collective of compressed gradients, and below which bandwidth they pay.",
+    summary="Predict bytes, coding time and collective of compressed gradients, and when compression pays.",
     request=CompressionRequest,
     answers=("perfmodel.model.prediction.training.compressed_exchange:CompressedExchanges",),
     run=run,

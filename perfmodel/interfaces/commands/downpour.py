@@ -1,4 +1,4 @@
-"""``downpour``: replicas that never wait for each other, over sharded parameter servers."""
+"""``downpour``: asynchronous replicas over sharded parameter servers."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 MOST_REPLICAS = 100_000
 LONGEST_STEP = 1e6
-"""[s]"""
+"""Longest accepted time of a step [s]."""
 _Count = Annotated[int, Within(ge=1, le=MOST_REPLICAS, strict=True)]
 _Lost = Annotated[int, Within(ge=0, le=MOST_REPLICAS, strict=True)]
 _OF_SCENARIO = ("workload", "accelerator", "precision", "local_batch_size", "inter_link")
 
 
 class DownpourRequest(Described):
-    """Replicas of a model, each of which trains on its own, and servers that hold the model.
+    """Asynchronous replicas of a model, and the servers of its parameters.
 
     Parameters
     ----------
-    replicas : [1] Of the model, each of which trains on its own.
-    servers : [1] That hold the model in equal shards.
+    replicas : [1] Replicas of the model, each of which trains independently.
+    servers : [1] Parameter servers with equal shards of the model.
     push_every : [1] Steps between two pushes of gradients, summed up meanwhile.
     fetch_every : [1] Steps between two fetches of parameters.
     lost : [1] Replicas that have failed.
-    step_time : Of a replica on one machine, e.g. 0.1s.  [default: predicted]
-    server_optimizer : Whose state the servers hold.
-    replica_model : How a replica speeds up over {replica_machines}, fitted to DistBelief.
-    replica_machines : [1] Of each replica.
-    inter_link : Of each replica and server.  [default: the machine's]
+    step_time : Step time of a replica on one machine, e.g. 0.1s.  [default: predicted]
+    server_optimizer : Optimizer whose state the servers hold.
+    replica_model : Speed-up law of a replica over {replica_machines}, fitted to DistBelief.
+    replica_machines : [1] Machines of each replica.
+    inter_link : Link of each replica and server.  [default: the machine's]
     """
 
     workload: str = same_as(Scenario)
@@ -54,7 +54,7 @@ class DownpourRequest(Described):
 
 
 def run(request: DownpourRequest, context: Context) -> "Downpour":
-    """Return what Downpour SGD reaches: replicas that never wait for each other, over sharded servers.
+    """Return throughput, staleness and server load of Downpour SGD, with asynchronous replicas.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def run(request: DownpourRequest, context: Context) -> "Downpour":
 
     Examples
     --------
-    Parameters used for three steps and a push each step: nine others make 18 updates meanwhile.
+    Parameters are used for three steps, with a push each step: nine other replicas make 18 updates meanwhile.
 
     >>> from perfmodel import downpour
     >>> downpour(replicas=10, servers=4, fetch_every=3).mean_staleness
@@ -92,7 +92,7 @@ def run(request: DownpourRequest, context: Context) -> "Downpour":
 
 
 def text(answer: "Downpour", request: object) -> None:
-    """Print throughput, staleness and load."""
+    """Print throughput, staleness and server load."""
     import click
 
     from perfmodel.interfaces.cli.render import LABEL, filled
@@ -108,7 +108,7 @@ def text(answer: "Downpour", request: object) -> None:
 
 COMMAND = Command(
     name="downpour",
-    summary="Throughput, staleness and servers' load of Downpour SGD, and what lost replicas cost.",
+    summary="Predict throughput, staleness and server load of Downpour SGD, with lost replicas.",
     request=DownpourRequest,
     answers=("perfmodel.model.prediction.training.distbelief:Downpour",),
     run=run,

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class EmulateRequest(Scenario):
-    """A training job whose steps are slept through.
+    """A training job whose steps are replayed by sleeping.
 
     Parameters
     ----------
     steps : [1] Iterations.
-    seed : [1] Of the jitter.
-    speed : [1] Times faster than in reality.
+    seed : [1] Seed of the jitter.
+    speed : [1] Speed relative to real time.
     """
 
     steps: Annotated[int, Within(ge=1, le=1_000_000, strict=True)] = 10
@@ -27,9 +27,9 @@ class EmulateRequest(Scenario):
 
 
 def run(request: EmulateRequest, context: Context) -> "Emulation":
-    """Return predicted steps, which sleep as long as they take while somebody goes through them.
+    """Return predicted steps as an iterator that sleeps for the time of each step.
 
-    Try a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps through single phases.
+    For testing a loop, a scheduler or a dashboard without a GPU; ``Emulator`` also sleeps for single phases.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def run(request: EmulateRequest, context: Context) -> "Emulation":
 
 
 def text(answer: "Emulation", request: object) -> None:
-    """Print a line for each step when it ends, below the first its phases."""
+    """Print a line for each step when it ends, and the phases of the first."""
     import click
 
     from perfmodel.core.units import show

@@ -1,4 +1,4 @@
-"""``enough``: how much of something suffices for a share of linear scaling."""
+"""``enough``: how many servers or adapters, or which network, suffice for a scaling efficiency."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from perfmodel.decide.sensitivity.until import Enough, Tried
 
 USUAL_SHARE = 0.95
+"""Default scaling efficiency to reach [1]."""
 MOST_VALUES = 512
-"""That are tried."""
+"""Largest number of values that are tried."""
 MOST_ROWS = 20
-"""Of the table in plain text; of more, powers of two and those around the answer."""
+"""Rows of the table in plain text; of more, powers of two and those around the answer."""
 _COLUMNS = {
     "value": "value",
     "bandwidth": "bandwidth [B/s]",
@@ -34,13 +35,13 @@ _Values = Annotated[
 
 
 class EnoughRequest(Scenario, heading="How much is enough"):
-    """A training job, and what of it to vary until it reaches a share of linear scaling.
+    """A training job, and the option to vary until it reaches a scaling efficiency.
 
     Parameters
     ----------
-    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches {until}.
-    until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of {vary} to try: whole numbers, or names of links.  [default: those that could be had]
+    vary : Find the fewest servers or nics, the slowest inter-link or the most gpus that reach {until}.
+    until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
+    values : Values of {vary} to try: whole numbers, or names of links.  [default: those on the market]
     """
 
     vary: Annotated[Varied, VARY]
@@ -49,11 +50,11 @@ class EnoughRequest(Scenario, heading="How much is enough"):
 
 
 def run(request: EnoughRequest, context: Context) -> "Enough":
-    """Return how much of something a job takes for a share of linear scaling: servers, adapters, a network.
+    """Return how many servers or adapters, or which network, a job needs to reach a scaling efficiency.
 
     Raises
     ------
-    InputError : as ``predict``; what the job does not have; no value that can be predicted
+    InputError : as ``predict``; an option without effect on the job; no value that can be predicted
 
     Examples
     --------
@@ -80,7 +81,7 @@ def text(answer: "Enough", request: object) -> None:
     out = console()
     out.print(Text(answer.words), style="bold")
     if answer.binds is not None:
-        out.print(Text(f"there: {answer.binds}"))
+        out.print(Text(f"its limit: {answer.binds}"))
     out.print(Text(f"{answer.headline}; {answer.scaling} scaling"))
     links = answer.vary == "inter-link"
     of = {"inter-link": "link", "gpus": "GPUs"}.get(answer.vary, answer.vary)
@@ -107,7 +108,7 @@ def text(answer: "Enough", request: object) -> None:
 
 
 def _shown(answer: "Enough") -> "list[Tried]":
-    """Every row of a short table; of a long one of counts, powers of two and those around the answer."""
+    """Return all rows of a short table; of a long one powers of two and those around the answer."""
     if len(answer.tried) <= MOST_ROWS or answer.vary == "inter-link":
         return answer.tried
     at = next((i for i, row in enumerate(answer.tried) if row.value == answer.answer), 0)
@@ -129,13 +130,13 @@ def markdown_of(answer: "Enough", _: object) -> str:
 
 
 def status(answer: Any) -> int:
-    """Return 1 where nothing that was tried is enough."""
+    """Return 1 where no value that was tried suffices."""
     return int(answer.answer is None)
 
 
 COMMAND = Command(
     name="enough",
-    summary="How much of something suffices for a share of linear scaling: servers, adapters, a network.",
+    summary="Find how many servers or adapters, or which network, suffice for a scaling efficiency.",
     request=EnoughRequest,
     answers=("perfmodel.decide.sensitivity.until:Enough",),
     run=run,

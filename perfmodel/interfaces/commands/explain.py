@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ExplainRequest(Scenario):
-    """A training job, with or without what it costs.
+    """A training job, with or without its costs.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class ExplainRequest(Scenario):
 
 
 def run(request: ExplainRequest, context: Context) -> "Explanation":
-    """Return the equations of a prediction, term by term, with every number it took and every source.
+    """Return the equations of a prediction, term by term, with every number and every source.
 
     Raises
     ------
@@ -48,18 +48,20 @@ def text(answer: "Explanation", request: object) -> None:
 
 
 def _latex(answer: Any, _: object) -> str:
+    """Return the explanation as a LaTeX document."""
     words: str = answer.to_latex()
     return words
 
 
 def _markdown(answer: Any, _: object) -> str:
+    """Return the explanation as Markdown."""
     words: str = answer.to_markdown()
     return words
 
 
 COMMAND = Command(
     name="explain",
-    summary="The equations of this prediction, term by term, with every number it took and every source.",
+    summary="Explain a prediction: its equations, term by term, with every number and every source.",
     about="With --cost, or any option of prices, power and failures, also those of money, energy and carbon.",
     request=ExplainRequest,
     answers=("perfmodel.decide.explanations.write:Explanation",),

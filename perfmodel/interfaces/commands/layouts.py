@@ -1,4 +1,4 @@
-"""``layouts``: how to share a transformer out over accelerators."""
+"""``layouts``: parallel layouts of a transformer, ranked by time."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
 
 SHOWN = 10
-"""Layouts of a table that people read, unless more are wanted."""
+"""Layouts in a table for people, by default."""
 
 
 class LayoutsRequest(Described):
-    """A transformer to share out over accelerators.
+    """A transformer to train in parallel on a number of accelerators.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class LayoutsRequest(Described):
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
         [default: megatron-core]
-    precision : Of matrix products.
-    top : [1] So many layouts.  [default: all; of a table in a shell 10]
+    precision : Precision of matrix products.
+    top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
 
@@ -58,21 +58,21 @@ class LayoutsRequest(Described):
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",))] = None
 
     def question(self) -> dict[str, Any]:
-        """Return the job by the names of its options."""
+        """Return the job as options by name."""
         fields = LayoutsRequest.model_fields
         return {name: getattr(self, name) for name in fields if name not in ("top", "conditions")}
 
 
 class Typed(LayoutsRequest):
-    """What the shell takes: ``top`` of layouts that differ in time."""
+    """The request in a shell: ``top`` counts layouts that differ in time."""
 
     def request(self) -> "Typed":
-        """Return the request, to which all layouts are an answer."""
+        """Return the request itself, which is answered with all layouts."""
         return self
 
 
 def run(request: LayoutsRequest, context: Context) -> "Layouts":
-    """Return the time of every layout of a transformer on so many accelerators that fits, the fastest first.
+    """Return every layout of a transformer that fits on a number of accelerators, the fastest first.
 
     Raises
     ------
@@ -92,6 +92,7 @@ def run(request: LayoutsRequest, context: Context) -> "Layouts":
 
 
 def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
+    """Return the answer of a service as an object."""
     from pydantic import TypeAdapter
 
     from perfmodel.interfaces.api.layouts import Layouts
@@ -102,7 +103,7 @@ def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
 
 
 def _cut(form: Form, usual: int | None) -> Form:
-    """Return a form of the first layouts alone, of as many as were wanted."""
+    """Return a form that prints only the first layouts: ``top`` of the request, else ``usual``."""
 
     def text(answer: Any, request: LayoutsRequest) -> str:
         return form.text(replace(answer, rows=answer.rows[: request.top or usual]), request)
@@ -111,14 +112,15 @@ def _cut(form: Form, usual: int | None) -> Form:
 
 
 def _page(answer: "Layouts", request: LayoutsRequest, context: Context) -> Any:
-    from perfmodel.interfaces.reports.shared_out import page_of_layouts
+    """Return the page of the layouts."""
+    from perfmodel.interfaces.reports.layouts import page_of_layouts
 
     top = request.top or SHOWN
     return page_of_layouts(answer, context.typed, context.catalogue, top, request.conditions)
 
 
 def text(answer: "Layouts", request: LayoutsRequest) -> None:
-    """Print the layouts that differ in time, and what to know of the first."""
+    """Print the layouts that differ in time, and notes on the first."""
     from rich.text import Text
 
     from perfmodel.core.units import show
@@ -180,17 +182,18 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
     if answer.economics is not None:
-        from perfmodel.interfaces.cli.economics_options import show_economics
+        from perfmodel.interfaces.cli.economics import show_economics
 
         show_economics(answer.economics)
 
 
 def _gib(count: float) -> str:
+    """Return bytes in GiB as text."""
     return f"{count / 2**30:.1f} GiB"
 
 
 def _exposed(row: "LayoutRow") -> float:
-    """Share of the step that ranks wait for messages."""
+    """Return the fraction of a step in which ranks wait for messages."""
     from perfmodel.model.step.terms import sent
 
     return float(sent(row.terms) / row.iteration_time)
@@ -198,10 +201,10 @@ def _exposed(row: "LayoutRow") -> float:
 
 COMMAND = Command(
     name="layouts",
-    summary="Every layout of a transformer on so many accelerators that fits, the fastest first.",
+    summary="List every layout of a transformer that fits on a number of accelerators, the fastest first.",
     about="A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp "
-    "data parallelism; how replicas share states; what is computed again.  What is known of its error is "
-    "that of measured runs: see perfmodel validate --kind transformers.",
+    "data parallelism; how states are sharded; what is recomputed.  For the error of such predictions on "
+    "measured runs see perfmodel validate --kind transformers.",
     request=LayoutsRequest,
     typed=Typed,
     answers=("perfmodel.interfaces.api.layouts:Layouts",),

@@ -1,4 +1,4 @@
-"""``learning-rate``: the learning rate of a batch by the published rules."""
+"""``learning-rate``: the learning rate for a batch size by published rules."""
 
 import math
 from typing import TYPE_CHECKING, Annotated
@@ -18,19 +18,19 @@ _Epochs = Annotated[float, Within(ge=0, le=1000)]
 
 
 class LearningRateRequest(Described):
-    """A batch to find a learning rate for.
+    """A batch size for which to find a learning rate.
 
     Parameters
     ----------
-    base : [1] Rate that is good at {base_batch}.
-    base_batch : [samples] Samples of an update.
-    global_batch_size : [samples] Samples of an update to find a rate for.
+    base : [1] Good learning rate at {base_batch}.
+    base_batch : [samples] Samples of an update at {base}.
+    global_batch_size : [samples] Samples of an update for which to find a rate.
     staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
-    warm_up_epochs : [1] Over which the rate rises from {base}; 0 for none.
+    warm_up_epochs : [1] Epochs over which the rate rises from {base}; 0 for none.
     distance_constant : [1] Learning rate times {squared_distance}.
-    squared_distance : [1] Between parameters now and those read.
-    squared_gradient_sum : [1] Of one parameter so far: Adagrad.
-    noise_scale : [samples] Of the gradient.
+    squared_distance : [1] Squared distance between the present parameters and those read.
+    squared_gradient_sum : [1] Sum of squared gradients of one parameter so far, for Adagrad.
+    noise_scale : [samples] Noise scale of the gradient.
     """
 
     base: _Above = 0.1
@@ -45,7 +45,7 @@ class LearningRateRequest(Described):
 
 
 def run(request: LearningRateRequest, context: Context) -> "LearningRates":
-    """Return the learning rate of a batch by the published rules, each with its validity and source.
+    """Return the learning rate for a batch size by published rules, each with its validity and source.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def run(request: LearningRateRequest, context: Context) -> "LearningRates":
 
 
 def text(answer: "LearningRates", request: object) -> None:
-    """Print the rates, the warm-up, and where each rule holds."""
+    """Print the rates, the warm-up, and where each rule is valid."""
     from rich.text import Text
 
     from perfmodel.decide.explanations.sources import cited
@@ -112,7 +112,7 @@ def text(answer: "LearningRates", request: object) -> None:
 
 COMMAND = Command(
     name="learning-rate",
-    summary="Learning rate of a batch by the published rules: linear, square root, by staleness, Adagrad.",
+    summary="Learning rate for a batch size by published rules: linear, square root, by staleness, Adagrad.",
     request=LearningRateRequest,
     answers=("perfmodel.model.prediction.training.learning_rates:LearningRates",),
     run=run,

@@ -1,4 +1,4 @@
-"""``model-parallel``: how one replica speeds up over machines, through one reported point."""
+"""``model-parallel``: speed-up of one replica over machines, by a law through one reported point."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class Point(NamedTuple):
-    """Machines, and the speed-up on them."""
+    """A number of machines, and the speed-up on them."""
 
     machines: int
     speedup: float
 
 
 def point_of(given: Any) -> Point:
-    """Return the point that a text such as ``8:2.2`` or a pair of numbers says.
+    """Return the point of a text such as ``8:2.2``, or of a pair of numbers.
 
     Raises
     ------
-    InputError : neither; fewer than two machines, or a speed-up beyond them
+    InputError : another form; fewer than two machines, or a speed-up above their number
     """
     pair = given.split(":") if isinstance(given, str) else given
     words = [str(each) for each in pair] if isinstance(pair, list | tuple) else []
@@ -40,14 +40,14 @@ def point_of(given: Any) -> Point:
 
 
 class ModelParallelRequest(Described):
-    """A model that is spread over machines.
+    """A model that is partitioned over machines.
 
     Parameters
     ----------
-    model : Of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.
-    machines : [1] To list.  [default: 1,2,4,8,16,32,64,81,128]
-    point : A model of your own in place of {model}: machines and speed-up, e.g. 8:2.2.
-    peak : Whether the speed-up of {point} is the largest there is.
+    model : Model of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.
+    machines : [1] Numbers of machines to list.  [default: 1,2,4,8,16,32,64,81,128]
+    point : Machines and speed-up of your own model, instead of {model}, e.g. 8:2.2.
+    peak : Whether the speed-up of {point} is the largest possible.
     """
 
     model: Literal["speech", "image"] = "speech"
@@ -57,15 +57,15 @@ class ModelParallelRequest(Described):
 
 
 def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
-    """Return how one replica speeds up over machines, by a closed form through one reported point.
+    """Return the speed-up of one replica over machines, by a closed form through one reported point.
 
     Raises
     ------
-    InputError : an unknown model, or a point that no such law goes through
+    InputError : an unknown model, or a point that the law cannot pass through
 
     Examples
     --------
-    The law restates the point it was fitted to, and falls beyond its peak.
+    The law passes through the point it was fitted to, and falls beyond its peak.
 
     >>> from perfmodel import model_parallel
     >>> [round(row.speedup, 2) for row in model_parallel("speech", [8, 16]).rows]
@@ -82,6 +82,7 @@ def run(request: ModelParallelRequest, context: Context) -> "ModelSpeedups":
 
 
 def _own(machines: int, speedup: float, peak: bool) -> "FittedModel":
+    """Return the law fitted to the user's point."""
     from perfmodel.equations.model_parallel import FittedModel
 
     words = f"your model: {speedup:g} times on {machines} machines{', the peak' if peak else ''}"
@@ -119,7 +120,7 @@ def text(answer: "ModelSpeedups", request: object) -> None:
 
 COMMAND = Command(
     name="model-parallel",
-    summary="Speed-up of one replica over machines: a law through one reported point, which it restates.",
+    summary="Speed-up of one replica over machines, by a law through one reported point.",
     request=ModelParallelRequest,
     answers=("perfmodel.model.prediction.training.distbelief:ModelSpeedups",),
     run=run,

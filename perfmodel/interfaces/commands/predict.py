@@ -21,20 +21,19 @@ _Loss = Annotated[float, Within(gt=0, le=2)]
 
 
 class PredictRequest(Scenario):
-    """A training job, and what to say of it besides one iteration.
+    """A training job, and what to predict in addition to one iteration.
 
     Parameters
     ----------
     conditions : Prices, power and failures: also money, energy and carbon.
     time_to_target : Also the time to a published accuracy.
-    recipe : How training to it goes; perfmodel workloads recipes lists them.
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
         [default: what goes with {framework}; without one stock, for BERT mlperf]
-    tokens : Of {recipe} tokens, or of the run whose costs to tell, e.g. 15T.
-        [default: of a recipe as published, or 20 for each parameter]
-    time_to_loss : [1] Also error against time of every way to update, down to this loss; the bound starts
-        at 2.
-    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
-        out.  [default: all]
+    tokens : Tokens for {recipe} tokens, or of the run whose costs are wanted, e.g. 15T.
+        [default: those of the recipe, or 20 for each parameter]
+    time_to_loss : [1] Also the time to this loss with every update strategy; the bound starts at 2.
+    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; explanations are then not
+        computed.  [default: all]
     """
 
     conditions: Conditions | None = None
@@ -46,7 +45,7 @@ class PredictRequest(Scenario):
 
 
 def run(request: PredictRequest, context: Context) -> "Predicted":
-    """Return a prediction of one training iteration, and what is asked besides.
+    """Return a prediction of one training iteration, and further results as requested.
 
     Raises
     ------
@@ -67,7 +66,7 @@ def run(request: PredictRequest, context: Context) -> "Predicted":
 
 
 def check_fields(fields: Sequence[str] | None) -> None:
-    """Refuse a key that no prediction has."""
+    """Raise an InputError for a key that no prediction has."""
     if fields is None:
         return
     from perfmodel.core.errors import unknown_name
@@ -79,7 +78,7 @@ def check_fields(fields: Sequence[str] | None) -> None:
 
 
 def table(answer: "Predicted", request: PredictRequest) -> Mapping[str, Any]:
-    """Return what HTTP answers: everything, or the keys that were asked for."""
+    """Return the answer over HTTP: everything, or the requested keys."""
     if request.fields is None:
         return answer.prediction.table() | answer.extras
     chosen = dict.fromkeys(request.fields)
@@ -87,7 +86,7 @@ def table(answer: "Predicted", request: PredictRequest) -> Mapping[str, Any]:
 
 
 def text(answer: "Predicted", request: object) -> None:
-    """Print where the time goes, then what was asked besides."""
+    """Print the terms of the iteration, then further results."""
     from perfmodel.interfaces.cli.render import show_prediction
 
     show_prediction(answer.prediction, answer.time_to_target)
@@ -96,12 +95,13 @@ def text(answer: "Predicted", request: object) -> None:
 
         show_time_to_loss(answer.time_to_loss)
     if answer.economics is not None:
-        from perfmodel.interfaces.cli.economics_options import show_economics
+        from perfmodel.interfaces.cli.economics import show_economics
 
         show_economics(answer.economics)
 
 
 def _csv(answer: "Predicted", request: object) -> str:
+    """Return the prediction as one row of CSV."""
     import json
 
     from perfmodel.core.files.tables import csv_text
@@ -110,18 +110,21 @@ def _csv(answer: "Predicted", request: object) -> str:
 
 
 def _markdown(answer: "Predicted", request: object) -> str:
+    """Return the prediction as Markdown."""
     from perfmodel.interfaces.cli.prediction_markdown import prediction_markdown
 
     return prediction_markdown(answer.prediction, answer.time_to_target, answer.economics)
 
 
 def _check_timeline(path: Path, request: PredictRequest) -> None:
+    """Check that the timeline can be written."""
     from perfmodel.core.files.writing import check_writable
 
     check_writable(path)
 
 
 def _write_timeline(path: Path, answer: "Predicted", request: PredictRequest, context: Context) -> None:
+    """Write the predicted step as a Chrome trace."""
     import click
 
     from perfmodel.evidence.traces.timeline import write_timeline
@@ -135,6 +138,7 @@ def _write_timeline(path: Path, answer: "Predicted", request: PredictRequest, co
 
 
 def _page(answer: "Predicted", request: PredictRequest, context: Context) -> Any:
+    """Return the page of a prediction."""
     from perfmodel.interfaces.reports.predicted import page_of_prediction
 
     priced = request.conditions or Conditions()
@@ -144,7 +148,7 @@ def _page(answer: "Predicted", request: PredictRequest, context: Context) -> Any
 
 COMMAND = Command(
     name="predict",
-    summary="How long one training iteration takes, where the time goes, and how well it scales.",
+    summary="Predict the time of one training iteration, where the time goes, and how well it scales.",
     request=PredictRequest,
     answers=("perfmodel.interfaces.service.answer_types:PredictAnswer",),
     run=run,

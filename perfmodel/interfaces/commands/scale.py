@@ -1,4 +1,4 @@
-"""``scale``: the same job on more and more accelerators."""
+"""``scale``: the same job on several numbers of accelerators."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +38,7 @@ class ScaleRequest(Scenario):
 
     Parameters
     ----------
-    world_size : [1] Accelerators in the job, a number for each row; in a shell also ranges: 8-64:8.
+    world_size : [1] Numbers of accelerators, one for each row; in a shell also ranges: 8-64:8.
         [default: 1,2,4,8,16,32]
     """
 
@@ -46,7 +46,7 @@ class ScaleRequest(Scenario):
 
     @classmethod
     def below(cls, scenario: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a scenario without the size of its job, unless that is a list."""
+        """Return a scenario's options without the number of accelerators, unless that is a list."""
         return {
             key: value
             for key, value in scenario.items()
@@ -60,7 +60,7 @@ class ScaleRequest(Scenario):
 
 
 def run(request: ScaleRequest, context: Context) -> "Scaling":
-    """Return the time, throughput and efficiency of the same job on several numbers of accelerators.
+    """Return time, throughput and efficiency of the same job on several numbers of accelerators.
 
     Raises
     ------
@@ -85,13 +85,14 @@ def run(request: ScaleRequest, context: Context) -> "Scaling":
 
 
 def text(answer: "Scaling", request: object) -> None:
-    """Print a row for each number of accelerators, and what to know of them."""
+    """Print a row for each number of accelerators, and notes."""
     from perfmodel.interfaces.cli.render import show_scaling
 
     show_scaling(answer)
 
 
 def _csv(answer: "Scaling", _: object) -> str:
+    """Return the rows as CSV."""
     from perfmodel.core.files.tables import csv_text
     from perfmodel.model.prediction.scaling import COLUMNS
 
@@ -99,24 +100,28 @@ def _csv(answer: "Scaling", _: object) -> str:
 
 
 def _markdown(answer: "Scaling", _: object) -> str:
+    """Return the rows and notes as Markdown."""
     from perfmodel.core.files.tables import markdown_table
 
     return "\n".join([markdown_table(answer.records(), HEADINGS), *answer.notes]).rstrip()
 
 
 def _page(answer: "Scaling", request: object, context: Context) -> Any:
+    """Return the page of a scaling table."""
     from perfmodel.interfaces.reports.scaled import page_of_scaling
 
     return page_of_scaling(answer, context.typed, context.catalogue)
 
 
 def _check_plot(file: Path, request: object) -> None:
+    """Check that the figure can be drawn and written."""
     from perfmodel.interfaces.cli.plot import check_plot
 
     check_plot(file)
 
 
 def _plot(file: Path, answer: "Scaling", request: object, context: Context) -> None:
+    """Write the figure."""
     from perfmodel.interfaces.cli.plot import write_plot
 
     write_plot(file, answer)
@@ -124,7 +129,7 @@ def _plot(file: Path, answer: "Scaling", request: object, context: Context) -> N
 
 COMMAND = Command(
     name="scale",
-    summary="Throughput and scaling efficiency against the number of accelerators.",
+    summary="Predict throughput and scaling efficiency for several numbers of accelerators.",
     request=ScaleRequest,
     answers=("perfmodel.model.prediction.scaling:Scaling",),
     json=("perfmodel.interfaces.service.answer_types:ScaleAnswer",),

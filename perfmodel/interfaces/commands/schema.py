@@ -1,4 +1,4 @@
-"""``schema``: the JSON Schema of what the service takes and answers."""
+"""``schema``: the JSON Schema of the service's requests and answers."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,19 +17,19 @@ class SchemaRequest(Described):
 
     Parameters
     ----------
-    name : Command, as its address has it: predict, trace/summary.  [default: all]
+    name : Command, as in its address: predict, trace/summary.  [default: all]
     """
 
     name: Annotated[str | None, OptionInfo(form="[COMMAND]")] = None
 
 
 def run(request: SchemaRequest, context: Context) -> "Report":
-    """Return the JSON Schema of a command over HTTP, or of all of them an OpenAPI document.
+    """Return the JSON Schema of a command over HTTP, or an OpenAPI document of all commands.
 
     Raises
     ------
-    InputError : no such command
-    MissingPackage : what the service needs is not installed
+    InputError : an unknown command
+    MissingPackage : a package of the service is not installed
 
     Examples
     --------
@@ -55,19 +55,20 @@ def text(answer: "Report", request: object) -> None:
 
 
 def _indented(answer: Any, _: object) -> str:
+    """Return the schema as indented JSON."""
     return json.dumps(answer, indent=1)
 
 
 COMMAND = Command(
     name="schema",
-    summary="The JSON Schema of a command over HTTP, with units, examples and errors; without COMMAND all of "
-    "them.",
-    about="All of them are an OpenAPI document, which a running service answers at /openapi.json.",
+    summary="Print the JSON Schema of a command over HTTP, with units, examples and errors; without COMMAND "
+    "of all commands.",
+    about="That of all commands is an OpenAPI document, which a running service has at /openapi.json.",
     request=SchemaRequest,
     answers=("perfmodel.core.files.tables:Report",),
     run=run,
     text=text,
-    forms={"json": Form("Print JSON, as it does without it too.", _indented)},
+    forms={"json": Form("Print JSON, which is also the default.", _indented)},
     arguments=("name",),
     positional=("name",),
     hardware=False,

@@ -1,17 +1,17 @@
-"""``sensitivity``: what the time and the cost of an iteration depend on, or how much is enough."""
+"""``sensitivity``: how time and cost of an iteration depend on the inputs, or how much suffices."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from perfmodel.core.choices import Varied
 from perfmodel.core.errors import refusal
-from perfmodel.core.records.options import OptionInfo, declared
+from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
-from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.conditions import OF_ALL, Conditions
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from perfmodel.decide.sensitivity.until import Enough
 
 SMALL = 0.005
-"""An elasticity below it is printed in one line with the others."""
+"""Elasticity below which an input is only named."""
 HALF_BAR = 22
+"""Half the width of the tornado chart, in characters."""
 MOST_BARS = 12
+"""Inputs of the tornado chart."""
 _COLUMNS = {
     "name": "input",
     "value": "value",
@@ -35,18 +37,18 @@ _COLUMNS = {
     "at_-25%": "-25 % [s]",
     "at_+25%": "+25 % [s]",
 }
-_OFFERED = ("price", "purchase_price", *(one.field for one in declared(Conditions).values() if one.info.plan))
+_OFFERED = ("price", "purchase_price", *OF_ALL)
 _Priced = Annotated[Conditions | None, OptionInfo(only=_OFFERED)]
 
 
 class SensitivityRequest(enough.EnoughRequest):
-    """A training job, and what to say of it: what it depends on, or with ``vary`` how much is enough.
+    """A training job: what its time depends on, or with ``vary`` how much of something suffices.
 
     Parameters
     ----------
-    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches
+    vary : Instead find the fewest servers or nics, the slowest inter-link or the most gpus that reach
         {until}.
-    conditions : Prices, power and failures: also what its cost depends on.
+    conditions : Prices, power and failures: also what the cost depends on.
     """
 
     vary: Annotated[Varied | None, enough.VARY] = None  # type: ignore[assignment]  # may be left out
@@ -54,15 +56,15 @@ class SensitivityRequest(enough.EnoughRequest):
 
 
 class Wanted(NamedTuple):
-    """What to vary, and the values of it to try."""
+    """The option to vary, and the values to try."""
 
     name: str
     values: tuple[int | str, ...] | None = None
 
 
 def _wanted(text: str | Wanted) -> Wanted:
-    """Return what a text such as ``servers`` or ``servers=1-16`` says."""
-    if isinstance(text, Wanted):  # it was read, before a scenario's file was laid below it
+    """Return the option and values of a text such as ``servers`` or ``servers=1-16``."""
+    if isinstance(text, Wanted):  # parsed before a scenario's file was laid below it
         return text
     from perfmodel.interfaces.cli.types import Counts
 
@@ -76,11 +78,11 @@ def _wanted(text: str | Wanted) -> Wanted:
 
 
 class Typed(Scenario, heading="How much is enough"):
-    """The request as a shell has it.
+    """The request in a shell.
 
     Parameters
     ----------
-    vary : servers, inter-link, nics or gpus: how much of it is enough for {until}; servers=1-16 tries those.
+    vary : servers, inter-link, nics or gpus: how much suffices for {until}; servers=1-16 tries these.
     """
 
     vary: Annotated[Wanted | None, OptionInfo(read=_wanted, form="NAME[=VALUES]")] = None
@@ -96,7 +98,7 @@ class Typed(Scenario, heading="How much is enough"):
 
 
 def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | Enough":
-    """Return what the time and the cost of an iteration depend on, or with ``vary`` how much is enough.
+    """Return how time and cost of an iteration depend on its inputs, or with ``vary`` how much suffices.
 
     Raises
     ------
@@ -126,7 +128,7 @@ def run(request: SensitivityRequest, context: Context) -> "SensitivityReport | E
 
 
 def text(answer: "SensitivityReport | Enough", request: object) -> None:
-    """Print the inputs by what they change, and what binds; or a row for each value that was tried."""
+    """Print the inputs by their effect, and the limits; or a row for each value that was tried."""
     from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 
     if isinstance(answer, SensitivityReport):
@@ -136,6 +138,7 @@ def text(answer: "SensitivityReport | Enough", request: object) -> None:
 
 
 def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
+    """Return the inputs, limits and crossovers as Markdown."""
     from perfmodel.core.files.tables import markdown_table
     from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 
@@ -158,6 +161,7 @@ def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
 
 
 def _show(answer: "SensitivityReport") -> None:
+    """Print the inputs, the tornado chart, limits, crossovers and notes."""
     from rich.text import Text
 
     from perfmodel.core.units import show
@@ -188,6 +192,7 @@ def _show(answer: "SensitivityReport") -> None:
 
 
 def _show_inputs(out: "Console", answer: "SensitivityReport") -> None:
+    """Print the elasticities of inputs and counts as a table."""
     from rich.text import Text
 
     from perfmodel.core.units import show
@@ -223,6 +228,7 @@ def _show_inputs(out: "Console", answer: "SensitivityReport") -> None:
 
 
 def _dimensions(answer: "SensitivityReport") -> str:
+    """Return a sentence with the sums of elasticities by base unit, a check of dimensions."""
     totals = [
         f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer.sums.items() if total is not None
     ]
@@ -240,7 +246,7 @@ def _dimensions(answer: "SensitivityReport") -> str:
 
 
 def _show_tornado(out: "Console", answer: "SensitivityReport") -> None:
-    """Bars from the smaller to the larger time, around the time as it is."""
+    """Print bars from the time with an input 25 % smaller to that with it 25 % larger."""
     from rich.text import Text
 
     whole = answer.iteration_time
@@ -259,6 +265,7 @@ def _show_tornado(out: "Console", answer: "SensitivityReport") -> None:
 
 
 def _bar(low: float, high: float, widest: float) -> str:
+    """Return a bar of the tornado chart."""
     cells = [" "] * (2 * HALF_BAR - 4)
     middle = len(cells) // 2
     for side, mark in ((low, "-"), (high, "+")):
@@ -269,6 +276,7 @@ def _bar(low: float, high: float, widest: float) -> str:
 
 
 def _page(answer: "SensitivityReport", request: SensitivityRequest, context: Context) -> Any:
+    """Return the page of a sensitivity."""
     from perfmodel.interfaces.reports.sensitive import page_of_sensitivity
 
     conditions = request.conditions or Conditions()
@@ -279,6 +287,7 @@ _REPORT = report(_page)
 
 
 def _check(file: Path, request: SensitivityRequest) -> None:
+    """Check that a report can be written; there is none with ``vary``."""
     if request.vary is not None:
         raise refusal("sensitivity.report")
     _REPORT.check(file, request)
@@ -286,13 +295,12 @@ def _check(file: Path, request: SensitivityRequest) -> None:
 
 COMMAND = Command(
     name="sensitivity",
-    summary="What the time and the cost of an iteration depend on, and where that changes.",
-    about="""An elasticity of -0.8 says: 1 % more of this input takes 0.8 % off the time.  At a kink, where
-two arms of a maximum meet, the sides differ and both are shown.
+    summary="Show what the time and the cost of an iteration depend on, and where that changes.",
+    about="""An elasticity of -0.8 means that 1 % more of this input takes 0.8 % off the time.  At a kink,
+where two arms of a maximum meet, the sides differ and both are shown.
 
-With --vary and --until instead: how many parameter servers, or adapters, are enough for a scaling
-efficiency, which is the slowest network that is, or up to how many GPUs it holds.  Exit code 1 where none is
-enough.""",
+With --vary and --until instead: the fewest parameter servers or adapters, the slowest network, or the most
+GPUs that reach a scaling efficiency.  The exit code is 1 if none does.""",
     request=SensitivityRequest,
     typed=Typed,
     answers=(

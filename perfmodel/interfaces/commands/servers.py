@@ -1,4 +1,4 @@
-"""``servers``: what it matters where parameter servers run."""
+"""``servers``: push and pull times by where parameter servers run."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +20,8 @@ class ServersRequest(Described):
     ----------
     workers : [1] Machines with accelerators, at least 2.
     servers : Parameter servers; on the workers' machines at most one each.
-    gradient_size : Of one worker, e.g. 528MB.
-    inter_link : Of every machine's one port.
+    gradient_size : Size of one worker's gradient, e.g. 528MB.
+    inter_link : Link of every machine, which has one port.
     """
 
     workers: Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)] = 8
@@ -31,7 +31,7 @@ class ServersRequest(Described):
 
 
 def run(request: ServersRequest, context: Context) -> "Arrangements":
-    """Return what a push and a pull take by where parameter servers run: apart, on the workers, or both.
+    """Return the time of push and pull with parameter servers on machines of their own, on workers, or both.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def run(request: ServersRequest, context: Context) -> "Arrangements":
 
     Examples
     --------
-    As many servers as workers, apart and in blocks, take half as long as a ring of the workers (BytePS).
+    As many servers as workers, on their own machines and in blocks, take half as long as a ring (BytePS).
 
     >>> from perfmodel import servers
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
@@ -75,7 +75,7 @@ def text(answer: "Arrangements", request: object) -> None:
 
 COMMAND = Command(
     name="servers",
-    summary="Push and pull by where parameter servers run: own machines, the workers', or both (BytePS).",
+    summary="Compare where parameter servers run: on their own machines, the workers', or both (BytePS).",
     request=ServersRequest,
     answers=("perfmodel.model.prediction.training.servers:Arrangements",),
     run=run,

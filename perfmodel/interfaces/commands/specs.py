@@ -1,4 +1,4 @@
-"""``specs``: the hardware and software that a job may name, with the source of each number."""
+"""``specs``: the catalogue of hardware and software, with the source of each number."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,7 @@ class SpecsRequest(Described):
 
     Parameters
     ----------
-    kind : What to list.
+    kind : Part of the catalogue to list.
     name : One accelerator, node, link or software to show instead.
     """
 
@@ -36,7 +36,7 @@ class SpecsRequest(Described):
 
 
 class _List(Described):
-    """What the shell lists."""
+    """The request of ``specs list``."""
 
     kind: Kind = same_as(SpecsRequest)
 
@@ -45,7 +45,7 @@ class _List(Described):
 
 
 class _Show(Described):
-    """What the shell shows.
+    """The request of ``specs show``.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class _Show(Described):
 
 
 def run(request: SpecsRequest, context: Context) -> "AnySpec | SpecList":
-    """Return the hardware or software of a kind, or one by its name, with the source of each number.
+    """Return a part of the catalogue, or one entry by its name, with the source of each number.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def run(request: SpecsRequest, context: Context) -> "AnySpec | SpecList":
 
 
 def text(answer: "AnySpec | SpecList", request: SpecsRequest, context: Context) -> None:
-    """Print a row for each, or every number of one with its basis and source."""
+    """Print a row for each entry, or every number of one with its basis and source."""
     from perfmodel.interfaces.cli.render import console, table
 
     if not isinstance(answer, list):
@@ -97,6 +97,7 @@ def text(answer: "AnySpec | SpecList", request: SpecsRequest, context: Context) 
 
 
 def _print(spec: "AnySpec", name: str, context: Context) -> None:
+    """Print one entry: its facts, and every number with basis and source."""
     from rich.text import Text
 
     from perfmodel.hardware.numbers import number_rows
@@ -120,6 +121,7 @@ def _print(spec: "AnySpec", name: str, context: Context) -> None:
 
 
 def _accelerator_row(spec: Any) -> tuple[str, ...]:
+    """Return an accelerator as a row of the list."""
     peaks = spec.peak_flops
     best = max((peaks[key].value for key in ("fp16", "bf16") if key in peaks), default=None)
     return (
@@ -133,17 +135,20 @@ def _accelerator_row(spec: Any) -> tuple[str, ...]:
 
 
 def _node_row(spec: Any) -> tuple[str, ...]:
+    """Return a node as a row of the list."""
     network = f"{spec.nics or 1} x {spec.inter_link}" if spec.inter_link else ""
     inside = spec.intra_link or ("" if spec.accelerators == 1 else "its own")
     return spec.id, f"{spec.accelerators} x {spec.accelerator or 'any'}", inside, network
 
 
 def _link_row(spec: Any) -> tuple[str, ...]:
+    """Return a link as a row of the list."""
     fraction = f"{spec.achieved_fraction.value:.0%}" if spec.achieved_fraction else ""
     return spec.id, spec.scope, show(spec.bandwidth.value, "B/s"), show(spec.hop_latency.value, "s"), fraction
 
 
 def _software_row(spec: Any) -> tuple[str, ...]:
+    """Return software as a row of the list."""
     return spec.id, spec.based_on or "", " ".join(sorted(spec.versions)), ", ".join(spec.aliases)
 
 
@@ -156,7 +161,7 @@ _ROWS = {
 
 COMMAND = Command(
     name="specs",
-    summary="The hardware catalogue: a list, or one thing with the source of each number.",
+    summary="Show the catalogue of hardware: a list, or one entry with the source of each number.",
     request=SpecsRequest,
     answers=(
         "perfmodel.hardware.accelerator:Accelerator",

@@ -1,4 +1,4 @@
-"""``specs check``: what is missing, stale, suspicious or without a source in files of hardware."""
+"""``specs check``: missing, stale, suspicious or unsourced entries in hardware files."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from perfmodel.evidence.spec_quality import Findings
 
 WRONG = ("suspicious", "stale", "accepted")
-"""Findings that are printed even where not all are wanted."""
+"""Findings that are always printed."""
 
 
 class SpecsCheckRequest(Described):
-    """Files of hardware to check: one's own where there are any, else those of the package."""
+    """Hardware files to check: the user's own if there are any, else the built-in ones."""
 
 
 class _Typed(SpecsCheckRequest):
-    """The same, with what to print of it.
+    """The request in a shell, with the findings to print.
 
     Parameters
     ----------
-    everything : Also what is only missing or assumed.
+    everything : Also print missing and assumed numbers.
     """
 
     everything: Annotated[bool, OptionInfo(name="all", denied=False)] = False
@@ -31,7 +31,7 @@ class _Typed(SpecsCheckRequest):
 
 
 def run(request: SpecsCheckRequest, context: Context) -> "Findings":
-    """Return what is missing, stale, suspicious or without a source in files of hardware.
+    """Return missing, stale, suspicious or unsourced entries in hardware files.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def run(request: SpecsCheckRequest, context: Context) -> "Findings":
 
 
 def text(answer: "Findings", request: _Typed, context: Context) -> None:
-    """Print a line for each finding, and how many there are."""
+    """Print a line for each finding, and the number of findings."""
     from collections import Counter
 
     import click
@@ -67,9 +67,8 @@ def text(answer: "Findings", request: _Typed, context: Context) -> None:
 
 COMMAND = Command(
     name="specs check",
-    summary="Report what is missing, stale, suspicious or without a source; exit code 1 if anything is "
-    "suspicious.",
-    about="With --specs everything, of these files alone; their numbers are compared with the catalogue's.",
+    summary="Report missing, stale, suspicious or unsourced entries; exit code 1 if anything is suspicious.",
+    about="With --specs all findings on these files only; their numbers are compared with the catalogue's.",
     request=SpecsCheckRequest,
     typed=_Typed,
     answers=("perfmodel.evidence.spec_quality:Findings",),

@@ -1,4 +1,4 @@
-"""``stragglers``: what the slowest worker costs, and what each variant of SGD makes of it."""
+"""``stragglers``: the cost of the slowest worker, by variant of distributed SGD."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -39,8 +39,8 @@ class StragglersRequest(Workers):
 
     Parameters
     ----------
-    variant : Of SGD; all for a table.
-    server_time : A server's time for one push and pull: async, k-batch-async, elastic.
+    variant : Variant of SGD; all for a table.
+    server_time : Time of a server for one push and pull: async, k-batch-async, elastic.
     """
 
     variant: _Variant = "all"
@@ -58,11 +58,11 @@ class Order(NamedTuple):
 
 
 def order_of(given: Any) -> Order:
-    """Return what a text such as ``7:8`` says.
+    """Return k and n of a text such as ``7:8``.
 
     Raises
     ------
-    InputError : it is not written so
+    InputError : another form
     """
     k, colon, n = str(given).partition(":")
     if not (colon and k.isdecimal() and n.isdecimal() and max(len(k), len(n)) <= _MOST_DIGITS):
@@ -71,16 +71,16 @@ def order_of(given: Any) -> Order:
 
 
 class Typed(StragglersRequest):
-    """What the shell takes: also what other than variants is to be said of the workers.
+    """The request in a shell, with answers other than the variants.
 
     Parameters
     ----------
-    params : A parameter of the distribution.
-    order_statistic : Mean and variance of the K-th of N instead.
-    curve : Error bound against wall clock instead.
-    adaptive : K and local steps to choose as the error falls instead.
-    interval : Until the next choice, for {adaptive}.  [default: 20 mean gradients]
-    learning_rate : [1] For {curve} and {adaptive}.
+    params : A parameter of the distribution, as KEY=VALUE.
+    order_statistic : Instead mean and variance of the K-th fastest of N workers.
+    curve : Instead the error bound against wall-clock time.
+    adaptive : Instead K and local steps to choose as the error falls.
+    interval : Time until the next choice, for {adaptive}.  [default: 20 mean gradients]
+    learning_rate : [1] Learning rate, for {curve} and {adaptive}.
     """
 
     params: Annotated[tuple[str, ...], OptionInfo(name="param", commas=True)] = ()  # type: ignore[assignment]
@@ -91,7 +91,7 @@ class Typed(StragglersRequest):
     learning_rate: float = same_as(AdaptiveSynchronyRequest)
 
     def request(self) -> "Typed":
-        """Return the request, whose distribution has all parameters."""
+        """Return the request with all parameters in the text of the distribution."""
         from perfmodel.model.prediction.training.stragglers import with_params
 
         given: Any = self.params
@@ -105,11 +105,11 @@ def run(
 
     Raises
     ------
-    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+    InputError : an unknown variant, distribution or parameter, k out of range, an option of other variants
 
     Examples
     --------
-    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+    Shifted exponential times, the sixth fastest of 8: 1 + (1/8 + ... + 1/3) / 2.
 
     >>> from perfmodel import stragglers
     >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
@@ -152,11 +152,11 @@ def run(
 
 
 def _adaptive(request: Typed) -> AdaptiveSynchronyRequest:
-    """Return what ``--adaptive`` is a request for.
+    """Return the request of ``adaptive-synchrony`` for ``--adaptive``.
 
     Raises
     ------
-    InputError : options of what it chooses itself
+    InputError : options that it chooses itself
     """
     usual = StragglersRequest.model_construct()
     for name in ("variant", "k", "backups", "local_steps", "server_time"):
@@ -169,6 +169,7 @@ def _adaptive(request: Typed) -> AdaptiveSynchronyRequest:
 
 
 def _read(answer: Any, request: StragglersRequest) -> "StragglerPrediction | Stragglers":
+    """Return the answer of a service as an object."""
     from pydantic import TypeAdapter
 
     from perfmodel.equations.sgd_variants import VARIANTS, StragglerPrediction
@@ -202,6 +203,7 @@ def text(answer: Any, request: Any) -> None:
 
 
 def _print_order(answer: "OrderStatistic", request: Any) -> None:
+    """Print mean and variance of an order statistic."""
     import click
 
     from perfmodel.model.prediction.training.stragglers import law_from
@@ -214,6 +216,7 @@ def _print_order(answer: "OrderStatistic", request: Any) -> None:
 
 
 def _print_variants(rows: "Sequence[StragglerPrediction]", request: StragglersRequest) -> None:
+    """Print a row for each variant, and synchronous over asynchronous times."""
     from rich.text import Text
 
     from perfmodel.core.units import counted, show
@@ -244,7 +247,7 @@ def _print_variants(rows: "Sequence[StragglerPrediction]", request: StragglersRe
 
 
 def _print_curves(answer: "ErrorCurves", request: Any) -> None:
-    """Bounds on the error against wall clock, for the objective of the published examples."""
+    """Print bounds on the error at points in time, for the objective of the published examples."""
     from rich.text import Text
 
     from perfmodel.core.units import counted, show
@@ -263,7 +266,7 @@ def _print_curves(answer: "ErrorCurves", request: Any) -> None:
 
 
 def _noted(form: Form) -> Form:
-    """Return a form before which it says on stderr which variants lack a package."""
+    """Return a form that also prints to standard error which variants lack a package."""
 
     def text(answer: Any, request: Any) -> str:
         _note(answer)
@@ -273,6 +276,7 @@ def _noted(form: Form) -> Form:
 
 
 def _note(answer: Any) -> None:
+    """Print to standard error which variants are left out."""
     import click
 
     from perfmodel.model.prediction.training.stragglers import Stragglers
@@ -284,7 +288,7 @@ def _note(answer: Any) -> None:
 
 COMMAND = Command(
     name="stragglers",
-    summary="What stragglers cost: time per update and per gradient, staleness, error against time.",
+    summary="Predict the cost of stragglers: time per update and gradient, staleness, error against time.",
     request=StragglersRequest,
     typed=Typed,
     answers=(

@@ -1,4 +1,4 @@
-"""``trace diff``: two traces side by side."""
+"""``trace diff``: differences of two traces."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +14,13 @@ _Traces = Annotated[AnyTraces, OptionInfo(sent=sent)]
 
 
 class TraceDiffRequest(Described):
-    """Two files of profilers: a measured step, and one of ``predict --timeline``.
+    """Two profiler files: a measured step, and one of ``predict --timeline``.
 
     Parameters
     ----------
-    measured : A file of a profiler, or what it holds by its name.
-    predicted : Such a file, or one of predict --timeline.
-    skip : [1] Marked steps of the first to leave out.
+    measured : A profiler file, or its content by its name.
+    predicted : A profiler file, or one of predict --timeline.
+    skip : [1] Marked steps at the start of the first file to leave out.
     """
 
     measured: _Traces
@@ -29,11 +29,11 @@ class TraceDiffRequest(Described):
 
 
 def run(request: TraceDiffRequest, context: Context) -> "TraceDifference":
-    """Return two traces side by side, a step's part by part: a measured one, and a predicted one.
+    """Return the differences of a measured and a predicted step, part by part.
 
     Raises
     ------
-    InputError : a file that is no trace, or has no marked steps
+    InputError : a file that is not a trace, or has no marked steps
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _trace(duration: int) -> dict[str, Any]:
 
 COMMAND = Command(
     name="trace diff",
-    summary="Two traces side by side, a step's part by part: a measured one, and one of predict --timeline.",
+    summary="Compare a measured step, part by part, with one of predict --timeline.",
     request=TraceDiffRequest,
     answers=("perfmodel.evidence.traces.answer:TraceDifference",),
     run=run,

@@ -1,4 +1,4 @@
-"""``trace report``: what ``trace summary`` shows as one page."""
+"""``trace report``: the content of ``trace summary`` as a page."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +12,23 @@ from perfmodel.interfaces.forms import JSON
 
 
 def text(answer: object, request: object) -> None:
-    """Print nothing but the note of the file."""
+    """Print nothing; the note on the written file is enough."""
 
 
 def _check(file: Path, request: TraceRequest) -> None:
+    """Check that the page can be written."""
     from perfmodel.core.files.writing import check_writable
 
     check_writable(file)
 
 
 def _write(file: Path, answer: Any, request: TraceRequest, context: Context) -> None:
+    """Write the page.
+
+    Raises
+    ------
+    InputError : files with times of messages only
+    """
     from perfmodel.core.files.writing import write_whole
     from perfmodel.evidence.traces.trace_page import html_report
 
@@ -34,13 +41,13 @@ def _write(file: Path, answer: Any, request: TraceRequest, context: Context) -> 
 COMMAND = replace(
     trace_summary.COMMAND,
     name="trace report",
-    summary="Write what ``trace summary`` shows as one HTML file that opens alone, in any browser.",
+    summary="Write the content of ``trace summary`` as one self-contained HTML file.",
     about="",
     text=text,
-    forms={"json": JSON._replace(words="Print JSON: what ``trace summary`` prints.")},
+    forms={"json": JSON._replace(words="Print the JSON of ``trace summary``.")},
     writes={
         "report": Writes(
-            "Where to write the page.", _check, _write, metavar="FILE.html", required=True, note="written"
+            "File to write the page to.", _check, _write, metavar="FILE.html", required=True, note="written"
         )
     },
     examples=("perfmodel trace report my_trace.json --report report.html",),

@@ -1,4 +1,4 @@
-"""``trace summary``: what happened in a step, from files of profilers."""
+"""``trace summary``: where the time of a step goes, from profiler files."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 else:
 
     class AnyTraces:
-        """Files and folders, or what each file holds by its name."""
+        """Files and folders, or the content of each file by its name."""
 
         @classmethod
         def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-            """Take a table of contents, or a list of names."""
+            """Accept a table of contents, or a list of names."""
             from pydantic_core import core_schema
 
             from perfmodel.interfaces.service.requests import FileName
@@ -42,6 +42,7 @@ Steps = Annotated[int, Within(ge=0, le=1_000_000, strict=True)]
 
 
 def _plain(given: Any) -> Any:
+    """Return names of files as a list of texts; a table of contents unchanged."""
     if isinstance(given, str | PathLike):
         return [fspath(given)]
     if isinstance(given, list | tuple):
@@ -50,7 +51,7 @@ def _plain(given: Any) -> Any:
 
 
 def sent(given: Any, files: "Files") -> Any:
-    """Return the names of files that travel along; folders stand for the files in them."""
+    """Return the names of files in a request; a folder stands for its files."""
     from perfmodel.evidence.traces.read import files_of
 
     plain = _plain(given)
@@ -58,17 +59,17 @@ def sent(given: Any, files: "Files") -> Any:
 
 
 class TraceRequest(Described):
-    """Profiler's files of one job.
+    """Profiler files of one job.
 
     Parameters
     ----------
-    traces : What each file holds, by its name: the text, or the JSON itself of a Chrome trace; or names of
+    traces : Content of each file by its name: the text, or the JSON itself of a Chrome trace; or names of
         files.
     skip : [1] Marked steps at the start to leave out.
-    accelerators : What the GPUs are, where a file does not say.
-    workload : Network of the job: adds what the model recommends.
-    local_batch_size : Samples per accelerator of the job: tries larger ones.
-    precision : Arithmetic of the job: tries others.  [default: with a network]
+    accelerators : Accelerators of the job, for files without their names.
+    workload : Network of the job: adds recommendations.
+    local_batch_size : Samples per accelerator of the job: recommendations try larger ones.
+    precision : Precision of the job: recommendations try others.  [default: with a network]
     """
 
     traces: Annotated[AnyTraces, OptionInfo(sent=sent)]
@@ -80,7 +81,7 @@ class TraceRequest(Described):
 
 
 class TraceTyped(Described):
-    """Files of one job in the shell."""
+    """The request in a shell."""
 
     files: Annotated[tuple[str, ...], OptionInfo(form="FILE...")]
     accelerators: Names = same_as(TraceRequest)
@@ -96,11 +97,11 @@ class TraceTyped(Described):
 
 
 def run(request: TraceRequest, context: Context) -> "TraceSummary":
-    """Return what profilers saw of each device: computation, exposed and hidden communication, input, idling.
+    """Return the times of each device: computation, exposed and hidden communication, input, idle time.
 
     Raises
     ------
-    InputError : a file that is no trace; an unknown name; a batch or precision without the network
+    InputError : a file that is not a trace; an unknown name; a batch or precision without the network
 
     Examples
     --------
@@ -127,7 +128,7 @@ def run(request: TraceRequest, context: Context) -> "TraceSummary":
 
 
 def read_traces(traces: Any, context: Context) -> tuple[list["DeviceTrace"], list["Timings"]]:
-    """Return the traces that a request names or holds, and the times of messages among them."""
+    """Return the traces that a request names or contains, and the message times among them."""
     from perfmodel.core.files.attachments import only_attached
     from perfmodel.evidence.traces.read import read_all
     from perfmodel.interfaces.cli.trace_files import read_all as with_progress
@@ -140,7 +141,7 @@ def read_traces(traces: Any, context: Context) -> tuple[list["DeviceTrace"], lis
 
 
 def _content(given: Any) -> bytes:
-    """Return what a trace holds that was given as a text, bytes, or the JSON itself."""
+    """Return the content of a trace that is given as text, bytes, or JSON."""
     from perfmodel.core.files.attachments import content_of
 
     held = content_of(given)
@@ -148,7 +149,7 @@ def _content(given: Any) -> bytes:
 
 
 def text(answer: "TraceSummary", request: object) -> None:
-    """Print each device, the collectives, ranks and marked ranges, and what would shorten the step."""
+    """Print devices, collectives, ranks and marked ranges, and changes that would shorten the step."""
     from perfmodel.interfaces.cli.trace_render import show_summary
 
     show_summary(answer)
@@ -159,11 +160,11 @@ _TRACE = {"traceEvents": [{**_EVENT, "args": {"device": 0, "stream": 7}}]}
 
 COMMAND = Command(
     name="trace summary",
-    summary="Computation, exposed and hidden communication, input and idling of each device; a folder is all "
-    "ranks.",
-    about="Also shares of kernels, copies, runtime, loader and host; how well kernels fill the GPU; memory; "
-    "ranks that others wait for; time by marked range; and what would shorten the step by how much.\n\n"
-    "A report of Nsight Systems is exported first, by ``nsys export --type sqlite``.",
+    summary="Summarise computation, communication, input and idle time of each device of a job.",
+    about="Also shares of kernels, copies, runtime, loader and host; GPU occupancy; memory; ranks that "
+    "others wait for; time by marked range; and changes that would shorten the step, with the time each "
+    "saves.  A folder holds the files of all ranks.\n\n"
+    "Export a report of Nsight Systems first, with ``nsys export --type sqlite``.",
     request=TraceRequest,
     typed=TraceTyped,
     answers=("perfmodel.evidence.traces.answer:TraceSummary",),

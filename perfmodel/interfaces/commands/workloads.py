@@ -1,4 +1,4 @@
-"""``workloads``: the networks, layer by layer, and how they are trained."""
+"""``workloads``: networks, layer by layer, and their training recipes."""
 
 import re
 import textwrap
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from perfmodel.workloads.workload import Layer, Workload
 
 DIGITS = "#.4g"
-"""Form of counts in a list."""
+"""Number format of counts in a list."""
 VARIANT = 21
-"""Columns of a variant in a list, the last of 80."""
+"""Width of a variant in a list, the last column of 80."""
 _Word = Annotated[str, Within(min_length=1)]
 
 
@@ -30,10 +30,10 @@ class WorkloadsRequest(Described):
 
     Parameters
     ----------
-    word : Only those whose name has it; with recipes of one network, or one recipe.
+    word : List only networks whose name contains it; with recipes, those of one network, or one recipe.
     name : One network to show instead, layer by layer; may be a file.
     sequence_length : Tokens of one sample, with name.
-    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
+    recipes : List training recipes instead: published results, a row for each batch.
     """
 
     word: _Word | None = None
@@ -43,7 +43,7 @@ class WorkloadsRequest(Described):
 
 
 class _List(Described):
-    """Networks that the shell lists."""
+    """The request of ``workloads list``."""
 
     word: str | None = same_as(WorkloadsRequest)
 
@@ -52,7 +52,7 @@ class _List(Described):
 
 
 class _Show(Described):
-    """A network that the shell shows.
+    """The request of ``workloads show``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class _Show(Described):
 
 
 class _Recipes(Described):
-    """Recipes that the shell lists."""
+    """The request of ``workloads recipes``."""
 
     word: str | None = same_as(WorkloadsRequest)
 
@@ -76,7 +76,7 @@ class _Recipes(Described):
 
 
 def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkList | Recipes":
-    """Return the networks, one of them layer by layer, or how they are trained; counts are per sample.
+    """Return the networks, one of them layer by layer, or training recipes; counts are per sample.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkL
 
 
 def text(answer: "NetworkTable | NetworkList | Recipes", request: WorkloadsRequest) -> None:
-    """Print a row for each network by its kind, a row for each layer of one, or its recipes."""
+    """Print a row for each network by type, a row for each layer of one network, or recipes."""
     from perfmodel.evidence.recipe_rows import Recipes
     from perfmodel.workloads import workload
     from perfmodel.workloads.listing import listed
@@ -122,7 +122,7 @@ def text(answer: "NetworkTable | NetworkList | Recipes", request: WorkloadsReque
 
 
 def _layers(answer: object, request: WorkloadsRequest) -> str:
-    """Return the layers of a network as the CSV that ``--workload`` reads."""
+    """Return the layers of a network as CSV that ``--workload`` reads."""
     import csv
     import io
 
@@ -137,6 +137,7 @@ def _layers(answer: object, request: WorkloadsRequest) -> str:
 
 
 def _print_groups(listed: Mapping[str, Iterable["Workload"]]) -> None:
+    """Print a row for each network, under a heading per group."""
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import console, table
@@ -158,6 +159,7 @@ def _print_groups(listed: Mapping[str, Iterable["Workload"]]) -> None:
 
 
 def _listed(network: "Workload") -> tuple[str, ...]:
+    """Return a network as a row of the list."""
     return (
         network.id,
         _short(network.parameters, DIGITS),
@@ -168,7 +170,7 @@ def _listed(network: "Workload") -> tuple[str, ...]:
 
 
 def _print_recipes(rows: "Recipes") -> None:
-    """Print a paragraph for each recipe: networks, software and range, then a line for each batch."""
+    """Print a paragraph for each recipe: networks, software and range of batches, then a line per batch."""
     from rich.text import Text
 
     from perfmodel.core.units import many
@@ -204,12 +206,13 @@ def _print_recipes(rows: "Recipes") -> None:
 
 
 def _cells(layer: "Layer") -> dict[str, object]:
+    """Return a layer as a row of CSV."""
     tensors, kernel_size = " ".join(map(str, layer.tensors)), "x".join(map(str, layer.kernel_size))
     return {**layer._asdict(), "tensors": tensors, "kernel_size": kernel_size}
 
 
 def _short(count: float, form: str = ".3f") -> str:
-    """Return a count with its prefix."""
+    """Return a count as text with a prefix."""
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if count >= size:
             return f"{count / size:{form}}".rstrip(".") + f" {prefix}"
@@ -236,6 +239,7 @@ def _widths(architecture: "Architecture") -> str:
 
 
 def _print(network: "Workload") -> None:
+    """Print a network: its size, notes and layers."""
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import console, table
@@ -276,7 +280,7 @@ def _print(network: "Workload") -> None:
 
 COMMAND = Command(
     name="workloads",
-    summary="The networks: a list, one layer by layer, or how they are trained.",
+    summary="Show networks: a list, one layer by layer, or training recipes.",
     request=WorkloadsRequest,
     answers=(
         "perfmodel.workloads.listing:NetworkTable",
@@ -287,16 +291,16 @@ COMMAND = Command(
     text=text,
     lines={
         "list": {
-            "summary": "List the built-in networks, or those whose name has WORD in it.",
-            "about": "MACs are the multiply-adds of the forward pass of one sample, of so many tokens where "
-            "it has any.",
+            "summary": "List the built-in networks, or those whose name contains WORD.",
+            "about": "MACs are the multiply-adds of the forward pass of one sample, with the number of "
+            "tokens in the table.",
             "typed": _List,
             "arguments": ("word",),
             "examples": ("perfmodel workloads list llama-3",),
         },
         "show": {
             "summary": "Show one network, built in or from a file, layer by layer; counts are per sample.",
-            "about": "To describe a network of your own, start from the --csv of one that is like it.",
+            "about": "To describe your own network, start from the --csv of a similar one.",
             "typed": _Show,
             "arguments": ("name",),
             "forms": {
@@ -307,10 +311,9 @@ COMMAND = Command(
             "examples": ("perfmodel workloads show bert-base --sequence-length 384",),
         },
         "recipes": {
-            "summary": "List how networks are trained: recipes of --recipe, with what was published at which "
-            "batch.",
-            "about": "WORD leaves those of one network, or of one recipe.  A recipe goes with a framework "
-            "unless another is asked for; at batches outside those it holds for, an answer says so.",
+            "summary": "List training recipes for --recipe, with the published results by batch.",
+            "about": "WORD selects those of one network, or one recipe.  A recipe implies a framework unless "
+            "another is given; an answer notes a batch outside the recipe's range.",
             "typed": _Recipes,
             "arguments": ("word",),
             "examples": ("perfmodel workloads recipes bert-large",),

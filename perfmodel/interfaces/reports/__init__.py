@@ -1,1 +1,1 @@
-"""An answer as one page to hand on: question, answer, chart, assumptions, sources, command."""
+"""Answers as pages: question, answer, chart, assumptions, sources, command."""

@@ -14,12 +14,12 @@ from perfmodel.model.options.conditions import Conditions
 def page_of_comparison(
     result: Comparison, command: str | None, catalogue: Catalogue, conditions: Conditions
 ) -> Page:
-    """Return what a report says of a comparison.
+    """Return the page of a comparison.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue, conditions : that it was made with
+    command : shell command that repeats it, or None
+    catalogue, conditions : of the comparison
     """
     first, *others = result.names
     tables = []
@@ -52,6 +52,7 @@ def page_of_comparison(
 
 
 def _ratios(result: Comparison) -> list[Spans]:
+    """Return a chart of the speed of each case compared with the first; none where there are no ratios."""
     spans = [
         Span(
             case.name,

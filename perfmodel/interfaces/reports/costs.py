@@ -1,4 +1,4 @@
-"""What a job costs, as the page of any answer says it."""
+"""Costs of a job for the page of any answer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from perfmodel.interfaces.reports.page import Listing
 
 
 def cost_listing(money: Mapping[str, Any]) -> Listing:
-    """Return the table of costs; ``money`` is of ``economics``."""
+    """Return the table of costs; ``money`` is a result of ``economics``."""
     rows = cost_rows(money)
     return Listing("What it costs", list(rows[0]), [list(row.values()) for row in rows])
 
 
 def cost_notes(money: Mapping[str, Any]) -> list[str]:
-    """Return what is not known of the costs, and whose price it is."""
+    """Return notes on unknown costs, and the source of the price."""
     price = [f"price: {price_words(Price(**money['price']))}"] if money["price"] else []
     return [*(f"unknown: {line}" for line in money["unknown"]), *price]

@@ -1,4 +1,4 @@
-"""The figures of a prediction by label: what text, Markdown and a page say of it in the same words."""
+"""Figures of a prediction with labels, shared by text, Markdown and pages."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.ruled_out import RuledOut
 
 REMEDIES = 5
-"""Changes by which a layout comes to fit, the cheapest."""
+"""Changes that make a layout fit, of which the cheapest are listed."""
 MEMORY_ROWS = 3
-"""Uses of memory in a summary, the largest; JSON has them all."""
+"""Largest uses of memory in a summary; JSON has them all."""
 
 
 def overflow(prediction: Prediction) -> str | None:
-    """Return that a job hardly fits its memory, or does not; None where it rather fits."""
+    """Return a message where a job does not fit in memory, or hardly; None where it fits."""
     memory = prediction.memory
     return None if memory.fits else f"{memory.verdict.upper()}: {_held(prediction)}"
 
 
 def overflows(predictions: Sequence[Prediction]) -> str | None:
-    """Return at which numbers of accelerators a job does not fit, and by how much; None where all fit."""
+    """Return the numbers of accelerators on which a job does not fit, with its memory; None where all fit."""
     lacking = [each for each in predictions if not each.memory.fits]
     if not lacking:
         return None
@@ -46,7 +46,7 @@ def overflows(predictions: Sequence[Prediction]) -> str | None:
 
 
 def unfit(prediction: Prediction) -> str | None:
-    """Return that a job does not fit, with the largest batch that does; None where it fits."""
+    """Return a message where a job does not fit, with the largest batch that does; None where it fits."""
     line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
     what = "batch" if prediction.layout is None else "micro-batch"
     most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"
@@ -54,7 +54,7 @@ def unfit(prediction: Prediction) -> str | None:
 
 
 def _held(prediction: Prediction) -> str:
-    """Return the memory that a job takes, of that which there is."""
+    """Return the memory that a job needs and the capacity, in words."""
     memory = prediction.memory
     whose = "per accelerator"
     if memory.devices:
@@ -64,7 +64,7 @@ def _held(prediction: Prediction) -> str:
 
 
 def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
-    """Where the time lies, and what makes that wider than usual, by label."""
+    """Return intervals of the time, and reasons for their width, with labels."""
     result = prediction.interval
     if result is None:
         return []
@@ -78,14 +78,14 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def interval_95(interval: Interval) -> str:
-    """Return the 95 % interval, or why there is none."""
+    """Return the 95 % interval in words, or why there is none."""
     if interval.low_95 is None or interval.high_95 is None:
         return f"not stated: {interval.no_95}"
     return f"{show(interval.low_95, 's')} to {show(interval.high_95, 's')}"
 
 
 def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return how long training to a target takes and by which recipe, by label."""
+    """Return the time to a target, its recipe and learning rate, with labels."""
     if reached is None:
         return []
     amount = f"{reached['amount']:,.0f} {reached['unit']}"
@@ -112,12 +112,12 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def figures(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return label and value of everything else in a prediction; what does not fit has no throughput."""
+    """Return all further figures of a prediction with labels; without throughput if it does not fit."""
     return [*(_reached(prediction) if prediction.memory.fits else []), *memory_lines(prediction)]
 
 
 def _reached(prediction: Prediction) -> list[tuple[str, str]]:
-    """What a job that runs comes to: throughput, scaling, utilisation."""
+    """Return throughput, scaling and utilisation with labels."""
     unit = f"{prediction.sample}s"
     report: list[tuple[str, str]] = [("model", prediction.model)] if prediction.model else []
     report += [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
@@ -151,7 +151,7 @@ def _reached(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return what a job takes of the memory, and what fills it, by label."""
+    """Return the memory of a job, its interval and largest uses, with labels."""
     memory = prediction.memory
     what = "batch" if prediction.layout is None else "a micro-batch of"
     word = memory.verdict.replace("does not fit", "DOES NOT FIT")
@@ -167,19 +167,19 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return utilisation as computed, by publications' count, and with what is computed again, by label."""
+    """Return utilisation as computed, as publications count it, and with recomputation, with labels."""
     mfu, nominal, hfu = prediction.mfu, prediction.mfu_nominal, prediction.hfu
     lines = [("utilisation (MFU)", f"{mfu:.1%} of the {prediction.scenario['precision']} peak")]
     if nominal is not None and nominal != mfu:
         words = "as most publications count" if prediction.tokens_per_second is None else NOMINAL_WORDS
         lines.append(("", f"{nominal:.1%} {words} (nominal)"))
     if hfu is not None and hfu > mfu:
-        lines.append(("", f"{hfu:.1%} with what is computed again (HFU)"))
+        lines.append(("", f"{hfu:.1%} with recomputation (HFU)"))
     return lines
 
 
 def start_up_line(parts: dict[str, float]) -> str:
-    """Return what a job takes before its first iteration, with what each part stands on."""
+    """Return the time before the first iteration, with the basis of each part, in words."""
     from perfmodel.model.prediction.training.start_up import BASIS
 
     listed = (f"{name} {show(time, 's')} ({BASIS[name]})" for name, time in parts.items() if time)
@@ -187,7 +187,7 @@ def start_up_line(parts: dict[str, float]) -> str:
 
 
 def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
-    """Return how often parameters are updated, and by how old gradients, by label."""
+    """Return rate of updates and staleness of asynchronous strategies, with labels."""
     if prediction.updates_per_second is None or prediction.update_bounds is None:
         return []
     bounds, gradients = prediction.update_bounds, prediction.gradients_per_update
@@ -202,7 +202,7 @@ def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def term_rows(prediction: Prediction) -> list[tuple[str, float]]:
-    """Label and time of every term that takes any [s]."""
+    """Return label and time of every term above rounding [s]."""
     whole = prediction.iteration_time
     return [
         (TERMS[name].label, time) for name, time in prediction.terms.items() if without_rounding(time, whole)
@@ -210,11 +210,11 @@ def term_rows(prediction: Prediction) -> list[tuple[str, float]]:
 
 
 def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return time, money, energy and carbon of an iteration, an epoch and the run.
+    """Return time, cost, energy and carbon of an iteration, an epoch and the run, as rows of a table.
 
     Parameters
     ----------
-    money : of ``perfmodel.decide.economics.economics``
+    money : result of ``perfmodel.decide.economics.economics``
     """
     return [
         {
@@ -229,6 +229,7 @@ def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _run(span: Mapping[str, Any]) -> str:
+    """Return the length of a run in words."""
     if span["epochs"] is not None:
         return f"run of {span['epochs']:g} epochs"
     if span.get("tokens") is not None:
@@ -237,13 +238,13 @@ def _run(span: Mapping[str, Any]) -> str:
 
 
 def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
-    """Return how long a run takes and what it costs, as a sentence.
+    """Return time and cost of a run in a sentence.
 
     Parameters
     ----------
-    length : so many tokens, in words
-    money : of ``economics``, with a run
-    time, ends : of one step and of its 80 % interval [s], where that is known
+    length : number of tokens or samples in words
+    money : result of ``economics``, with a run
+    time, ends : time of one step, and the ends of its 80 % interval or None [s]
     """
     run = money["run"]
     low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
@@ -258,7 +259,7 @@ def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[fl
 
 
 def run_of_layouts(answer: Layouts) -> str | None:
-    """Return how long the run takes by the first of some layouts, and its cost; None without a length."""
+    """Return time and cost of the run with the first of several layouts; None without a length."""
     if answer.economics is None or (run := answer.economics["run"]) is None:
         return None
     length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
@@ -269,7 +270,7 @@ def run_of_layouts(answer: Layouts) -> str | None:
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:
-    """Return the fastest of all layouts, where memory keeps it out, and what would make it fit."""
+    """Return the fastest of all layouts if memory rules it out, and changes that make it fit."""
     if layout is None:
         return []
     passes = f"{layout.layout['micro_batch_size']} x {layout.layout['accumulation_steps']}"
@@ -285,7 +286,7 @@ def ruled_out_lines(layout: RuledOut | None) -> list[str]:
 
 
 def amount(value: float | None, scale: float = 1.0) -> str:
-    """Return an amount of money, energy or carbon as people write it; a dash where it is not known."""
+    """Return an amount of money, energy or carbon as text; a dash where it is unknown."""
     if value is None:
         return "-"
     value *= scale

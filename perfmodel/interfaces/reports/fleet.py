@@ -14,12 +14,12 @@ from perfmodel.model.options.conditions import Conditions
 
 
 def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) -> Page:
-    """Return what a report says of a comparison of fleets.
+    """Return the page of a comparison of fleets.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue : hardware that was compared
+    command : shell command that repeats it, or None
+    catalogue : of the compared hardware
     """
     tables = (_options(answer), _costs(answer), _mixed(answer))
     caveats = list(dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes))
@@ -34,13 +34,13 @@ def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) ->
             *caveats,
             *(f"left out: {one.option}: {one.reason}" for one in answer.left_out),
         ],
-        sources=sources_behind(_asked(answer), catalogue, Conditions()),
+        sources=sources_behind(_scenarios(answer), catalogue, Conditions()),
         command=command,
     )
 
 
-def _asked(answer: Fleets) -> list[dict[str, Any]]:
-    """Options of a scenario for each kind of machine that was compared."""
+def _scenarios(answer: Fleets) -> list[dict[str, Any]]:
+    """Return scenario options for each kind of machine that was compared."""
     kinds = {kind.name: kind for one in (answer.have, *answer.options) for kind in one.kinds}
     return [
         {
@@ -54,6 +54,7 @@ def _asked(answer: Fleets) -> list[dict[str, Any]]:
 
 
 def _speeds(answer: Fleets) -> Spans:
+    """Return a chart of the speed of each option compared with the present fleet."""
     spans = [
         Span(name_of(one), ratio.value, ratio.low_80, ratio.high_80, f"{ratio.value:.2f} ({ratio.words})")
         for one in answer.options
@@ -63,6 +64,7 @@ def _speeds(answer: Fleets) -> Spans:
 
 
 def _options(answer: Fleets) -> Listing:
+    """Return a table of each option's size and speed."""
     return Listing(
         "Options",
         ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "times as fast", "run"),
@@ -84,6 +86,7 @@ def _options(answer: Fleets) -> Listing:
 
 
 def _costs(answer: Fleets) -> Listing:
+    """Return a table of each option's costs and payback."""
     return Listing(
         "What it costs, and when it pays back",
         ("option", "pays back", "what", "USD", "USD/h", "of a run [USD]", "worth up to [USD]"),
@@ -104,6 +107,7 @@ def _costs(answer: Fleets) -> Listing:
 
 
 def _items(one: FleetOption) -> str:
+    """Return the items of a purchase in words, with unknown prices."""
     if one.purchase is None:
         return ""
     items = [
@@ -114,10 +118,12 @@ def _items(one: FleetOption) -> str:
 
 
 def _dollars(amount: float | None) -> str:
+    """Return an amount of money as text; a dash where it is unknown."""
     return "-" if amount is None else rate(amount)
 
 
 def _mixed(answer: Fleets) -> Listing:
+    """Return a table of the times of each kind of machine in mixed fleets."""
     mixed = [one for one in (answer.have, *answer.options) if len(one.kinds) > 1]
     return Listing(
         "A step of mixed fleets",

@@ -1,4 +1,4 @@
-"""One page, as HTML that opens alone or as Markdown: what a report says, whatever it is of."""
+"""A report as one page: self-contained HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ WIDTH = 40
 
 @dataclass(frozen=True)
 class Listing:
-    """A table of words and of numbers with their units."""
+    """A table of texts, and of numbers with their units."""
 
     heading: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     texts: int = 1
-    """Columns that hold text, from the left; the others stand to the right."""
+    """Columns of text, from the left; the others are right-aligned."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """A bar of parts that make a whole."""
+    """A bar of parts of a whole."""
 
     heading: str
     parts: Sequence[tuple[str, float, str]]
-    """Label, share of the whole, and the part in words."""
+    """Label, share of the whole, and text of each part."""
 
     @property
     def drawn(self) -> list[tuple[str, float, str]]:
@@ -72,7 +72,7 @@ class Span:
     high: float | None
     words: str
     mark: float | None = None
-    """A value to hold it against."""
+    """A value to compare it with."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,19 @@ class Spans:
     spans: Sequence[Span]
     caption: str
     line: float | None = None
-    """Where all of them have a line: the first case, a deadline."""
+    """Value at which all of them have a line: the first case, a deadline."""
     logarithmic: bool = False
-    """Whether equal steps are equal factors, from below the least value; else the axis begins at 0."""
+    """Whether the axis is logarithmic; else it begins at 0."""
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
+        """Return both ends of the axis."""
         every = [(span.value, span.low, span.high, span.mark) for span in self.spans]
         known = [end for ends in (*every, (self.line,)) for end in ends if end]
         return (min(known) / 1.1 if self.logarithmic else 0.0), max(known) * 1.02
 
     def at(self, value: float) -> float:
-        """Return where a value lies, in percent of the axis."""
+        """Return the position of a value, in percent of the axis."""
         least, most = self._ends
         if self.logarithmic:
             return 100 * math.log(value / least) / math.log(most / least)
@@ -107,6 +108,8 @@ class Spans:
         return [f"{span.label:<{wide}}  {self._drawn(span)} {span.words}" for span in self.spans]
 
     def _drawn(self, span: Span) -> str:
+        """Return the bar of a span as text."""
+
         def cell(value: float) -> int:
             return min(WIDTH - 1, int(WIDTH * self.at(value) / 100))
 
@@ -122,7 +125,7 @@ class Spans:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report says."""
+    """The content of a report."""
 
     question: str
     answer: Sequence[str]
@@ -133,7 +136,7 @@ class Page:
     notes: Sequence[str]
     sources: Sequence[str]
     command: str | None
-    """What repeats it, in a shell."""
+    """Shell command that repeats it, or None."""
 
     def text(self, suffix: str) -> str:
         """Return the page as HTML or Markdown.
@@ -151,7 +154,7 @@ class Page:
 
 
 def check_page(path: Path) -> None:
-    """Refuse early a file that no page can be written to.
+    """Check that a page can be written to a file.
 
     Raises
     ------
@@ -163,7 +166,7 @@ def check_page(path: Path) -> None:
 
 
 def write_page(path: Path, page: Page) -> None:
-    """Write a page, whole or not at all.
+    """Write a page, completely or not at all.
 
     Raises
     ------

@@ -21,25 +21,23 @@ from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
 
-_PARTS = ("conditions", "options", "meant")
-"""Of what is asked, which have options of their own."""
 MOST = 10
-"""Plans of the front, evenly spread and the one chosen among them, and machines not chosen; ``plan --json``
-has all."""
+"""Plans of the front, evenly spaced and including the chosen one, and rejected machines; ``plan --json`` has
+all."""
 
 
 def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue) -> Page:
-    """Return what a report says of a search.
+    """Return the page of a search for machines.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue : hardware that was searched
+    command : shell command that repeats it, or None
+    catalogue : of the searched hardware
     """
     first, *more = verdict(result)
     chosen, front = result.chosen, result.front
-    spread = evenly_spaced(len(front), MOST)
-    shown = [row for index, row in enumerate(front) if index in spread or row == chosen]
+    spaced = evenly_spaced(len(front), MOST)
+    shown = [row for index, row in enumerate(front) if index in spaced or row == chosen]
     rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
         _front(shown, len(front)),
@@ -47,33 +45,36 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
         _unpriced(unpriced, len(result.unpriced)),
         _prices(result, {row["name"] for row in [*shown, *rejected]}),
     )
-    asked = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
+    scenarios = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
     return Page(
         question=_question(result.goal),
         answer=[first, *more],
         charts=[_times(shown, result)] if shown else [],
         tables=[table for table in tables if table.rows],
-        assumptions=[f"asked: {', '.join(_assumed(result.goal))}"],
+        assumptions=[f"options: {', '.join(_assumed(result.goal))}"],
         notes=notes(result),
-        sources=sources_behind(asked, catalogue, result.goal.conditions),
+        sources=sources_behind(scenarios, catalogue, result.goal.conditions),
         command=command,
     )
 
 
 def _front(rows: Sequence[Row], whole: int) -> Listing:
+    """Return a table of plans on the front."""
     return Listing(
         f"None is both faster and cheaper than these{_of(rows, whole)}",
         ("plan", "how", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
-        [[named(row), _way(row), *_figures(row)] for row in rows],
+        [[named(row), _layout_words(row), *_figures(row)] for row in rows],
         texts=2,
     )
 
 
-def _way(row: Row) -> str:
+def _layout_words(row: Row) -> str:
+    """Return layout and precision of a plan in short."""
     return f"{short(row['layout'])} {row['precision']}" if row["layout"] else str(row["precision"])
 
 
 def _rejected(rows: Sequence[Row], whole: int) -> Listing:
+    """Return a table of the best plans of other machines, with the reasons against them."""
     return Listing(
         f"Why not others{_of(rows, whole)}",
         ("best plan of each other machine", "why not", "run", "cost", "times the samples/s", "at 80 %"),
@@ -93,12 +94,13 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
 
 
 def _ends(ratio: Row) -> str:
+    """Return the interval of a ratio as text; a dash where it is unknown."""
     low, high = ratio["low_80"], ratio["high_80"]
     return "-" if low is None else f"{three_digits(low)} to {three_digits(high)}"
 
 
 def _unpriced(rows: Sequence[Row], whole: int) -> Listing:
-    """Machines without a price, and what one may cost to be as good as the plan chosen."""
+    """Return a table of machines without a price, with the price at which they are as good as the chosen."""
     cells = [
         [
             row["name"],
@@ -113,11 +115,12 @@ def _unpriced(rows: Sequence[Row], whole: int) -> Listing:
 
 
 def _of(shown: Sequence[Row], whole: int) -> str:
+    """Return a remark that only some rows are shown; empty if all are."""
     return "" if len(shown) == whole else f" ({len(shown)} of {whole})"
 
 
 def _prices(result: SearchResult, names: Container[str]) -> Listing:
-    """Where the prices of the machines named here come from."""
+    """Return a table of the prices of named machines, with their sources."""
     columns = ("provider", "region", "date", "source")
     rows = [
         [price["name"], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
@@ -128,6 +131,7 @@ def _prices(result: SearchResult, names: Container[str]) -> Listing:
 
 
 def _question(goal: Goal) -> str:
+    """Return the question that a search answers."""
     limits = []
     if goal.deadline is not None:
         limits.append(f"within {duration(goal.deadline)}")
@@ -137,6 +141,7 @@ def _question(goal: Goal) -> str:
 
 
 def _figures(row: Row) -> list[str]:
+    """Return batch, throughput, run time, cost and energy of a plan as texts."""
     late, energy = row["run_time_high_80"], row["energy"]
     return [
         f"{row['global_batch_size']:,}",
@@ -149,10 +154,12 @@ def _figures(row: Row) -> list[str]:
 
 
 def _cost(row: Row) -> str:
+    """Return the cost of a plan as text."""
     return "unknown" if row["cost"] is None else dollars(row["cost"])
 
 
 def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
+    """Return a chart of the run times of plans with their intervals."""
     spans = [
         Span(
             f"{row['nodes']} x {row['name']}",
@@ -171,7 +178,7 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
 
 
 def _assumed(goal: Goal) -> list[str]:
-    """What was asked, and conditions taken, by the names and in the units of options."""
+    """Return the given options and conditions of a goal, as on the command line."""
     known = (
         (declared(Run), vars(goal)),
         (declared(Conditions), goal.conditions.model_dump()),
@@ -181,11 +188,12 @@ def _assumed(goal: Goal) -> list[str]:
         f"--no-{one.name}" if values[field] is False else f"--{one.name} {_shown(values[field], one.unit)}"
         for options, values in known
         for field, one in options.items()
-        if field not in _PARTS and values.get(field) not in (None, (), {}, one.default)
+        if values.get(field) not in (None, (), {}, one.default)
     ]
 
 
 def _shown(value: object, unit: str) -> str:
+    """Return the value of an option as text, with its unit."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={amount:g}" for name, amount in value.items())
     if isinstance(value, tuple):

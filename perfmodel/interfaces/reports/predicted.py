@@ -23,14 +23,14 @@ def page_of_prediction(
     reached: dict[str, Any] | None = None,
     money: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Return what a report says of a prediction.
+    """Return the page of a prediction.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue, conditions : that it was made with
-    reached : the time to a target, of ``time_to_target``
-    money : of ``economics``
+    command : shell command that repeats it, or None
+    catalogue, conditions : of the prediction
+    reached : result of ``time_to_target``, or None
+    money : result of ``economics``, or None
     """
     time, interval = prediction.iteration_time, prediction.interval
     known = f" (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})" if interval else ""

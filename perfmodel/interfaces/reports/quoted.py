@@ -1,4 +1,4 @@
-"""The page of a quote's check."""
+"""The page of a checked quote."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from perfmodel.decide.quote.listing import (
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 
 DRAWN = 20
-"""Claims that are drawn and said in sentences on top; of more, the worst."""
+"""Claims in the chart and in the answer's sentences; of more, the worst."""
 FAR = 5.0
-"""Times the limit that a claim may be before the axis counts in factors."""
+"""Ratio of a claim to its limit above which the axis is logarithmic."""
 
 
 def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], command: str | None) -> Page:
-    """Return what a report says of a quote.
+    """Return the page of a checked quote.
 
     Parameters
     ----------
-    checked : of ``check_quote``
-    command : what repeats it, in a shell
+    checked : result of ``check_quote``
+    command : shell command that repeats it, or None
     """
     rows = [
         [
@@ -70,18 +70,19 @@ def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], comman
 
 
 def _without_addresses(text: str) -> str:
-    """A text without addresses of the web: a page names none."""
+    """Return a text without web addresses, which pages do not contain."""
     return " ".join(re.sub(r"https?://[^\s<>()\"']+", "", text).split())
 
 
 def _of_all(worst: Sequence[Checked], checked: Sequence[Checked]) -> str:
-    """Say that not all claims are there, where they are not."""
+    """Return a sentence that only the worst claims are shown; empty if all are."""
     if len(worst) == len(checked):
         return ""
     return f" Here are the {len(worst)} worst of {len(checked)} claims; the tables below have all."
 
 
 def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
+    """Return a chart of claims and predictions relative to the limits."""
     spans = []
     for claim in checked:
         low, high = _share(claim, claim.low_80), _share(claim, claim.high_80)
@@ -93,14 +94,14 @@ def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
     far = max(span.mark or 0.0 for span in spans) > FAR
     steps = "; equal steps are equal factors" if far else ", from 0"
     caption = (
-        f"Shares of what physics allows{steps}: the line at 1 is that limit, the red mark (a diamond in "
-        f"text) what is claimed, the point and its bar what the model expects with 80 % confidence.{more}"
+        f"Ratios to the physical limit{steps}: the line at 1 is the limit, the red mark (a diamond in text) "
+        f"the claim, the point and its bar the model's prediction with its 80 % interval.{more}"
     )
     return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
 
 
 def _share(claim: Checked, value: float | None) -> float | None:
-    """How near to the limit a value of a claim's quantity is, above 1 beyond it."""
+    """Return the ratio of a value to its limit, above 1 beyond it."""
     if value is None:
         return None
     return value / claim.limit if claim.higher_is_better else claim.limit / value

@@ -1,4 +1,4 @@
-"""The page of a job on more and more accelerators."""
+"""The page of a job on several numbers of accelerators."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.prediction.scaling import Scaling
 
 DRAWN = 16
-"""Numbers of accelerators in a chart, evenly spread; the table has all."""
+"""Numbers of accelerators in a chart, evenly spaced; the table has all."""
 
 
 def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue) -> Page:
-    """Return what a report says of a job on several numbers of accelerators.
+    """Return the page of a job on several numbers of accelerators.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue : hardware it was made with
+    command : shell command that repeats it, or None
+    catalogue : of the predictions
     """
     last, row = scaling.predictions[-1], scaling.rows[-1]
-    asked = last.scenario
+    scenario = last.scenario
     lacking = overflows(scaling.predictions)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
     return Page(
-        question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
-        f"{asked['strategy']}, {last.scaling} scaling, by the {last.model} model?",
+        question=f"How far does {scenario['workload']} scale on {scenario['accelerator']}, "
+        f"{scenario['precision']}, {scenario['strategy']}, {last.scaling} scaling, by the {last.model} "
+        "model?",
         answer=[
             f"{row.scaling_efficiency:.1%} efficient at {counted(row.world_size, 'GPU')}: "
             f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
@@ -40,12 +41,13 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
         tables=[_table(scaling)],
         assumptions=[f"defaults taken: {', '.join(last.defaults)}"] if last.defaults else [],
         notes=[*scaling.notes, *warnings],
-        sources=sources_behind([asked], catalogue, Conditions()),
+        sources=sources_behind([scenario], catalogue, Conditions()),
         command=command,
     )
 
 
 def _charts(scaling: Scaling) -> list[Spans]:
+    """Return charts of efficiency and time by number of accelerators."""
     rows = scaling.rows
     step = -(-len(rows) // DRAWN)
     drawn = [row for index, row in enumerate(rows) if (len(rows) - 1 - index) % step == 0]
@@ -76,6 +78,7 @@ def _charts(scaling: Scaling) -> list[Spans]:
 
 
 def _table(scaling: Scaling) -> Listing:
+    """Return a table with a row for each number of accelerators."""
     columns = ("GPUs", "iteration", "at 80 %", "samples/s", "speed-up", "efficiency", "exposed", "fits")
     return Listing(
         "Every number of accelerators",

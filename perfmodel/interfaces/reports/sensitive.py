@@ -1,4 +1,4 @@
-"""The page of a sensitivity: what the time hangs on, what binds, and where that changes."""
+"""The page of a sensitivity: inputs by their effect on the time, limits, and crossovers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 DRAWN = 12
-"""Inputs of the chart, those that matter most."""
+"""Inputs of the chart: those with the largest effect."""
 LEAST = 1e-9
-"""Share of the time below which an input has no effect."""
+"""Relative change of the time below which an input has no effect."""
 
 
 def page_of_sensitivity(
@@ -26,13 +26,13 @@ def page_of_sensitivity(
     catalogue: Catalogue,
     conditions: Conditions,
 ) -> Page:
-    """Return what a report says of a sensitivity.
+    """Return the page of a sensitivity.
 
     Parameters
     ----------
-    report : of ``sensitivity_report``
-    scenario, catalogue, conditions : that it was made of
-    command : what repeats it, in a shell
+    report : result of ``sensitivity_report``
+    scenario, catalogue, conditions : of the sensitivity
+    command : shell command that repeats it, or None
     """
     time = report.iteration_time
     swings = [row for row in report.inputs if _swing(row) > LEAST * time]
@@ -45,21 +45,21 @@ def page_of_sensitivity(
     ]
     turns = [[turn["words"]] for turn in report.crossovers]
     tables.insert(0, Listing("Where the answer changes", ("",), turns))
-    asked = scenario.model_dump(mode="json", exclude_unset=True)
+    options = scenario.model_dump(mode="json", exclude_unset=True)
     return Page(
-        question=f"What does the time of an iteration hang on: {report.title}?",
+        question=f"What does the time of an iteration depend on: {report.title}?",
         answer=[*([f"The job {report.unfit}."] if report.unfit else []), _decision(swings, time)],
         charts=[_tornado(swings[:DRAWN], time)] if swings else [],
         tables=[table for table in tables if table.rows],
         assumptions=[f"price: {report.price_words}"] if report.price_words else [],
         notes=report.notes,
-        sources=sources_behind([asked], catalogue, conditions),
+        sources=sources_behind([options], catalogue, conditions),
         command=command,
     )
 
 
 def _ends(row: dict[str, Any]) -> tuple[float, float] | None:
-    """The times with an input a quarter less and more, the smaller first."""
+    """Return the times with an input a quarter smaller and larger, in order; None if one is unknown."""
     if row["at_-25%"] is None or row["at_+25%"] is None:
         return None
     low, high = sorted((row["at_-25%"], row["at_+25%"]))
@@ -67,11 +67,13 @@ def _ends(row: dict[str, Any]) -> tuple[float, float] | None:
 
 
 def _swing(row: dict[str, Any]) -> float:
+    """Return the difference of these times [s]."""
     ends = _ends(row)
     return 0.0 if ends is None else ends[1] - ends[0]
 
 
 def _decision(swings: list[dict[str, Any]], time: float) -> str:
+    """Return a sentence on the input with the largest effect."""
     if not swings:
         return f"No input moves the iteration of {show(time, 's')}."
     less, more = (swings[0][key] / time - 1 for key in ("at_-25%", "at_+25%"))
@@ -83,6 +85,7 @@ def _decision(swings: list[dict[str, Any]], time: float) -> str:
 
 
 def _tornado(rows: list[dict[str, Any]], time: float) -> Spans:
+    """Return a chart of the times with each input a quarter smaller and larger."""
     spans = []
     for row in rows:
         ends = _ends(row)
@@ -97,6 +100,7 @@ def _tornado(rows: list[dict[str, Any]], time: float) -> Spans:
 
 
 def _inputs(report: SensitivityReport) -> Listing:
+    """Return a table of the elasticities of inputs."""
     priced = report.cost_per_1000_samples is not None
     columns = ["input", "what it is", "value", "of the time"]
     columns += ["of the cost"] if priced else []
@@ -111,6 +115,7 @@ def _inputs(report: SensitivityReport) -> Listing:
 
 
 def _counts(report: SensitivityReport) -> Listing:
+    """Return a table of the effects of halving and doubling counts."""
     rows = [
         [words_of(row["name"]), row["meaning"], str(row["value"]), sides_words(row["time"])]
         for row in report.counts

@@ -1,4 +1,4 @@
-"""What the predictions of a report stand on."""
+"""The sources behind the predictions of a report."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import scenario_of
 
 KINDS = ("workload", "spec", "software", "price", "fit")
-"""Of sources, in the order of a page: what a reader can check first; formulas follow in one line."""
+"""Types of sources in the order of a page: first what a reader can check; formulas are a single line."""
 
 
 def sources_behind(
     scenarios: Iterable[Mapping[str, Any]], catalogue: Catalogue, conditions: Conditions
 ) -> list[str]:
-    """Return the sources of some predictions, each once, without addresses: ``perfmodel cite`` has those.
+    """Return the sources of predictions, each once, without web addresses: see ``perfmodel cite`` for these.
 
     Parameters
     ----------
-    scenarios : as predictions understood them
-    catalogue : hardware they were predicted with
+    scenarios : of the predictions, with defaults filled in
+    catalogue : of the predictions
     conditions : prices, power and failures
     """
     used: dict[tuple[str, str], dict[str, None]] = {}
-    for asked in scenarios:
+    for options in scenarios:
         try:
-            scenario = scenario_of(asked)
+            scenario = scenario_of(options)
             case = case_of(scenario, catalogue, calibration(), conditions)
             sources = sources_of(case, derivation(case), catalogue)
-        except InputError:  # a saved answer, of specs that are not at hand
+        except InputError:  # a saved answer with specs that are not available
             continue
         for source in sources:
             used.setdefault((source.kind, _cited(source)), {}).update(dict.fromkeys(_things(source)))
@@ -50,11 +50,12 @@ def sources_behind(
 
 
 def _cited(source: CitedSource) -> str:
+    """Return the citation of a source, with the date of reading."""
     read = source.kind in ("spec", "software", "price") and source.date
     return f"{source.cited}, read {source.date}" if read else source.cited
 
 
 def _things(source: CitedSource) -> list[str]:
-    """What a source was used for; of a spec its id, not every number of it."""
+    """Return what a source is used for; of a spec its id instead of its numbers."""
     is_spec = source.kind in ("spec", "software")
     return [source.key.partition("/")[0]] if is_spec else source.used_for

@@ -1,4 +1,4 @@
-"""``perfmodel.write_report``: an answer as one page in a file."""
+"""``perfmodel.write_report``: an answer as a page in a file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.records.arguments import FILE, TEXT, a, expect
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.planning.fleets.result import Fleets
+from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote import Quote, check_quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
-from perfmodel.interfaces.api.plan import Plans
 from perfmodel.interfaces.reports.compared import page_of_comparison
 from perfmodel.interfaces.reports.fleet import page_of_fleets
+from perfmodel.interfaces.reports.layouts import page_of_layouts
 from perfmodel.interfaces.reports.page import Page, check_page, write_page
 from perfmodel.interfaces.reports.planned import page_of_plan
 from perfmodel.interfaces.reports.predicted import page_of_prediction
 from perfmodel.interfaces.reports.quoted import page_of_quote
 from perfmodel.interfaces.reports.scaled import page_of_scaling
-from perfmodel.interfaces.reports.shared_out import page_of_layouts
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.prediction.scaling import Scaling
@@ -37,21 +37,20 @@ def write_report(
 ) -> None:
     """Write an answer as one page: question, answer with its interval, chart, assumptions and sources.
 
-    The page opens alone, and names no address outside.
+    The page is self-contained and has no web addresses.
 
     Parameters
     ----------
     answer : of ``predict``, ``scale``, ``layouts``, ``compare``, ``plan``, ``fleets``, or of
         ``read_quote``, whose claims are checked
-    path : FILE.html, or FILE.md for Markdown; written whole or not at all
-    command : the line that repeats it, if the page shall show one
-    catalogue : hardware the answer was made with; by default what comes with the package
-    calibration : of a quote, what your own runs taught: its claims are checked with it, as by ``check_quote``
+    path : FILE.html, or FILE.md for Markdown; written completely or not at all
+    command : shell command that repeats it, if the page should show one
+    catalogue : of the answer; by default the built-in one
+    calibration : for a quote, a fit to the user's own runs with which its claims are checked
 
     Raises
     ------
-    InputError : another ending, or the file cannot be written; a calibration of an answer that was made
-        already
+    InputError : another ending, or a file that cannot be written; a calibration with anything but a quote
 
     Examples
     --------
@@ -79,6 +78,7 @@ def _page(
     catalogue: Catalogue,
     calibration: str | Path | None,
 ) -> Page:
+    """Return the page of an answer, by its type."""
     if isinstance(answer, Quote):
         return page_of_quote(answer, check_quote(answer, catalogue, calibration=calibration), command)
     if isinstance(answer, Fleets):

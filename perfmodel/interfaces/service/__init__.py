@@ -1,1 +1,1 @@
-"""The HTTP service: every command that answers, under limits that a stranger cannot pass."""
+"""The HTTP service: the commands, with limits that clients cannot exceed."""

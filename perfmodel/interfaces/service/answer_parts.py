@@ -1,4 +1,4 @@
-"""Types of parts of answers that no class of the package is already, for the schema."""
+"""Types of parts of answers that have no class elsewhere, for the schema."""
 
 from typing import NotRequired
 
@@ -12,18 +12,18 @@ class ServerNodes(TypedDict):
     """Machines of parameter servers."""
 
     count: int
-    """How many."""
+    """Number of machines."""
     node: str
-    """Id of each."""
+    """Id of the machine type."""
     price: NodePrice | None
-    """Of each; null where none is known."""
+    """Price of each; null where unknown."""
 
 
 class Span(TypedDict):
-    """What a time of training comes to."""
+    """Time, cost, energy and carbon of a part of training."""
 
     time: float
-    """[s]"""
+    """Time [s]."""
     cost: float | None
     """[USD]; null where no price is known."""
     energy: float | None
@@ -33,80 +33,80 @@ class Span(TypedDict):
 
 
 class RunSpan(Span):
-    """What a run comes to; its time with failures, checkpoints and restarts."""
+    """Time, cost, energy and carbon of a run, including failures, checkpoints and restarts."""
 
     epochs: float | None
-    """Of the run; null where it is said otherwise."""
+    """Epochs of the run; null where its length is given otherwise."""
     samples: float | None
-    """Of the run."""
+    """Samples of the run."""
     tokens: float | None
-    """Of the run; null where it is said otherwise."""
+    """Tokens of the run; null where its length is given otherwise."""
 
 
 class Reliability(TypedDict):
-    """What failures cost."""
+    """Losses to failures."""
 
     goodput: float
-    """Share of the time that trains [1]."""
+    """Fraction of the time that is kept work [1]."""
     failure_interval: float
-    """Between two failures of the job [s]."""
+    """Mean time between failures of the job [s]."""
     checkpoint_interval: float | None
-    """Between two checkpoints [s]; null where the run is too short to write any."""
+    """Time between two checkpoints [s]; null where the run is too short to write any."""
     failures: float | None
-    """To expect in the run; null where its length is not known."""
+    """Expected failures in the run; null where its length is not given."""
 
 
 class Economics(TypedDict):
     """Time, cost, energy and carbon of a job."""
 
     price: NodePrice | None
-    """Of one node; null where none is known."""
+    """Price of one node; null where unknown."""
     servers: ServerNodes | None
-    """Of parameter servers; null where there are none."""
+    """Parameter servers; null where there are none."""
     per_iteration: Span
     """Of one iteration."""
     per_epoch: Span | None
-    """Of one epoch; null where the size of the data set is not known."""
+    """Of one epoch; null where the size of the data set is unknown."""
     run: RunSpan | None
-    """Of the run; null where nobody says how long it is."""
+    """Of the run; null where its length is not given."""
     reliability: Reliability | None
-    """What failures cost; null where nobody says how often one fails."""
+    """Losses to failures; null without a failure rate."""
     assumed: list[str]
-    """What was taken for granted."""
+    """Assumptions."""
     unknown: list[str]
-    """What is not known, and what to give for it."""
+    """Missing inputs, each with the option that gives it."""
 
 
 class TrainingPhase(TypedDict):
-    """One of the phases of a recipe."""
+    """A phase of a recipe."""
 
     sequence_length: int
     """Tokens of a sample."""
     amount: float
-    """Of the recipe's unit."""
+    """Length of the phase in the recipe's unit."""
     time: float
-    """[s]"""
+    """Time of the phase [s]."""
 
 
 class WarmedRate(TypedDict):
     """The learning rate of a recipe at the batch."""
 
     rule: str
-    """By which it grows with the batch."""
+    """Rule by which it grows with the batch."""
     learning_rate: float
-    """At the batch [1]."""
+    """Learning rate at the batch [1]."""
     validity: str
-    """Where the rule holds."""
+    """Range in which the rule holds."""
     within_published: bool | None
-    """Whether the batch lies there; null where that is not known."""
+    """Whether the batch is in that range; null where unknown."""
     source: str
-    """Who says so."""
+    """Source of the rule."""
     formula: str
-    """Of the rule."""
+    """Formula of the rule."""
     warm_up_epochs: float
-    """Until it is reached."""
+    """Epochs until it is reached [1]."""
     warm_up_from: float
-    """Where it begins [1]."""
+    """Learning rate at the start [1]."""
 
 
 class TimeToTarget(TypedDict):
@@ -115,102 +115,102 @@ class TimeToTarget(TypedDict):
     target: str
     """The quality."""
     unit: str
-    """Of amounts: epochs, samples or tokens."""
+    """Unit of amounts: epochs, samples or tokens."""
     amount: float
-    """That the run takes, in ``unit``."""
+    """Length of the run, in ``unit``."""
     steps: int
     """Updates of the run."""
     tokens: float | None
-    """Of a recipe that counts them."""
+    """Tokens of the run, for a recipe that counts them."""
     time: float
-    """[s]"""
+    """Time of the run [s]."""
     within_range: bool
-    """Whether the batch is one that something was published of."""
+    """Whether the batch is within the published ones."""
     batch_sizes: list[float]
-    """The smallest and the largest of those."""
+    """The smallest and the largest published batch."""
     sequence_length: int | None
-    """Tokens of a sample; null of several phases, and where it has none."""
+    """Tokens of a sample; null of several phases, and of samples without tokens."""
     note: str | None
-    """What to know of it."""
+    """Note on the samples; null without one."""
     recipe: str
-    """How training goes, by its name."""
+    """Name of the recipe."""
     framework: str
-    """That goes with it."""
+    """Framework of the recipe."""
     recipe_words: str
-    """How training goes."""
+    """The recipe in words."""
     recipe_source: str
-    """Who says so."""
+    """Source of the recipe."""
     evidence: list[Evidence]
-    """What was published, a row for each batch."""
+    """Published results, a row for each batch."""
     phases: list[TrainingPhase]
-    """Of different sequence lengths; none where there is one."""
+    """Phases of different sequence lengths; empty for a single phase."""
     learning_rate: WarmedRate | None
-    """At the batch; null where none was published."""
+    """Learning rate at the batch; null where none was published."""
 
 
 class StrategyToLoss(TypedDict):
-    """How soon one way to update reaches a loss."""
+    """Time of an update strategy to a loss."""
 
     strategy: str
-    """The way."""
+    """Name of the strategy."""
     updates_per_second: NotRequired[float]
-    """[1/s]"""
+    """Rate of updates [1/s]."""
     gradients_per_update: NotRequired[float]
-    """[1]"""
+    """Gradients in an update [1]."""
     mean_staleness: NotRequired[float | None]
     """Updates between reading weights and applying their gradient [1]."""
     fresh_fraction: NotRequired[float | None]
     """Share of gradients that are of the newest weights [1]."""
     floor: NotRequired[float | None]
-    """Error that the bound never falls below [1]; null where none is known."""
+    """Error that the bound never falls below [1]; null where unknown."""
     updates: NotRequired[float | None]
-    """To the loss; null where it is not reached."""
+    """Updates to the loss; null where it is not reached."""
     time: float | None
-    """To the loss [s]; null where it is not reached."""
+    """Time to the loss [s]; null where it is not reached."""
     note: str | None
-    """Why there is no time."""
+    """Why there is no time; null otherwise."""
 
 
 class AheadToLoss(TypedDict):
-    """Which way to update is ahead, and how long."""
+    """An update strategy that is ahead for some time."""
 
     strategy: str
-    """The way."""
+    """Name of the strategy."""
     from_time: float
-    """[s]"""
+    """Time at which it takes the lead [s]."""
     to_time: float
-    """[s]"""
+    """Time at which it loses the lead [s]."""
     to_loss: float
-    """[1]"""
+    """Loss at that time [1]."""
 
 
 class ErrorCurve(TypedDict):
     """Error against time."""
 
     times: list[float]
-    """[s]"""
+    """Points in time [s]."""
     errors: dict[str, list[float]]
-    """At each of the times, by the way to update [1]."""
+    """Error at each of the times, by strategy [1]."""
 
 
 class TimeToLoss(TypedDict):
-    """Error against time of every way to update, by a bound."""
+    """Error against time of every update strategy, by a bound."""
 
     loss: float
-    """That was wanted [1]."""
+    """The requested loss [1]."""
     strategy: str
-    """Of the job."""
+    """Strategy of the job."""
     time: float | None
-    """To the loss [s]; null where the job does not reach it."""
+    """Time to the loss [s]; null where the job does not reach it."""
     updates: float | None
-    """To the loss; null where the job does not reach it."""
+    """Updates to the loss; null where the job does not reach it."""
     learning_rate: float
-    """Of the bound [1]."""
+    """Learning rate of the bound [1]."""
     rows: list[StrategyToLoss]
-    """Of each way to update."""
+    """A row for each strategy."""
     ahead: list[AheadToLoss]
-    """Who reaches each loss first."""
+    """The strategies that reach each loss first."""
     curve: ErrorCurve
     """Error against time."""
     note: str
-    """What the bound is of."""
+    """The objective of the bound."""

@@ -1,4 +1,4 @@
-"""The service as one ASGI application: a route for each command, and what describes them."""
+"""The service as an ASGI application: a route for each command, and for the descriptions of all."""
 
 from __future__ import annotations
 
@@ -31,26 +31,31 @@ from perfmodel.interfaces.service.streams import ARROW, NDJSON, error_line, stre
 from perfmodel.interfaces.service.tags import entity_tag, names
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
-"""Answers a command: its name and the body of the request to the JSON of the answer."""
+"""Function that returns the JSON answer of a command, from its name and the body of the request."""
 Stream = Callable[[str, bytes, str], Awaitable[AsyncIterator[bytes]]]
-"""Does so in parts, whose form comes last."""
+"""Function that returns an answer in parts, from name, body and form."""
 JSON = "application/json"
+"""Media type of JSON."""
 UNFORESEEN = "the service failed to answer; the request may be fine"
+"""Detail of an unexpected error."""
 HELD = "the answer is the one whose ETag was sent as If-None-Match"
+"""Detail of a request whose answer the client has already."""
 FRESH = "private, max-age=3600"
-"""An answer depends on code, data and request alone; a shared proxy keeps none, as bodies are of clients."""
+"""Cache header: answers depend on code, data and request only; shared proxies keep none, as bodies are
+private.
+"""
 
 
 def application(
     settings: Settings | None = None, run: Run | None = None, stream: Stream | None = None
 ) -> FastAPI:
-    """Return the service without its limits, which wrap it.
+    """Return the service without the layers that enforce its limits.
 
     Parameters
     ----------
-    settings : limits that commands keep themselves
-    run : answers commands; by default a thread of this process
-    stream : does so in parts
+    settings : limits that commands enforce themselves
+    run : function that answers commands; by default in a thread of this process
+    stream : function that answers in parts; by default in a thread of this process
     """
     settings = Settings() if settings is None else settings
     app = FastAPI(
@@ -83,15 +88,17 @@ DESCRIPTIONS: dict[str, tuple[Callable[[], bytes], str]] = {
     "/openapi.json": (lambda: encoded(openapi()), JSON),
     "/docs": (docs_page, "text/html"),
 }
-"""What describes the service, and how it is made when somebody first asks."""
+"""Descriptions of the service by path: functions that return them on first request, and media types."""
 
 
 def _described(make: Callable[[], bytes], kind: str) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a description, with an entity tag."""
+
     async def endpoint(request: Request) -> Response:
         content = await run_in_threadpool(make)
         tag = entity_tag(request.url.path, content)
         headers = {"etag": tag, "cache-control": FRESH}
-        if names(request.headers.get("if-none-match", ""), tag, whatever=True):
+        if names(request.headers.get("if-none-match", ""), tag, any_tag=True):
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers, media_type=kind)
 
@@ -99,6 +106,8 @@ def _described(make: Callable[[], bytes], kind: str) -> Callable[[Request], Awai
 
 
 def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a command."""
+
     async def endpoint(request: Request) -> Response:
         kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
         if kind != JSON:
@@ -130,28 +139,30 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
 
 
 async def _in_thread(settings: Settings, name: str, body: bytes) -> bytes:
+    """Return the answer of a command, computed in a thread."""
     return await run_in_threadpool(answer, name, body, settings.candidates)
 
 
 async def _stream_in_thread(settings: Settings, name: str, body: bytes, form: str) -> AsyncIterator[bytes]:
+    """Return the parts of an answer, computed in a thread."""
     limits = (settings.seconds, settings.candidates)
-    return iterate_in_threadpool(await run_in_threadpool(stream_of, form, body, *limits))
+    return iterate_in_threadpool(await run_in_threadpool(stream_of, name, form, body, *limits))
 
 
 def _log(command: str, error: Exception) -> None:
-    """Log what nobody foresaw, unless the process of the pool that met it has."""
+    """Log an unexpected error, unless the process in which it occurred has done so."""
     if not isinstance(error, Failed):
         words = "".join(traceback.format_exception(error))
         event("calculation failed", "error", command=command, traceback=words)
 
 
 async def _whole(parts: AsyncIterator[bytes], command: str, form: str) -> AsyncIterator[bytes]:
-    """Give the parts of a stream; one that is cut off ends by saying so, or is not ended."""
+    """Yield the parts of a stream; one that is cut off ends with an error line, or closes the connection."""
     try:
         async with aclosing(parts):  # type: ignore[type-var]  # a generator, by whoever made it
             async for part in parts:
                 yield part
-    except Refused as error:  # of which the last part speaks
+    except Refused as error:  # which the last part reports
         event("stream cut off", "warning", status=error.status, detail=error.message)
     except Refusal as error:
         event("stream cut off", "warning", status=error.status_code, detail=error.detail)
@@ -166,8 +177,8 @@ async def _whole(parts: AsyncIterator[bytes], command: str, form: str) -> AsyncI
 
 
 def _form(command: Command, accepted: str) -> str:
-    """Return the form of an answer: JSON, but of a sweep a stream where one is asked for."""
-    if command.name == "sweep":
+    """Return the media type of an answer: JSON, or a requested stream where the command has one."""
+    if command.parts is not None:
         for part in accepted.split(","):
             if (kind := part.partition(";")[0].strip().lower()) in (NDJSON, ARROW):
                 return kind
@@ -175,13 +186,13 @@ def _form(command: Command, accepted: str) -> str:
 
 
 def problem_response(table: dict[str, object], headers: dict[str, str] | None = None) -> Response:
-    """Return a problem as an answer."""
+    """Return a problem document as a response."""
     status = int(str(table["status"]))
     return Response(problems.body_of(table), status, headers, problems.MEDIA_TYPE)
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
-    """What no route answers: 404 with the commands there are, 405 with what would be right."""
+    """Return the response to a request without a route: 404 with the commands, or 405 with the method."""
     status = getattr(error, "status_code", 500)
     detail = str(getattr(error, "detail", ""))
     if status == 404:
@@ -195,5 +206,5 @@ async def _http_problem(request: Request, error: Exception) -> Response:
 
 
 async def _bug(request: Request, error: Exception) -> Response:
-    """What nobody foresaw: no word of the inside leaves."""
+    """Return the response to an unexpected error, without internals."""
     return problem_response(problem(500, UNFORESEEN), {**CLOSE})  # by the server, to which it is raised

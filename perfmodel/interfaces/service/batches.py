@@ -1,4 +1,4 @@
-"""Many predictions in one request, as a list or as columns; in the place of a bad row stands its error."""
+"""Many predictions in one request, as a list or as columns; an invalid row is answered by its error."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from perfmodel.interfaces.service.problems import Mistake, Refused, problem_of, 
 
 MOST_ROWS = 10_000
 KEYS = ("scenarios", "columns")
-BESIDE = ("specs", "files", "fields")
-"""What holds for all rows of a batch."""
+COMMON = ("specs", "files", "fields")
+"""Keys that apply to all rows of a batch."""
 
 
 def is_batch(table: Mapping[str, Any]) -> bool:
-    """Whether a body of ``predict`` asks for many."""
+    """Return whether a body of ``predict`` is a batch."""
     return any(key in table for key in KEYS)
 
 
 def rows_of(table: Mapping[str, Any]) -> list[Any]:
-    """Return the rows of a batch, each what a body of its own would hold.
+    """Return the rows of a batch, each like the body of a single request.
 
     Raises
     ------
-    Refused : no batch, or more rows than one may have; columns of different lengths
+    Refused : an invalid batch, too many rows, or columns of different lengths
     """
     for key in table:
-        if key not in (*KEYS, *BESIDE):
-            words = f"unknown option {key!r} beside scenarios or columns; put it into each of them"
+        if key not in (*KEYS, *COMMON):
+            words = f"unknown option {key!r} next to scenarios or columns; put it into each of them"
             raise Refused(
-                words, [Mistake(str(key), shown(table[key]), f"expected {', '.join((*KEYS, *BESIDE))}")]
+                words, [Mistake(str(key), shown(table[key]), f"expected {', '.join((*KEYS, *COMMON))}")]
             )
     if all(key in table for key in KEYS):
         raise Refused(
@@ -44,13 +44,14 @@ def rows_of(table: Mapping[str, Any]) -> list[Any]:
 
 
 def _listed(value: Any) -> list[Any]:
+    """Return a list; anything else is refused."""
     if not isinstance(value, list):
         raise Refused("scenarios: expected a list", [Mistake("scenarios", shown(value), "expected a list")])
     return value
 
 
 def _of_columns(columns: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table; null leaves an option open."""
+    """Yield the rows of a table of columns; null leaves an option open."""
     if (
         not isinstance(columns, Mapping)
         or not columns
@@ -70,7 +71,7 @@ def _of_columns(columns: Any) -> Iterator[dict[str, Any]]:
 
 
 def place_of_rows(table: Mapping[str, Any]) -> Callable[[int, str | None], str | None]:
-    """Return what makes of the number of a row and a field in it the field of the batch.
+    """Return a function from the number of a row, and a field in it, to the field of the batch.
 
     >>> place_of_rows({"scenarios": []})(1, "conditions.pue"), place_of_rows({"columns": {}})(2, "gpus")
     ('scenarios.1.conditions.pue', 'columns.gpus.2')
@@ -88,15 +89,15 @@ def place_of_rows(table: Mapping[str, Any]) -> Callable[[int, str | None], str |
 
 
 def error_row(error: Refused) -> dict[str, Any]:
-    """Return what stands in the place of a row that cannot be answered."""
+    """Return the answer to a row that cannot be answered."""
     return {"error": problem_of(error)}
 
 
 class BatchSchemas(NamedTuple):
-    """Schemas of bodies that are one scenario or many, and of their answers."""
+    """Schemas of bodies with one scenario or many, and of their answers."""
 
     components: dict[str, Any]
-    """By their names."""
+    """Component schemas by name."""
     request: dict[str, Any]
     answer: dict[str, Any]
 
@@ -109,20 +110,20 @@ BATCHES: dict[str, dict[str, Any]] = {
     },
     "a bad row": {"scenarios": [{"gpus": 8}, {"gpus": -1}], "fields": ["iteration_time"]},
 }
-"""Bodies that are answered."""
+"""Examples of bodies."""
 
 
 def batch_schemas(
     request: Mapping[str, Any], answer: Mapping[str, Any], one: Mapping[str, Any]
 ) -> BatchSchemas:
-    """Return the schemas of a body that is one scenario or many.
+    """Return the schemas of bodies with one scenario or many.
 
     Parameters
     ----------
     request : reference to the schema of one body
     answer, one : the schemas of one answer and of one body
     """
-    described = {key: one["properties"][key] for key in BESIDE}
+    described = {key: one["properties"][key] for key in COMMON}
     columns = {
         name: {
             "type": "array",
@@ -132,7 +133,7 @@ def batch_schemas(
             "description": f"Of each row: {option.get('description', name)}",
         }
         for name, option in one["properties"].items()
-        if name not in BESIDE
+        if name not in COMMON
     }
     forms: dict[str, Any] = {
         "scenarios": {
@@ -193,7 +194,7 @@ def batch_schemas(
             },
         },
     }
-    # that which requires nothing last: a reader that tries each would take it for all
+    # the schema without required keys last: readers that try each in order would always match it
     answers = ("PredictAnswer", "PredictResults", "PredictFields")
     return BatchSchemas(
         components, {"anyOf": [request, *map(_reference, rows)]}, {"anyOf": [*map(_reference, answers)]}
@@ -201,11 +202,12 @@ def batch_schemas(
 
 
 def _forms(option: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the forms of one value of an option but for null."""
+    """Return the schemas of a value of an option, without null."""
     words = ("title", "description", "x-default", "unit")
     bare = {key: value for key, value in option.items() if key not in words}
     return [form for form in bare.get("anyOf", [bare]) if form != {"type": "null"}]
 
 
 def _reference(name: str) -> dict[str, Any]:
+    """Return a reference to a component schema."""
     return {"$ref": f"#/components/schemas/{name}"}

@@ -1,4 +1,4 @@
-"""Bearer tokens: who may ask at all, where the service says so."""
+"""Bearer tokens: access to the service, if it requires tokens."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from perfmodel.interfaces.service.refusal import CLOSE, Refusal
 from perfmodel.interfaces.service.tokens import Tokens
 
 TOKEN = "token"
-"""Key of the state of a request with the name of the token that it came with."""
+"""Key in the state of a request for the name of its token."""
 OWNER: ContextVar[str] = ContextVar("OWNER", default="")
-"""Name of the token that the request at hand came with."""
+"""Name of the token of the current request."""
 
 
 class Bearer:
-    """Refuse requests without one of the tokens; the time a refusal takes says nothing of the tokens."""
+    """Refuse requests without a valid token; the response time reveals nothing about the tokens."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
         self.app, self.tokens = app, tokens
@@ -38,10 +38,10 @@ class Bearer:
         await Refusal(401, "send a token: Authorization: Bearer TOKEN", headers).answer(send)
 
     def _owner(self, headers: list[tuple[bytes, bytes]]) -> str | None:
-        """Return the name of the token of a request; None where it has none that is known."""
+        """Return the name of a request's token; None where it has no known one."""
         values = [value for name, value in headers if name == b"authorization"]
         kind, _, token = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
         given = sha256(token.strip()).digest()
-        # every token is compared, also after one that fits
+        # every token is compared, even after a match
         fits = [name for digest, name in self.tokens.names.items() if compare_digest(given, digest)]
         return fits[0] if fits and kind.lower() == b"bearer" else None

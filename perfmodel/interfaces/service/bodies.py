@@ -1,4 +1,4 @@
-"""Bodies of requests: read whole, bounded in size, time and nesting, before anything looks into them."""
+"""Bodies of requests: read completely, with limits on size, time and nesting, before they are parsed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from perfmodel.interfaces.service.refusal import AGAIN, CLOSE, Refusal
 from perfmodel.interfaces.service.settings import Settings
 
 LINGER = 1.0
-"""Seconds that the rest of a refused body is read and dropped, so that its sender reads the answer."""
+"""Time for which the rest of a refused body is read, so that its sender reads the answer [s]."""
 DROPPED = 4
-"""Times the largest body that are dropped so at most."""
+"""Bytes of a refused body that are read at most, as a multiple of the largest body."""
 CLIENT_LEAVES: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar("CLIENT_LEAVES", default=None)
-"""Returns when the client of the request at hand has left; for costly work, which then ends."""
+"""Function that returns when the client of the current request disconnects; costly work then stops."""
 
 
 class Bodies:
-    """Read the body of a request, and refuse one that is too long, too slow, packed, no JSON or too deep."""
+    """Read the body of a request; refuse one that is too long, slow, compressed, not JSON or too deep."""
 
     def __init__(
         self,
@@ -31,19 +31,19 @@ class Bodies:
         metrics: Metrics,
         routed: Callable[[Scope], bool] = lambda scope: True,
     ) -> None:
-        """Take the application, and what says whether one of its routes answers a request."""
+        """Take the application, and a function that returns whether one of its routes matches a request."""
         self.app, self.settings, self.metrics, self.routed = app, settings, metrics, routed
         self.buffered = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass with its whole body, or answer 400, 408, 413, 415 or 503."""
+        """Pass on a request with its complete body, or answer 400, 408, 413, 415 or 503."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         body = _Body(self, receive)
         try:
             refusal = _refusal_of_head(scope["headers"], self.settings.body_bytes)
-            if any(name == b"expect" for name, _ in scope["headers"]):  # for a word before it sends its body
+            if any(name == b"expect" for name, _ in scope["headers"]):  # it waits before sending its body
                 if refusal is not None:
                     await refusal.answer(send)
                     return
@@ -70,11 +70,12 @@ class Bodies:
             self.hold(-body.counted)
 
     def hold(self, more: int) -> None:
-        """Count bytes that are held, or, below 0, no longer."""
+        """Add to the number of buffered bytes; negative to subtract."""
         self.buffered += more
         self.metrics.buffered.set(self.buffered)
 
     async def _read(self, body: _Body) -> None:
+        """Read the body within the time limit; a slow one is refused."""
         try:
             async with asyncio.timeout(self.settings.body_seconds):
                 while body.more:
@@ -84,21 +85,21 @@ class Bodies:
 
 
 class ClientDisconnected(BaseException):
-    """The client has left.
+    """The client has disconnected.
 
-    No ``Exception``, as a cancelled task's is none: nobody is there to whom a handler of errors could answer.
+    Not an ``Exception``, like the error of a cancelled task: there is nobody to send an error to.
     """
 
 
 class Unfinished(BaseException):
-    """An answer that has begun cannot be ended: the connection is closed, so that its reader sees that.
+    """A response that has begun cannot be completed; the connection is closed, so that its reader notices.
 
-    No ``Exception``, as nothing can be answered any more.
+    Not an ``Exception``: no other response can be sent any more.
     """
 
 
 class _Body:
-    """The body of one request as it comes in."""
+    """The body of one request while it is received."""
 
     def __init__(self, limits: Bodies, receive: Receive) -> None:
         self.limits, self.receive = limits, receive
@@ -108,13 +109,13 @@ class _Body:
 
     @property
     def whole(self) -> bytes:
-        """The body, once it is there."""
+        """The complete body, once it has been read."""
         if len(self.chunks) > 1:
             self.chunks = [b"".join(self.chunks)]
         return self.chunks[0] if self.chunks else b""
 
     async def chunk(self) -> None:
-        """Take the next part.
+        """Read the next part.
 
         Raises
         ------
@@ -133,6 +134,7 @@ class _Body:
             self.chunks.append(part)
 
     async def _next(self) -> bytes:
+        """Return the next part as received."""
         message = await self.receive()
         if message["type"] != "http.request":
             raise ClientDisconnected
@@ -141,7 +143,7 @@ class _Body:
         return part
 
     async def drop(self) -> None:
-        """Read on for a while and keep nothing: closed on unread bytes, a connection loses the answer."""
+        """Read on for a while without keeping anything: closing with unread bytes would lose the response."""
         self.chunks.clear()
         most = DROPPED * self.limits.settings.body_bytes
         try:
@@ -152,25 +154,25 @@ class _Body:
             return
 
     async def replay(self) -> Message:
-        """Give the application the whole body in one part, then wait until the client leaves."""
+        """Return the complete body as one part to the application, then wait until the client disconnects."""
         if not self.replayed:
             self.replayed = True
             return {"type": "http.request", "body": self.whole, "more_body": False}
         return await self.receive()
 
     async def client_leaves(self) -> None:
-        """Return when the client has left."""
+        """Return when the client has disconnected."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
 
 def _refusal_of_head(headers: list[tuple[bytes, bytes]], most: int, has_body: bool = False) -> Refusal | None:
-    """Return why a request is refused by what its head says of its body; None where nothing is wrong.
+    """Return the refusal of a request whose headers are invalid for its body; None where they are valid.
 
     Parameters
     ----------
-    most : bytes of a body
-    has_body : whether there is one, as is known when it was read or has a length
+    most : largest body [B]
+    has_body : whether there is a body, which is known when it was read or has a length
     """
     kind = b""
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}:
@@ -191,7 +193,10 @@ def _refusal_of_head(headers: list[tuple[bytes, bytes]], most: int, has_body: bo
 
 
 def _closing(send: Send) -> Send:
-    """Send an answer that was written before the body came: what comes next would be taken for it."""
+    """Return a function that sends a response and closes the connection.
+
+    Otherwise the unread body would be taken for the next request.
+    """
 
     async def send_and_close(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -202,4 +207,5 @@ def _closing(send: Send) -> Send:
 
 
 def _too_long(most: int) -> Refusal:
+    """Return the refusal of a body that is too long."""
     return Refusal(413, f"the body is longer than {most:,} bytes", CLOSE)

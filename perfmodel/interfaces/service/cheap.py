@@ -1,4 +1,4 @@
-"""Cheap requests, answered together by a process of their own; what takes longer than a moment is costly."""
+"""Cheap requests, answered in groups by one process; those that take longer are treated as costly."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from perfmodel.interfaces.service import costly
 from perfmodel.interfaces.service.processes import LOST, Processes
 from perfmodel.interfaces.service.settings import Settings
 
-MOMENT = 2.0
-"""Seconds that some take together; a prediction takes a thousandth, the first of a network up to a third."""
+TIME_LIMIT = 2.0
+"""Time limit of a group [s]; a prediction takes a thousandth, the first of a network up to a third."""
 MOST = 16
-"""Requests that are answered together."""
+"""Largest number of requests in a group."""
 
 
-class _Asked:
-    """A request, and the answer to come; None if it is not cheap."""
+class _Request:
+    """A request with its future answer; None if it is not cheap."""
 
     def __init__(self, name: str, body: bytes) -> None:
         self.name, self.body = name, body
@@ -24,54 +24,58 @@ class _Asked:
 
 
 class Cheap:
-    """What arrives while a process answers the requests before is answered next, all at once."""
+    """Requests that arrive while the process is busy are answered next, as a group."""
 
     def __init__(self, settings: Settings, function: costly.Function) -> None:
         self.settings, self.function = settings, function
         self.processes = Processes(1, settings.memory_bytes, nice=0)
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_Request] = []
         self._work: asyncio.Task[None] | None = None
 
     async def run(self, name: str, body: bytes) -> bytes | None:
-        """Return the answer of a command; None if it takes longer than a moment.
+        """Return the answer of a command; None if it takes longer than the time limit.
 
         Raises
         ------
-        InputError : what the command says is wrong with the body
-        Failed : an error that nobody foresaw
+        InputError : an invalid body
+        Failed : an unexpected error
         """
-        asked = _Asked(name, body)
-        self._waiting.append(asked)
+        request = _Request(name, body)
+        self._waiting.append(request)
         if self._work is None:
             self._work = asyncio.get_running_loop().create_task(self._answer_all())
-        return await asked.answer
+        return await request.answer
 
     async def _answer_all(self) -> None:
+        """Answer all waiting requests, group by group."""
         try:
             while self._waiting:
-                some, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-                await self._answer([asked for asked in some if not asked.answer.done()])
+                group, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
+                await self._answer([request for request in group if not request.answer.done()])
         finally:
             self._work = None
 
-    async def _answer(self, some: list[_Asked]) -> None:
-        bodies = [(asked.name, asked.body) for asked in some]
+    async def _answer(self, group: list[_Request]) -> None:
+        """Answer a group of requests; if it takes too long or ends the process, one by one."""
+        bodies = [(request.name, request.body) for request in group]
         try:
             answers: list[Any] = await asyncio.wrap_future(
-                self.processes.schedule(costly.together, self.function, self.settings, bodies, seconds=MOMENT)
+                self.processes.schedule(
+                    costly.together, self.function, self.settings, bodies, seconds=TIME_LIMIT
+                )
             )
         except (TimeoutError, *LOST):
-            if len(some) > 1:  # who it was shows when each is alone
-                for asked in some:
-                    await self._answer([asked])
+            if len(group) > 1:  # who it was shows when each is alone
+                for request in group:
+                    await self._answer([request])
                 return
             answers = [None]
-        for asked, answer in zip(some, answers, strict=True):
-            if asked.answer.done():  # whoever asked has left
+        for request, answer in zip(group, answers, strict=True):
+            if request.answer.done():  # whoever asked has left
                 continue
             if isinstance(answer, MemoryError):
-                asked.answer.set_result(None)
+                request.answer.set_result(None)
             elif isinstance(answer, Exception):
-                asked.answer.set_exception(answer)
+                request.answer.set_exception(answer)
             else:
-                asked.answer.set_result(answer)
+                request.answer.set_result(answer)

@@ -1,117 +1,102 @@
-"""The register of what the service answers: a command's name, what it takes, what it answers, and how."""
+"""The commands of the service: name, request and answer of each, and the function that answers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.core.candidates import TooManyCandidates, at_most
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import content_of, only_attached
-from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.command import Command as Record
 from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.commands import predict
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
-from perfmodel.interfaces.service import answer_types as types
-from perfmodel.interfaces.service import answers, requests
-from perfmodel.interfaces.service import other_requests as other
-from perfmodel.interfaces.service.batches import BESIDE, error_row, is_batch, place_of_rows, rows_of
-from perfmodel.interfaces.service.fewer import too_many
+from perfmodel.interfaces.service import answers
+from perfmodel.interfaces.service.batches import COMMON, error_row, is_batch, place_of_rows, rows_of
+from perfmodel.interfaces.service.fewer import refuse_too_long, too_many
 from perfmodel.interfaces.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.shares import WHOLE, Share
 
 LARGEST_CHEAP = 8192
-"""Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
+"""Largest body of a cheap request [B]; larger ones have specs, files or batches."""
 LONGEST_NUMBER = 100
-"""Letters of a number with a point or an exponent; 17 digits are read."""
+"""Largest number of characters of a number with a point or exponent; 17 digits are used."""
 Cost = Literal["cheap", "costly"]
-"""cheap: under 5 ms, answered together with others; costly: in its turn, by a process of its own."""
+"""``cheap``: under 5 ms, answered in groups; ``costly``: queued, in a process of its own."""
 SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target", "recipe"})
-"""Of a body whose answer is costly, whatever the command."""
+"""Keys of a body whose answer is costly with any command."""
 
 
 class Command(NamedTuple):
-    """One command of the service, at ``/v1/NAME``."""
+    """A command of the service, at ``/v1/NAME``."""
 
     name: str
     summary: str
     request: Any
-    """The record that a body is checked as."""
+    """The record with which a body is validated."""
     answer: Any
     """The type of the answer: what ``--json`` prints."""
     function: Callable[[Any, Catalogue], bytes]
-    """From a checked request to the JSON of its answer."""
+    """Function from a validated request to the JSON of its answer."""
     cost: Cost
     examples: Mapping[str, Mapping[str, Any]]
-    """Bodies that are answered, by a word or two."""
-
-
-_EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
-    Path(__file__).with_name("examples.json").read_text("utf-8")
-)
-_SUMMARIES = (
-    Command(
-        "sweep",
-        "Every combination of options given as lists.",
-        other.SweepRequest,
-        types.SweepAnswer,
-        answers.sweep,
-        "costly",
-        _EXAMPLES["sweep"],
-    ),
-    Command(
-        "plan",
-        "What to hire: the cheapest in time, the fastest within budget, and why not others.",
-        requests.PlanRequest,
-        types.PlanAnswer | Fleets,
-        answers.plan,
-        "costly",
-        _EXAMPLES["plan"],
-    ),
-)
+    """Examples of bodies, by a short description."""
+    parts: Callable[[Any, Catalogue], Any] | None = None
+    """Function from a validated request to an answer that is read in parts, of a command with streams."""
 
 
 def _of_record(one: Record) -> Command:
-    """Return how the service answers a command of the register."""
+    """Return the service's command for a command of the register."""
+
+    def run(request: Any, catalogue: Catalogue) -> Any:
+        return one.run(request, Context(catalogue))
 
     def answer(request: Any, catalogue: Catalogue) -> bytes:
-        result = one.run(request, Context(catalogue))
+        result = run(request, catalogue)
+        if one.streams:
+            refuse_too_long(result)
         return answers.written(result) if one.table is None else answers.encoded(one.table(result, request))
 
-    return Command(one.path, one.summary, body_of(one.request), one.answer_json, answer, one.cost, one.bodies)
+    return Command(
+        one.path,
+        one.summary,
+        body_of(one.request),
+        one.answer_json,
+        answer,
+        one.cost,
+        one.bodies,
+        run if one.streams else None,
+    )
 
 
-COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {
-    one.path: _of_record(one) for one in commands() if "http" not in one.without
-}
+COMMANDS: dict[str, Command] = {one.path: _of_record(one) for one in commands() if "http" not in one.without}
 
 
 def answer(name: str, body: bytes, candidates: int = Settings.candidates, share: Share = WHOLE) -> bytes:
-    """Return the JSON that a command answers to the body of a request: a pure function of both.
+    """Return the JSON answer of a command to the body of a request: a pure function of both.
 
-    No file of this machine is opened but those that come with the package, whatever the body says.
+    No files of this machine are opened except those of the package.
 
     Parameters
     ----------
-    candidates : that searches and sweeps may try for it
-    share : of the rows of a batch; of any other body the first share is the answer, the others are nothing
+    candidates : limit for searches and sweeps
+    share : of the rows of a batch; of any other body the first share is the answer, the others are empty
 
     Raises
     ------
-    Refused : the body is no JSON, or not what the command takes; one that may be sent to another process
+    Refused : a body that is not JSON or not valid for the command
     """
     return answered(COMMANDS[name], table_of(body), candidates, share)
 
 
 def is_cheap(command: Command, body: bytes) -> bool:
-    """Whether an answer is most likely quick: a cheap command's that asks for nothing slow."""
+    """Return whether an answer is most likely quick: of a cheap command, without slow keys."""
     return (
         command.cost == "cheap" and len(body) <= LARGEST_CHEAP and not any(key in body for key in _SLOW_WORDS)
     )
@@ -126,11 +111,11 @@ def answered(
     candidates: int = Settings.candidates,
     share: Share = WHOLE,
 ) -> bytes:
-    """Return the JSON that a command answers to a body that was read.
+    """Return the JSON answer of a command to a parsed body.
 
     Raises
     ------
-    Refused : it is not what the command takes
+    Refused : a body that is not valid for the command
     """
     try:
         with only_attached(files_of(table)), at_most(candidates):
@@ -152,12 +137,12 @@ def answered(
 
 
 def _results(command: Command, table: dict[str, Any], share: Share) -> bytes:
-    """Answer every row of a share of a batch, a bad one by its error; only the text of each is kept."""
+    """Return the answers to a share of a batch, an invalid row by its error."""
     rows = rows_of(table)
-    every = {key: table[key] for key in BESIDE if key in table}
-    beside = command.request(**every)
-    predict.check_fields(beside.fields)
-    shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
+    every = {key: table[key] for key in COMMON if key in table}
+    common = command.request(**every)
+    predict.check_fields(common.fields)
+    shared = Catalogue.with_tables(common.specs) if common.specs else Catalogue.built_in()
     place = place_of_rows(table)
     texts = [
         answers.encoded(_result(command, rows[index], every.get("fields"), shared, partial(place, index)))
@@ -173,13 +158,14 @@ def _result(
     shared: Catalogue,
     place: Callable[[str | None], str | None],
 ) -> Any:
+    """Return the answer to one row of a batch, or its error."""
     options = row if isinstance(row, dict) else {}
     try:
         if not isinstance(row, dict):
             raise Refused("expected options by name", [Mistake(None, shown(row), "expected an object")])
         if own := [key for key in ("specs", "files") if row.get(key) is not None]:
             raise Refused(
-                f"{own[0]}: give it once, beside the rows", [Mistake(own[0], None, "not of one row")]
+                f"{own[0]}: give it once, next to the rows", [Mistake(own[0], None, "not of one row")]
             )
         request = command.request(**(row if fields is None else {"fields": fields, **row}))
         return {**predict.table(predict.run(request, Context(shared)), request)}
@@ -192,7 +178,7 @@ def table_of(body: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    Refused : no JSON, or none that is an object
+    Refused : a body that is not JSON, or not an object
     """
     try:
         table = json.loads(
@@ -209,6 +195,7 @@ def table_of(body: bytes) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as a dictionary; a repeated key is a ValueError."""
     table = dict(pairs)
     if len(table) < len(pairs):
         seen: set[str] = set()
@@ -218,7 +205,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """Return a number with a point or an exponent, unless it has far more digits than are read."""
+    """Return a number with a point or an exponent; a ValueError for one of far too many digits."""
     if len(text) > LONGEST_NUMBER:
         words = f"{text[:20]}... is a number of {len(text):,} letters"
         raise ValueError(f"{words}; expected at most {LONGEST_NUMBER}")
@@ -226,11 +213,12 @@ def _number(text: str) -> float:
 
 
 def _refuse_constant(constant: str) -> float:
+    """Raise a ValueError for NaN and infinities, which JSON does not have."""
     raise ValueError(f"{constant} is no number of JSON")
 
 
 def files_of(table: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the files that a body brings along."""
+    """Return the files in a body, by name."""
     files = table.get("files")
     if not isinstance(files, dict):
         return {}  # what else it may be is refused with the request

@@ -1,4 +1,4 @@
-"""What a process of the pool does: it answers one request after another, within its memory."""
+"""Functions that run in the processes of the pool, one request after another, within a memory limit."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from perfmodel.interfaces.service.shares import WHOLE, Share
 from perfmodel.interfaces.service.streams import stream_of
 
 MOST_REPLY = 100_000_000
-"""Bytes of an answer."""
+"""Largest answer [B]."""
 RARELY = 50_000
-"""Objects allocated, less those freed, between two collections of garbage."""
+"""Allocations, less deallocations, between two garbage collections."""
 GRACE = 5
-"""Seconds beyond the time limit after which a process ends itself: the service, which would have, is gone."""
+"""Time beyond the limit after which a process ends itself, since the service no longer exists [s]."""
 Function = Callable[..., Any]
 PIPE_SECONDS = 10.0
-"""Time that a process may hold the pipe it shares: one that was killed there would hold it for ever."""
+"""Longest wait for the shared pipe [s]: a process that was killed while using it would block it for ever."""
 
 
 def prepare(memory_bytes: int, nice: int) -> None:
-    """Get a new process ready: what its memory may hold, and who comes before it."""
+    """Set up a new process: memory limit, priority, signals and output."""
     CONSTS.channel_lock_timeout = PIPE_SECONDS
     os.setsid()  # signals of a terminal are for the service, which ends its processes when they are done
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -53,28 +53,28 @@ def answer(settings: Settings, name: str, body: bytes, share: Share = WHOLE) -> 
 
     Raises
     ------
-    Refused : the body is not what the command takes
+    Refused : a body that is not valid for the command
     """
     return commands.answer(name, body, settings.candidates, share)
 
 
 def stream(settings: Settings, name: str, body: bytes, form: str, path: str) -> bytes:
-    """Write the answer of a command in parts to a pipe; return nothing more."""
+    """Write the answer of a command in parts to a named pipe; return nothing further."""
     with open(path, "wb") as pipe:
-        for part in stream_of(form, body, settings.seconds, settings.candidates):
+        for part in stream_of(name, form, body, settings.seconds, settings.candidates):
             pipe.write(part)
             pipe.flush()
     return b""
 
 
 def calculate(function: Function, settings: Settings, *arguments: Any) -> bytes:
-    """Return what a function does, or raise what can travel to another process.
+    """Return the result of a function, or raise an error that can be sent to another process.
 
     Raises
     ------
-    MemoryError : it met the limit
-    InputError : what is wrong with the request
-    Failed : an error that nobody foresaw, which is logged here
+    MemoryError : the memory limit was reached
+    InputError : an invalid request
+    Failed : an unexpected error, which is logged here
     """
     signal.alarm(math.ceil(settings.seconds) + GRACE)
     try:
@@ -88,10 +88,10 @@ def calculate(function: Function, settings: Settings, *arguments: Any) -> bytes:
         signal.alarm(0)
 
 
-def together(function: Function, settings: Settings, asked: Sequence[tuple[str, bytes]]) -> list[Any]:
-    """Return what a function answers to each of several requests, or the error in its place."""
+def together(function: Function, settings: Settings, requests: Sequence[tuple[str, bytes]]) -> list[Any]:
+    """Return the answer of a function to each of several requests, or the error in its place."""
     answers: list[Any] = []
-    for name, body in asked:
+    for name, body in requests:
         try:
             answers.append(calculate(function, settings, name, body))
         except Exception as error:
@@ -100,10 +100,11 @@ def together(function: Function, settings: Settings, asked: Sequence[tuple[str, 
 
 
 def nothing() -> None:
-    """What a process answers that lives."""
+    """Do nothing, to check that a process is alive."""
 
 
 def _travelling(error: Exception, name: str) -> Exception:
+    """Return an error that can be sent to another process, with unexpected ones logged."""
     # a command has put the lack of memory into words
     if isinstance(error, MemoryError) or isinstance(error.__context__, MemoryError):
         return MemoryError()
@@ -118,7 +119,7 @@ def _travelling(error: Exception, name: str) -> Exception:
 
 
 def _limit_memory(memory_bytes: int) -> None:
-    """Have allocations beyond the limit fail, in this process alone; where the system cannot, nothing is."""
+    """Limit the memory of this process, so that allocations fail beyond it; no effect where unsupported."""
     try:
         import resource
     except ImportError:

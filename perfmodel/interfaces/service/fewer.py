@@ -1,4 +1,4 @@
-"""What a request for more candidates than the service allows is refused with, and what would be fewer."""
+"""The refusal of requests with more candidates than the service allows, with ways to have fewer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FEWER = {
     "plan": "a lower max_gpus or max_nodes, or by name the accelerators, instances, nodes, precisions or "
     "local_batch_sizes to try",
     "layouts": "gpus or a global_batch_size of fewer divisors",
-    "check-quote": "a quote that says how the job is shared out",
+    "check-quote": "a quote that states the job's layout",
 }
 _USUAL = "shorter lists"
 _FIELDS = {"plan": ("max_gpus", "max_nodes"), "layouts": ("gpus",), "check-quote": ("quote",)}
-"""Options on which the number of candidates hangs most."""
+"""Options on which the number of candidates depends most."""
 
 
 def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -> Refused:
@@ -24,19 +24,33 @@ def too_many(error: TooManyCandidates, command: str, table: Mapping[str, Any]) -
 
     Parameters
     ----------
-    error : says how many
-    command : by its name
-    table : the body
+    error : with the number of candidates
+    command : name of the command
+    table : the parsed body
     """
     right = f"at most {error.most:,}: {_FEWER.get(command, _USUAL)}"
     at_least = "at least " if command == "plan" else ""  # whose copies and layouts are counted one by one
-    words = f"this asks for {at_least}{error.asked:,} candidates; this service tries {right}"
+    words = f"this asks for {at_least}{error.requested:,} candidates; this service tries {right}"
     field = _field(command, table)
     return Refused(words, [Mistake(field, shown(table[field]) if field else None, words)])
 
 
+def refuse_too_long(answer: Any) -> None:
+    """Refuse an answer of more rows than JSON of one piece may have.
+
+    Raises
+    ------
+    Refused : it has more; nothing of it was computed
+    """
+    from perfmodel.decide.sweeps.table import MOST_IN_JSON
+
+    if len(answer) > MOST_IN_JSON:
+        right = f"at most {MOST_IN_JSON:,}; a stream has any number: Accept: application/x-ndjson"
+        raise Refused(f"{len(answer):,} scenarios as JSON: {right}", [Mistake(None, len(answer), right)])
+
+
 def _field(command: str, table: Mapping[str, Any]) -> str | None:
-    """The option to change: of lists the longest."""
+    """Return the option to change: one on which candidates depend, or the longest list."""
     for name in _FIELDS.get(command, ()):
         if name in table:
             return name

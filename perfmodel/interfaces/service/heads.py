@@ -1,4 +1,4 @@
-"""Heads of requests: bounded in size."""
+"""Heads of requests, limited in size."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from perfmodel.interfaces.service.refusal import CLOSE, Refusal
 
 MOST_HEAD = 32_768
-"""Bytes of the first line and the headers of a request."""
+"""Largest head of a request: first line and headers [B]."""
 
 
 class Heads:
-    """Refuse a long head that came at once; uvicorn refuses one whose end has not come."""
+    """Refuse a long head that arrived at once; uvicorn refuses an incomplete one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer 431."""
+        """Pass on a request, or answer 431."""
         if scope["type"] == "http":
             size = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
             if size + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:

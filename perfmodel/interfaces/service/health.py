@@ -1,4 +1,4 @@
-"""What an orchestrator asks: alive, ready, and how it goes."""
+"""Health checks and metrics of the service."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from perfmodel.interfaces.service.refusal import AGAIN, CLOSE, Refusal, answer
 
 
 class Health:
-    """Answer /healthz and /readyz, which need no token and say yes or no, however many others are in flight.
+    """Answer /healthz and /readyz without a token and under any load; refuse other requests while overloaded.
 
     Parameters
     ----------
-    unready : returns why no requests should come here, or None
-    crowded : returns whether requests are refused because there are too many
+    unready : function that returns why the service cannot take requests, or None
+    crowded : function that returns whether there are too many requests
     """
 
     def __init__(self, app: ASGIApp, unready: Callable[[], str | None], crowded: Callable[[], bool]) -> None:
         self.app, self.unready, self.crowded = app, unready, crowded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, pass the request on, or refuse it with 503."""
+        """Answer a health check, pass the request on, or refuse it with 503."""
         if scope["type"] != "http" or scope["path"] not in ("/healthz", "/readyz"):
             if scope["type"] == "http" and self.crowded():
                 await Refusal(503, "too many requests at once; try again", {**AGAIN, **CLOSE}).answer(send)
@@ -42,13 +42,13 @@ class Health:
 
 
 class Counted:
-    """Answer /metrics, which stands behind the token as all else."""
+    """Answer /metrics, which requires a token like other requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or pass the request on."""
+        """Answer a request for metrics, or pass it on."""
         if scope["type"] != "http" or scope["path"] != "/metrics":
             await self.app(scope, receive, send)
         elif scope["method"] not in ("GET", "HEAD"):
@@ -58,4 +58,5 @@ class Counted:
 
 
 async def _only_get(send: Send) -> None:
+    """Answer 405 to a method other than GET."""
     await Refusal(405, "expected GET", {"allow": "GET, HEAD"}).answer(send)

@@ -1,4 +1,4 @@
-"""The addresses of lists, and what the document says of them."""
+"""Routes of the catalogue's lists, and their part of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from perfmodel.interfaces.service.tags import entity_tag, names
 CSV, JSON = "text/csv", "application/json"
 FRESH = {"cache-control": "private, max-age=3600", "vary": "accept"}
 FARTHEST = 1_000_000
-"""Entry that a page begins with at most."""
+"""Largest offset of a page."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def list_routes() -> Iterator[Route]:
-    """Yield the routes."""
+    """Yield a route for each list and one for its entries."""
     for entries in LISTS:
         path = f"/v1/{entries.name}"
         yield Route(path, _endpoint(partial(_page, entries)), methods=["GET"], name=f"list-{entries.name}")
@@ -34,6 +34,8 @@ def list_routes() -> Iterator[Route]:
 
 
 def _endpoint(answer: Callable[[Request, bool], tuple[bytes, dict[str, str]]]) -> Endpoint:
+    """Return the endpoint of a list or entry, as JSON or CSV, with an entity tag."""
+
     async def endpoint(request: Request) -> Response:
         as_csv = CSV in request.headers.get("accept", "")
         kind = CSV if as_csv else JSON
@@ -52,6 +54,7 @@ def _endpoint(answer: Callable[[Request, bool], tuple[bytes, dict[str, str]]]) -
 
 
 def _page(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict[str, str]]:
+    """Return a page of a list, and a header with the address of the next."""
     query = dict(request.query_params)
     for name in query:
         if name not in (entries.parameter, "limit", "offset"):
@@ -71,6 +74,7 @@ def _page(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict
 
 
 def _entry(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict[str, str]]:
+    """Return one entry of a list."""
     try:
         return entry(entries, request.path_params["name"], as_csv), {}
     except InputError as error:
@@ -80,19 +84,19 @@ def _entry(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dic
 def list_paths(
     schema: Callable[[Any], dict[str, Any]], problems: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return what the document says of each address but its POST.
+    """Return the GET operations of the OpenAPI document by path.
 
     Parameters
     ----------
-    schema : of a type
-    problems : the responses of what is refused, by status
+    schema : function that returns the schema of a type
+    problems : responses of refused requests by status
     """
     paths: dict[str, dict[str, Any]] = {}
     for entries in LISTS:
         chosen = {"name": entries.parameter, "in": "query", "schema": dict(entries.schema)}
         counts = (
             ("limit", USUAL, 1, MOST, "Entries of a page."),
-            ("offset", 0, 0, FARTHEST, "Entries before it."),
+            ("offset", 0, 0, FARTHEST, "Entries before the page."),
         )
         pages = [
             {
@@ -109,7 +113,11 @@ def list_paths(
             "required": ["items", "total", "next_offset"],
             "additionalProperties": False,
             "properties": {
-                "items": {"type": "array", "items": schema(entries.item), "description": "Of this page."},
+                "items": {
+                    "type": "array",
+                    "items": schema(entries.item),
+                    "description": "Entries of this page.",
+                },
                 "total": {"type": "integer", "description": "Entries of all pages."},
                 "next_offset": {
                     "type": ["integer", "null"],
@@ -135,6 +143,7 @@ def list_paths(
 
 
 def _operation(name: str, summary: str, schema: dict[str, Any], problems: dict[str, Any]) -> dict[str, Any]:
+    """Return a GET operation with its responses."""
     content = {
         JSON: {"schema": schema},
         CSV: {"schema": {"type": "string", "description": "A row for each entry, or layer of a network."}},
@@ -144,7 +153,7 @@ def _operation(name: str, summary: str, schema: dict[str, Any], problems: dict[s
         "summary": summary,
         "responses": {
             "200": {"description": "The answer.", "content": content},
-            "304": {"description": "It is the one whose ETag was sent as If-None-Match."},
+            "304": {"description": "The client has the answer: its ETag was sent as If-None-Match."},
             **problems,
         },
     }

@@ -1,4 +1,4 @@
-"""The catalogue by GET: lists in pages and single entries, as JSON or CSV, which whoever asked may keep."""
+"""The catalogue by GET: paged lists and single entries, as JSON or CSV, which clients may cache."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from perfmodel.workloads import workload
 from perfmodel.workloads.listing import NetworkSummary, NetworkTable, listed, summary_of, table_of
 
 USUAL, MOST = 100, 1000
-"""Entries of a page."""
+"""Default and largest number of entries of a page."""
 
 
 class Entries(NamedTuple):
-    """What is listed, and how one entry is shown."""
+    """A list of the catalogue, with functions that return its entries."""
 
     name: str
-    """Of the address: ``/v1/NAME`` lists, ``/v1/NAME/{name}`` shows."""
+    """Part of its addresses: ``/v1/NAME`` lists, ``/v1/NAME/{name}`` shows."""
     summary: str
     parameter: str
-    """Of the query: which entries."""
+    """Query parameter that selects entries."""
     schema: Mapping[str, Any]
-    """Of the parameter."""
+    """Schema of the parameter."""
     item: Any
     """Type of an entry of a list."""
     shown: Any
     """Type of one entry."""
     rows: Callable[[str | None], list[tuple[Any, Mapping[str, Any]]]]
-    """Every entry as JSON and as a row of CSV, by the parameter."""
+    """Function from the parameter to every entry as JSON and as a row of CSV."""
     show: Callable[[str], tuple[Any, Iterable[Mapping[str, Any]]]]
-    """One entry as JSON and as rows of CSV."""
+    """Function from a name to one entry as JSON and as rows of CSV."""
 
 
 def page(
     entries: Entries, which: str | None, limit: int, offset: int, as_csv: bool
 ) -> tuple[bytes, int | None]:
-    """Return a page of a list, and where the next begins; None after the last.
+    """Return a page of a list, and the offset of the next; None after the last.
 
     Raises
     ------
-    InputError : nothing is called so
+    InputError : an unknown value of the parameter
     """
     with only_attached({}):
         rows = entries.rows(which)
@@ -64,11 +64,11 @@ def page(
 
 
 def entry(entries: Entries, name: str, as_csv: bool) -> bytes:
-    """Return one entry.
+    """Return one entry as JSON or CSV.
 
     Raises
     ------
-    InputError : nothing is called so
+    InputError : an unknown name
     """
     with only_attached({}):
         shown, rows = entries.show(name)
@@ -76,11 +76,11 @@ def entry(entries: Entries, name: str, as_csv: bool) -> bytes:
 
 
 def number(text: str | None, name: str, usual: int, least: int, most: int) -> int:
-    """Return a number of a query.
+    """Return a number of a query, or its default.
 
     Raises
     ------
-    Refused : it is none, or out of its range
+    Refused : a text that is not a number, or one out of range
     """
     if text is None:
         return usual
@@ -92,6 +92,7 @@ def number(text: str | None, name: str, usual: int, least: int, most: int) -> in
 
 @cache
 def _specs(kind: str | None) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return the entries of a part of the hardware catalogue."""
     known: Any = kind or "accelerators"
     if known not in KINDS:
         raise unknown_name("kind", known, KINDS)
@@ -101,25 +102,30 @@ def _specs(kind: str | None) -> list[tuple[Any, Mapping[str, Any]]]:
 
 
 def _spec(name: str) -> tuple[Any, Iterable[Mapping[str, Any]]]:
+    """Return one entry of the hardware catalogue."""
     spec: Any = Catalogue.built_in().find(name)[1]
     return _written(spec), [numbers_of(spec)]
 
 
 def _written(spec: Any) -> Any:
+    """Return a spec as JSON, without defaults."""
     return spec.model_dump(mode="json", exclude_defaults=True)
 
 
 def _networks(word: str | None) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return the networks whose name contains a word."""
     names = [name for members in listed(word).values() for name in members]
     return [(_summary(name), vars(_summary(name))) for name in names]
 
 
 @cache
 def _summary(name: str) -> Any:
+    """Return the summary of a network."""
     return summary_of(workload(name))
 
 
 def _network(name: str) -> tuple[Any, Iterable[Mapping[str, Any]]]:
+    """Return one network, layer by layer."""
     table = table_of(workload(name))
     return table, table.records()
 
@@ -139,7 +145,7 @@ LISTS = (
         "workloads",
         "The networks",
         "word",
-        {"type": "string", "minLength": 1, "description": "Only those whose name has it."},
+        {"type": "string", "minLength": 1, "description": "Only networks whose name contains it."},
         NetworkSummary,
         NetworkTable,
         _networks,

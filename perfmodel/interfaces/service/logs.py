@@ -1,4 +1,4 @@
-"""Logs as lines of JSON on standard error: of requests neither bodies nor tokens nor query strings."""
+"""Logs as lines of JSON on standard error; of requests neither bodies nor tokens nor query strings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import time
 from typing import TextIO
 
 LONGEST_PATH = 200
-"""Letters of a request's path in a log."""
+"""Characters of a request's path in a log."""
 _outputs: list[TextIO] = []
-"""Where events go; nowhere until a process has said so."""
+"""Streams that events are written to; none until a process sets one."""
 
 
 def to_standard_error() -> None:
-    """Write what the service and its server say to standard error, as lines of JSON."""
+    """Write events, and messages of the server, to standard error as lines of JSON."""
     _outputs[:] = [sys.stderr]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
@@ -26,29 +26,29 @@ def to_standard_error() -> None:
 
 
 def event(name: str, level: str = "info", **fields: object) -> None:
-    """Log what happened, with its figures; not by way of ``logging``, which takes long for each request."""
+    """Log an event with its fields; not through ``logging``, which is slow per request."""
     if _outputs:
-        line = json.dumps({"time": _moment(time.time()), "level": level, "event": name, **fields})
+        line = json.dumps({"time": _timestamp(time.time()), "level": level, "event": name, **fields})
         _outputs[0].write(f"{line}\n")
         _outputs[0].flush()
 
 
 class _Lines(logging.Formatter):
-    """What others log as a line of JSON."""
+    """Formatter of other messages as lines of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; a traceback is a text in it."""
-        line = {"time": _moment(record.created), "level": record.levelname.lower(), "event": "message"}
+        line = {"time": _timestamp(record.created), "level": record.levelname.lower(), "event": "message"}
         line["message"] = record.getMessage()
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line)
 
 
-def _moment(seconds: float) -> str:
-    """Return a moment as ISO 8601 writes it, to milliseconds.
+def _timestamp(seconds: float) -> str:
+    """Return a time since the epoch [s] in ISO 8601 format, to milliseconds.
 
-    >>> _moment(1.5)
+    >>> _timestamp(1.5)
     '1970-01-01T00:00:01.500Z'
     """
     whole = int(seconds)

@@ -1,4 +1,4 @@
-"""Counts and times of requests for Prometheus; those of all processes of ``--workers`` together."""
+"""Counts and times of requests for Prometheus, over all processes of ``--workers``."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 import perfmodel
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable with the folder in which processes keep their counts for each other; read by the library."""
+"""Environment variable with the folder in which processes share their counts; read by the library."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""Upper ends [s] of the buckets of the histogram."""
+"""Upper ends of the buckets of the histogram [s]."""
 KIND = CONTENT_TYPE_LATEST
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Metrics:
-    """The counts of this process."""
+    """The metrics of this process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -63,10 +63,11 @@ class Metrics:
         build.labels(perfmodel.__version__, platform.python_version()).set(1)
 
     def _gauge(self, name: str, words: str) -> Gauge:
+        """Return a gauge that adds up over living processes."""
         return Gauge(name, words, registry=self.registry, multiprocess_mode="livesum")
 
     def text(self) -> bytes:
-        """Return the counts of all processes together, and what the system says of the one that answers."""
+        """Return the metrics of all processes together, and system metrics of the answering one."""
         process = CollectorRegistry()
         ProcessCollector(registry=process)
         counts = self.registry
@@ -78,7 +79,7 @@ class Metrics:
 
 
 def _forget_dead(folder: Path) -> None:
-    """Leave out what processes were doing that have ended; what they counted stays."""
+    """Remove gauges of processes that have ended; their counters stay."""
     for process in {path.stem.rpartition("_")[2] for path in folder.glob("gauge_live*.db")}:
         try:
             os.kill(int(process), 0)

@@ -1,4 +1,4 @@
-"""How deep brackets nest in JSON, before a parser that would call itself for each."""
+"""Depth of nested brackets in JSON, checked before a recursive parser reads it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _STEPS = bytes.maketrans(b'[]"', b"\x01\xff\x00")  # as int8: 1, -1 and 0
 def nests_deeper(body: bytes, deepest: int) -> bool:
     """Return whether brackets nest deeper than a limit, in time linear in the length of the body.
 
-    Brackets in texts do not count.  Of a body that is no JSON, the part that a parser reads before it finds
-    that out is counted exactly.
+    Brackets in texts do not count.  In a body that is not JSON, the count is exact for the part that a parser
+    reads before it fails.
 
     >>> nests_deeper(b'{"a": [1, [2]]}', 3), nests_deeper(b'{"a": [1, [2]]}', 2), nests_deeper(b'["[[["]', 1)
     (False, True, False)

@@ -1,4 +1,4 @@
-"""What becomes of each request: an id, a line in the log, counts and times."""
+"""Observation of requests: an id, a line in the log, counts and times."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from perfmodel.interfaces.service.metrics import Metrics
 OWN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ABANDONED = 499
-"""The status, in log and counts, of a request whose client left, or was cut off, before it had its answer."""
+"""Status, in log and counts, of a request whose client left or was cut off before the answer ended."""
 PIECE = 65_536
-"""Bytes of an answer that are sent at once, so that its client may take as long as it goes on reading."""
+"""Bytes of an answer that are sent at once; each piece has a time limit, the whole answer has none."""
 
 
 class Observed:
-    """Give each request an id, or keep the one it brings, and say how it ended.
+    """Give each request an id, or keep its own, and log and count how it ended.
 
     Parameters
     ----------
-    seconds : that a client may take to read a piece of its answer, when some pieces wait for it
+    access_log : whether to log each request
+    paths : routes that are counted by their own names
+    seconds : time that a client may take to read a piece of its answer
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Observed:
         self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and count it when it has ended, however it ended."""
+        """Pass a request on, and count it when it has ended."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -73,11 +75,12 @@ class Observed:
             self._count(scope, name.decode(), status, perf_counter() - start)
 
     def _now(self, more: int) -> None:
+        """Add to the number of requests in flight."""
         self.in_flight += more
         self.metrics.in_flight.set(self.in_flight)
 
     async def _all_but_last(self, message: Message, send: Send) -> Message:
-        """Send a long body in pieces; return the last.
+        """Send a long body in pieces, except the last, which is returned.
 
         Raises
         ------
@@ -91,10 +94,11 @@ class Observed:
                     await send({**message, "body": body[start : start + PIECE], "more_body": True})
             except TimeoutError:
                 raise Unfinished from None
-            await asyncio.sleep(0)  # others come first
+            await asyncio.sleep(0)  # let other requests run
         return {**message, "body": body[last:]}
 
     def _count(self, scope: Scope, name: str, status: int, seconds: float) -> None:
+        """Count and log a request that has ended."""
         route = scope["path"] if scope["path"] in self.paths else _route_of(scope)
         self.metrics.requests.labels(route, str(status)).inc()
         self.metrics.seconds.labels(route).observe(seconds)
@@ -113,7 +117,7 @@ class Observed:
 
 
 def _route_of(scope: Scope) -> str:
-    """Return the route that answered: as many as there are routes, whatever paths strangers try."""
+    """Return the route that matched, so that arbitrary paths do not add labels to the metrics."""
     route = getattr(scope.get("route"), "path", None)
     if route is None and scope.get("endpoint") is not None and not scope.get("path_params"):
         route = scope["path"]

@@ -1,4 +1,4 @@
-"""Who may call from a browser: who names the service's own host, and no page of another origin."""
+"""Protection against web pages: only the service's own host names and origins are accepted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from perfmodel.interfaces.service.settings import Settings
 
 
 class OwnOrigin:
-    """Refuse requests to another host name, and those that pages of another origin send.
+    """Refuse requests to another host name, and requests from pages of another origin.
 
-    A page anywhere may let its own name point to 127.0.0.1 and then read what it gets as its own; the name
-    in ``Host`` gives it away.  Without that it cannot read, but it can send, and has the service calculate:
-    then ``Origin`` is not the service's own.
+    A page can let its own host name resolve to 127.0.0.1 and read answers as its own (DNS rebinding); the
+    ``Host`` header shows that name.  Other pages cannot read answers, but can make the service calculate;
+    their ``Origin`` header is not the service's own.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -22,7 +22,7 @@ class OwnOrigin:
         self.origins = frozenset(origin.rstrip("/").lower().encode() for origin in settings.cors_origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer 421 or 403."""
+        """Pass on a request, or answer 421 or 403."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -43,7 +43,7 @@ class OwnOrigin:
 
 
 def _name_of(host: bytes | None) -> str:
-    """Return the name in a Host header without its port.
+    """Return the host name of a ``Host`` header, without its port.
 
     >>> _name_of(b"localhost:8080"), _name_of(b"[::1]:8080"), _name_of(None)
     ('localhost', '[::1]', '')

@@ -1,4 +1,4 @@
-"""How a costly request ended, in the counts."""
+"""Outcomes of costly requests, for the metrics."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from perfmodel.interfaces.service.bodies import ClientDisconnected
 from perfmodel.interfaces.service.refusal import Refusal
 
 TIMED_OUT = 504
-"""The status of what took too long."""
+"""Status of a request that took too long."""
 
 
 class TimedOut(Refusal):
-    """A request took longer than the settings allow."""
+    """A request that took longer than the settings allow."""
 
 
 class CutOff(Refusal):
-    """Two processes ended before they answered, by no limit of ours."""
+    """A calculation whose process ended twice before it answered, for no limit of the service."""
 
 
 class Failed(Exception):
-    """A process of the pool met an error that nobody foresaw, and has logged it."""
+    """An unexpected error in a process of the pool, which has logged it."""
 
 
 class OutOfMemory(Refusal):
-    """A request took more memory than the settings allow."""
+    """A request that took more memory than the settings allow."""
 
 
 _OUTCOMES: dict[type[BaseException], str] = {
@@ -39,12 +39,12 @@ _BY_STATUS = {422: "bad input", 429: "refused"}
 
 
 def outcome_of(error: BaseException) -> str:
-    """Return how a request ended: refused for what it asks, by a limit, or by an error that nobody foresaw.
+    """Return how a request ended: refused as invalid, stopped by a limit, or failed unexpectedly.
 
     >>> outcome_of(CutOff(503, "the calculation was cut off")), outcome_of(InputError()), outcome_of(Failed())
     ('cut off', 'bad input', 'error')
     """
-    if getattr(error, "status", 0) == TIMED_OUT:  # of a stream, which says so itself at its end
+    if getattr(error, "status", 0) == TIMED_OUT:  # a stream, whose last line reports it
         return "timed out"
     if isinstance(error, InputError):
         return "bad input"

@@ -1,4 +1,4 @@
-"""The page at /docs: every command, what it takes and answers; no script, and nothing from elsewhere."""
+"""The page at /docs: requests and answers of every command, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLE = (
 
 @cache
 def docs_page() -> bytes:
-    """Return the page, made of the OpenAPI document."""
+    """Return the page, made from the OpenAPI document."""
     document = openapi()
     schemas, info = document["components"]["schemas"], document["info"]
     commands = {path: item["post"] for path, item in document["paths"].items() if "post" in item}
@@ -50,12 +50,13 @@ def docs_page() -> bytes:
 
 
 def _example(response: dict[str, Any]) -> str:
-    """Return the example of a response; of one that has none nothing."""
+    """Return the example of a response as HTML; empty for a response without one."""
     bodies = [each["example"] for each in response.get("content", {}).values() if "example" in each]
     return "".join(f"<pre>{escape(json.dumps(body))}</pre>" for body in bodies)
 
 
 def _command(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """Return the section of a command as HTML."""
     content = operation["requestBody"]["content"]["application/json"]
     answered = operation["responses"]["200"]["content"]["application/json"]
     examples = "".join(
@@ -66,21 +67,21 @@ def _command(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> s
     return (
         f'<h2 id="{escape(operation["operationId"])}"><code>POST {escape(path)}</code></h2>'
         f"<p>{escape(operation['summary'])}</p>{examples}"
-        f"<details><summary>What it takes</summary>{_tables(content['schema'], schemas)}</details>"
-        f"<details><summary>What it answers</summary>{_tables(answered['schema'], schemas)}</details>"
-        f"<details><summary>An answer</summary>{_answer(answered['examples'])}</details>"
+        f"<details><summary>Request</summary>{_tables(content['schema'], schemas)}</details>"
+        f"<details><summary>Answer</summary>{_tables(answered['schema'], schemas)}</details>"
+        f"<details><summary>Example answer</summary>{_answer(answered['examples'])}</details>"
     )
 
 
 def _answer(examples: dict[str, Any]) -> str:
-    """Return what the first example of a request is answered."""
+    """Return the answer to the first example of a request as HTML."""
     words, first = next(iter(examples.items()))
-    said = escape(f"{words}. {first.get('description', '')}")
-    return f"<p>{said}</p><pre>{escape(json.dumps(first['value'], indent=1))}</pre>"
+    heading = escape(f"{words}. {first.get('description', '')}")
+    return f"<p>{heading}</p><pre>{escape(json.dumps(first['value'], indent=1))}</pre>"
 
 
 def _tables(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
-    """Return a table of keys for each schema that one may be."""
+    """Return a table of keys for each alternative of a schema, as HTML."""
     tables = []
     for each in schema.get("anyOf", [schema]):
         one = schemas[each["$ref"].removeprefix(REFERENCE)] if "$ref" in each else each
@@ -93,6 +94,7 @@ def _tables(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
 
 
 def _row(name: str, field: dict[str, Any]) -> str:
+    """Return a row of a table of keys: name, type, unit, description."""
     unit = field.get("unit", "")
     return (
         f"<tr><td><code>{escape(name)}</code></td><td>{_kind(field)}</td>"
@@ -101,7 +103,7 @@ def _row(name: str, field: dict[str, Any]) -> str:
 
 
 def _kind(field: dict[str, Any]) -> str:
-    """Say in a few words what a value may be, with links to types."""
+    """Return the type of a value in a few words, with links to types."""
     if "$ref" in field:
         name = escape(str(field["$ref"]).removeprefix(REFERENCE))
         return f'<a href="#type-{name}">{name}</a>'

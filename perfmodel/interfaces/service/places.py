@@ -1,4 +1,4 @@
-"""Where in the body of a request a mistake lies: the path of its keys, as the body has them."""
+"""Location of a problem in the body of a request, as a path of keys."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from perfmodel.model.options.scenario import field_of
 
 Place = tuple[str | int, ...]
 MOST_NODES = 5000
-"""Keys and members of a body that are looked at."""
+"""Keys and list members of a body that are searched."""
 
 
 class _Node(NamedTuple):
+    """A value in a body with its path."""
+
     place: Place
     key: str
-    """The last key above it."""
+    """The last key on its path."""
     value: Any
 
 
 def written(place: Sequence[str | int]) -> str | None:
-    """Return a place as errors say it, keys and numbers joined by dots; None of the whole body."""
+    """Return a path as in error messages, keys and numbers joined by dots; None for the whole body."""
     return ".".join(map(str, place)) if place else None
 
 
 def value_at(body: Any, place: Sequence[str | int]) -> Any:
-    """Return what stands at a place of a body; None where nothing does."""
+    """Return the value at a path of a body; None where there is none."""
     for part in place:
         try:
             body = body[part]
@@ -36,7 +38,7 @@ def value_at(body: Any, place: Sequence[str | int]) -> Any:
 
 
 def place_of(body: Mapping[str, Any], problem: Problem, known: Collection[str] = ()) -> Place | None:
-    """Return the place of a body that a problem is about; None where it has none.
+    """Return the path in a body that a problem is about; None where there is none.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def place_of(body: Mapping[str, Any], problem: Problem, known: Collection[str] =
 
 
 def fields_of(body: Mapping[str, Any], problem: Problem) -> tuple[Place, ...]:
-    """Return the fields that a problem is about, those that a body has by their places in it.
+    """Return the fields that a problem is about, with their paths in the body where it has them.
 
     >>> fields_of({"gpus": 0}, Problem("value.invalid", (("world_size",), ("nodes",))))
     (('gpus',), ('nodes',))
@@ -76,7 +78,7 @@ def fields_of(body: Mapping[str, Any], problem: Problem) -> tuple[Place, ...]:
 
 
 def _at_end(nodes: Sequence[_Node], path: Sequence[str | int]) -> list[_Node]:
-    """The parts of a body where a path ends, or as much of its end as the body has."""
+    """Return the nodes at which a path ends, or as much of its end as the body has."""
     fields = tuple(map(_field, path))
     for start, stop in _parts(len(path)):
         part = fields[start:stop]
@@ -89,18 +91,19 @@ def _at_end(nodes: Sequence[_Node], path: Sequence[str | int]) -> list[_Node]:
 
 
 def _parts(length: int) -> Iterator[tuple[int, int]]:
-    """Where parts of a path start and stop, those first that are longest."""
+    """Yield start and stop of the parts of a path, the longest first."""
     for start in range(length):
         for stop in range(length, start, -1):
             yield start, stop
 
 
 def _field(part: str | int) -> str | int:
+    """Return the field that a key means; a list index unchanged."""
     return field_of(part) if isinstance(part, str) else part
 
 
 def _nodes(body: Any) -> Iterator[_Node]:
-    """Yield the parts of a body level by level."""
+    """Yield the nodes of a body level by level."""
     level = [_Node((), "", body)]
     count = 0
     while level:
@@ -123,6 +126,7 @@ def _nodes(body: Any) -> Iterator[_Node]:
 
 
 def _equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal, with lists like tuples and 1 like 1.0."""
     if isinstance(one, list) and isinstance(other, tuple):
         other = list(other)
     numbers = {type(one), type(other)} == {int, float}
@@ -130,5 +134,5 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _names(key: str) -> tuple[str, ...]:
-    """What messages call a key: it, the field that it means, and one of several."""
+    """Return the names of a key in messages: itself, its field, and its singular."""
     return tuple(dict.fromkeys((key, field_of(key), key.removesuffix("s"))))

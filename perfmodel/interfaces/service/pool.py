@@ -1,6 +1,6 @@
-"""A bounded pool of processes for costly work, and one for cheap, apart from the loop that takes requests.
+"""A bounded pool of processes for costly requests, and one process for cheap ones, outside the event loop.
 
-What runs there calculates and changes nothing, so that a request whose process was killed may run again.
+They only calculate, so that a request whose process was killed can be repeated.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from perfmodel.interfaces.service.shares import Share
 from perfmodel.interfaces.service.turns import Turns
 
 START_SECONDS = 60.0
-"""Time that the first processes have to import what they need."""
+"""Time in which the first processes have to import their modules [s]."""
 LAST_PART_SECONDS = 2.0
-"""Time that a stream has beyond its own to come to the end of a part, and say in the last that it is over."""
+"""Time after its limit in which a stream has to end a part and write its last one [s]."""
 SHARED_FROM = 10_000
-"""Bytes of a batch of predictions from which all processes that are free answer it, each its share."""
+"""Size of a batch of predictions from which all free processes answer a share of it [B]."""
 NICE = 10
-"""Cheap requests come first."""
+"""Niceness of the pool's processes, so that cheap requests come first."""
 MOST_REQUESTS = 500
-"""Of a process: what large ones leave in its memory would be missing for the next."""
+"""Requests after which a process is replaced: the memory that large ones leave is lost to later ones."""
 MOST_READ = 2**16
-"""Bytes that are read at once of an answer in parts."""
+"""Bytes of a streamed answer that are read at once."""
 T = TypeVar("T")
 
 
 class Pool:
-    """Processes that answer requests, as many costly ones at once as the settings say.
+    """Processes that answer requests, with a limit on simultaneous costly ones.
 
     Parameters
     ----------
-    answer : of settings, the name of a command and a body, as ``costly.answer``
+    answer : function of settings, the name of a command and a body, such as ``costly.answer``
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Pool:
         self.ready = False
 
     async def start(self) -> None:
-        """Start the processes, so that the first request need not wait for one.
+        """Start the processes, so that the first request does not wait for them.
 
         Raises
         ------
-        Refusal : none could be started
+        Refusal : no process could be started
         """
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -76,7 +76,7 @@ class Pool:
         self.ready = True
 
     async def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes, even if they are working."""
         self.ready = False
         kinds = (self.processes, self.cheap.processes)
         await asyncio.gather(*(asyncio.to_thread(each.close) for each in kinds))
@@ -86,10 +86,10 @@ class Pool:
 
         Raises
         ------
-        Refusal : so many wait already; it takes too long, or too much memory; or processes end as they start
-        ClientDisconnected : whoever asked has left
-        InputError : what the command says is wrong with the body
-        Failed : an error that nobody foresaw
+        Refusal : a full queue, too much time or memory, or processes that end while they start
+        ClientDisconnected : the client has disconnected
+        InputError : an invalid body
+        Failed : an unexpected error
         """
         command = COMMANDS.get(name)
         if command is not None and is_cheap(command, body):
@@ -109,22 +109,22 @@ class Pool:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def calculate(self, name: str, body: bytes, *more: Any) -> bytes:
-        """Return the answer of a command, by a process for what is costly; as ``run``."""
+        """Return the answer of a command from a process for costly requests; raises as ``run``."""
         async with aclosing(self._held(self._whole(name, body, *more))) as parts:
             return b"".join([part async for part in parts])
 
     async def stream(self, name: str, body: bytes, form: str) -> AsyncIterator[bytes]:
-        """Return the answer of a costly command in parts of a form, the first of them calculated.
+        """Return the answer of a costly command in parts, with the first part calculated.
 
         Raises
         ------
-        As ``run``; where the first part has left, what is raised ends the answer before its end.
+        As ``run``; errors after the first part cut the answer off.
         """
         parts = self._held(self._piped(name, body, form))
         return _from_first(await anext(parts), parts)
 
     async def _held(self, parts: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """Give the parts of an answer while a place is held for it, and count how that ended."""
+        """Yield the parts of an answer while holding a place in the pool, and count how it ended."""
         outcome = "client left"  # of a stream whose reader did not wait for its end
         try:
             await _unless_client_leaves(self.turns.take(OWNER.get()))
@@ -144,6 +144,7 @@ class Pool:
             self.metrics.costly.labels(outcome).inc()
 
     async def _whole(self, name: str, body: bytes, *more: Any) -> AsyncGenerator[bytes, None]:
+        """Yield an answer in one part; it is calculated once more if its process was killed."""
         for _ in (1, 2):
             try:
                 work = self._schedule(self.answer, name, body, *more)
@@ -154,7 +155,7 @@ class Pool:
         raise CutOff(503, "the calculation was cut off twice; try again", AGAIN)
 
     async def _piped(self, name: str, body: bytes, form: str) -> AsyncGenerator[bytes, None]:
-        """Give what a process writes to a pipe, until it has ended."""
+        """Yield the parts that a process writes to a pipe, until it has ended."""
         with tempfile.TemporaryDirectory(prefix="perfmodel-") as folder:
             path = os.path.join(folder, "parts")
             os.mkfifo(path, 0o600)
@@ -172,12 +173,13 @@ class Pool:
                 work.cancel()
                 os.close(pipe)
 
-    def _schedule(self, function: costly.Function, *asked: Any, beyond: float = 0.0) -> Future[Any]:
+    def _schedule(self, function: costly.Function, *arguments: Any, beyond: float = 0.0) -> Future[Any]:
+        """Let a process call a function within the time limit of a request."""
         seconds = self.settings.seconds + beyond
-        return self.processes.schedule(costly.calculate, function, self.settings, *asked, seconds=seconds)
+        return self.processes.schedule(costly.calculate, function, self.settings, *arguments, seconds=seconds)
 
     async def _worked(self, work: asyncio.Future[bytes]) -> bytes:
-        """Return what a process answers; put into words what ended it."""
+        """Return the answer of a process; a limit it reached is raised as a refusal in words."""
         try:
             return await work
         except TimeoutError:
@@ -187,12 +189,13 @@ class Pool:
             raise OutOfMemory(422, words) from None
 
     def _gauge(self) -> None:
+        """Set the gauges of running and waiting requests."""
         self.metrics.running.set(self.settings.pool - self.turns.free)
         self.metrics.waiting.set(self.turns.waiting)
 
 
 async def _read(pipe: int, work: asyncio.Future[bytes]) -> bytes:
-    """Return what comes next from a pipe; nothing where its writer has ended."""
+    """Return the next bytes of a pipe; empty when its writer has ended."""
     loop, comes = asyncio.get_running_loop(), asyncio.Event()
     while True:
         with suppress(BlockingIOError):
@@ -210,10 +213,12 @@ async def _read(pipe: int, work: asyncio.Future[bytes]) -> bytes:
 
 
 async def _next(parts: AsyncGenerator[bytes, None]) -> bytes | None:
+    """Return the next part; None after the last."""
     return await anext(parts, None)
 
 
 async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """Yield the first part, then the rest."""
     async with aclosing(rest):
         yield first
         async for part in rest:
@@ -221,7 +226,7 @@ async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncI
 
 
 async def _unless_client_leaves(work: Coroutine[Any, Any, T]) -> T:
-    """Return what ``work`` returns, or end it when the client of the request at hand leaves."""
+    """Return the result of ``work``, or cancel it when the client of the current request disconnects."""
     leaves = CLIENT_LEAVES.get()
     if leaves is None:
         return await work

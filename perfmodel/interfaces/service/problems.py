@@ -1,4 +1,4 @@
-"""What a request that cannot be answered gets: application/problem+json, with what would be right."""
+"""Answers to refused requests: application/problem+json, with what would be valid."""
 
 from __future__ import annotations
 
@@ -14,59 +14,60 @@ from perfmodel.interfaces.service.places import Place, fields_of, place_of, valu
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
-"""Where names of statuses differ between versions of Python."""
+"""Names of statuses that differ between versions of Python."""
 LONGEST_VALUE = 200
-"""Letters of a refused value that are sent back."""
+"""Characters of a refused value that are sent back."""
 LONGEST_MESSAGE = 2000
-"""Letters of words about what was refused."""
+"""Characters of a message."""
 MOST_MISTAKES = 20
+"""Mistakes of a request that are reported."""
 LARGEST_WHOLE = 2**53
-"""Beyond it readers of JSON do not agree on a whole number."""
+"""Largest whole number on which all readers of JSON agree."""
 _LONG_WORD = re.compile(rf"(\S{{{LONGEST_NAME}}})\S+")
-"""What a message repeats of a request."""
+"""Long words of a request that a message repeats."""
 
 
 class Mistake(NamedTuple):
-    """One thing that is wrong with a request."""
+    """One mistake in a request."""
 
     field: str | None
-    """Where in the body it is, keys joined by dots; None of the request as a whole."""
+    """Path in the body, keys joined by dots; None for the request as a whole."""
     value: Any
-    """What stands there."""
+    """The value at that path."""
     message: str
-    """What is wrong, and what would be right."""
+    """What is wrong, and what would be valid."""
     code: str = "request.refused"
-    """What is wrong, for programs."""
+    """Problem code, for programs."""
     fields: tuple[str, ...] = ()
-    """Every option that it is about, as a JSONPath from the table that holds it."""
+    """All options concerned, as JSONPath from the table that contains them."""
     values: Mapping[str, float] = {}
-    """Numbers that the message says."""
+    """Numbers in the message, by name."""
 
 
 class Refused(InputError):
-    """A request that cannot be answered as it is."""
+    """A request that cannot be answered."""
 
     def __init__(self, message: str, mistakes: Iterable[Mistake] = (), status: int = 422) -> None:
-        """Take the words for people, each mistake for programs, and the status of the answer."""
+        """Take the message for people, the mistakes for programs, and the status of the answer."""
         self.message, self.mistakes, self.status = message, tuple(mistakes), status
-        super().__init__(message, self.mistakes, status)  # by which it is pickled
+        super().__init__(message, self.mistakes, status)  # for pickling
 
     def __str__(self) -> str:
         return self.message
 
 
 def refused(error: InputError, table: Mapping[str, Any], request: Any = None) -> Refused:
-    """Return the refusal of a body for what a command says is wrong with it.
+    """Return the refusal of a body for an error of a command.
 
     Parameters
     ----------
     error : of the command
-    table : the body
-    request : the record that the body was checked as
+    table : the parsed body
+    request : the record with which the body was validated
     """
     if isinstance(error, Refused):
         return error
-    words, first = _said(error.words(python, LONGEST_NAME)), error.problems[0]
+    words, first = _single_spaced(error.words(python, LONGEST_NAME)), error.problems[0]
     if first.code == "package.missing":
         words = words.partition(": pip install")[0]
         return Refused(f"not installed where this service runs: {words}", status=501)
@@ -76,17 +77,19 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
         right = each.values.get("right_alone") or each.words(python, LONGEST_NAME)
         place = place_of(table, each, known)
         fields = fields_of(table, each) or ((place,) if place else ())
-        one = _mistake(table, place, _said(right))
+        one = _mistake(table, place, _single_spaced(right))
         paths, numbers = tuple(map(json_path, fields)), _numbers(each.values)
         mistakes.append(one._replace(code=each.code, fields=paths, values=numbers))
     return Refused(words, mistakes)
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the finite numbers of a table."""
     return {name: each for name, each in values.items() if type(each) in (int, float) and each - each == 0}
 
 
-def _said(words: str) -> str:
+def _single_spaced(words: str) -> str:
+    """Return words with single spaces."""
     return " ".join(words.split())
 
 
@@ -95,20 +98,21 @@ def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
 
     Parameters
     ----------
-    place : from a field of the part to that of the whole
+    place : function from a field of the part to that of the whole
     """
     moved = [each._replace(field=place(each.field)) for each in error.mistakes]
     return Refused(error.message, moved, error.status)
 
 
 def _mistake(table: Mapping[str, Any], place: Place | None, message: str) -> Mistake:
+    """Return the mistake at a path of a body."""
     if place is None:
         return Mistake(None, None, message)
     return Mistake(written(place), shown(value_at(table, place)), message)
 
 
 def shown(value: Any) -> Any:
-    """A value as it can be sent back, where it is long only its beginning."""
+    """Return a value that can be sent back as JSON; of a long one only the beginning."""
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         return f"{value:.6g}" if abs(value) < 10**300 else "a number of over 300 digits"
     if value is None or isinstance(value, bool | int | float):
@@ -121,6 +125,7 @@ def shown(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> str:
+    """Return a value as JSON; a placeholder where that is impossible."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # a number that is too long to write
@@ -128,7 +133,7 @@ def _as_json(value: Any) -> str:
 
 
 def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[str, Any]:
-    """Return a problem (RFC 9457) as a table: type, title, status, detail and, of a 422, errors."""
+    """Return a problem (RFC 9457) as a table: type, title, status, detail and, for a 422, errors."""
     title = WORDS.get(status) or HTTPStatus(status).phrase
     table: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     table["detail"] = _cut(detail)
@@ -148,21 +153,21 @@ def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[
 
 
 def _cut(words: str) -> str:
-    """Words without what a long name would add to them."""
+    """Return a message with long words and long texts cut."""
     words = _LONG_WORD.sub(r"\1...", words)
     return words if len(words) <= LONGEST_MESSAGE else f"{words[:LONGEST_MESSAGE]}..."
 
 
 def too_slow(seconds: float) -> str:
-    """Return what is said of a request that would take longer than it may."""
+    """Return the message for a request that takes too long."""
     return f"this takes longer than {seconds:g} s; ask for less"
 
 
 def problem_of(error: Refused) -> dict[str, Any]:
-    """Return the problem of a refused request."""
+    """Return the problem document of a refused request."""
     return problem(error.status, error.message, error.mistakes)
 
 
 def body_of(table: Mapping[str, Any]) -> bytes:
-    """Return a problem as the body of an answer."""
+    """Return a problem document as the body of a response."""
     return json.dumps(table, ensure_ascii=False).encode("utf-8", "replace")

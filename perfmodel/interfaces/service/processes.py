@@ -1,4 +1,4 @@
-"""Processes of pebble's pool, which ends those that take too long; one that breaks is made anew."""
+"""Processes of a pebble pool, which ends those that take too long; a broken pool is replaced."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from pebble import CONSTS, ProcessExpired, ProcessPool
 from perfmodel.interfaces.service import costly
 
 LOST = (ProcessExpired, BrokenProcessPool)
-"""Raised where a process ended before it answered."""
+"""Errors for a process that ended before it answered."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+"""Environment variables that limit libraries to one thread."""
 
 
 class Processes:
-    """So many processes of a kind.
+    """A number of equal processes.
 
     Parameters
     ----------
-    count : how many
-    memory_bytes : of each
-    nice : how much they give way to others
-    most : requests that each answers before another takes its place; 0: any number
+    count : number of processes
+    memory_bytes : memory limit of each
+    nice : niceness of each
+    most : requests after which a process is replaced; 0: no limit
     """
 
     def __init__(self, count: int, memory_bytes: int, nice: int, most: int = 0) -> None:
@@ -35,7 +36,7 @@ class Processes:
         self._pool: ProcessPool | None = None
 
     def schedule(self, function: Any, *arguments: Any, seconds: float | None = None) -> Future[Any]:
-        """Have a process call a function, for so long at most."""
+        """Let a process call a function, within a time limit [s]."""
         for _ in (1, 2):
             if self._pool is None:
                 self._pool = self._made()
@@ -47,16 +48,17 @@ class Processes:
         raise BrokenProcessPool("no process could be started")
 
     async def start(self) -> None:
-        """Return when one answers."""
+        """Return when a process answers."""
         await asyncio.wrap_future(self.schedule(costly.nothing))
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes, even if they are working."""
         pool, self._pool = self._pool, None
         if pool is not None:
             _end(pool)
 
     def _made(self) -> ProcessPool:
+        """Return a new pool."""
         for name in ONE_THREAD:  # before the process starts that others are forked from
             os.environ.setdefault(name, "1")
         CONSTS.channel_lock_timeout = costly.PIPE_SECONDS
@@ -72,5 +74,6 @@ class Processes:
 
 
 def _end(pool: ProcessPool) -> None:
+    """Stop a pool and wait for its end."""
     pool.stop()  # type: ignore[no-untyped-call]
     pool.join()

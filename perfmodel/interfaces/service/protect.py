@@ -1,4 +1,4 @@
-"""All that stands before the application: ``protected`` puts the layers in order, the outermost last."""
+"""The layers around the application, in order; ``Protected`` has all of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ from perfmodel.interfaces.service.tokens import Tokens
 
 
 class Protected:
-    """The application behind its limits; what runs beside it starts and ends with it.
+    """The application with the layers that enforce its limits; its pool starts and ends with it.
 
-    ``app`` is the application, ``pool`` the one that its costly routes use.
+    Parameters
+    ----------
+    app : the application
+    pool : that its costly routes use, or None
     """
 
     def __init__(
@@ -36,7 +39,7 @@ class Protected:
         routes = getattr(app, "routes", ())
         layer: ASGIApp = Bodies(app, settings, self.metrics, lambda scope: _routed(scope, routes))
         layer = Bearer(Counted(layer, self.metrics), Tokens(settings.token_file))
-        if settings.cors_origin:  # before tokens: a browser asks without one whether it may send one
+        if settings.cors_origin:  # before tokens: preflight requests of browsers carry none
             layer = CORSMiddleware(
                 layer,
                 allow_origins=settings.cors_origin,
@@ -58,15 +61,15 @@ class Protected:
             await send({"type": "websocket.close", "code": 1008})
 
     def unready(self) -> str | None:
-        """Return why no new requests should come here; None if they may."""
+        """Return why the service cannot take requests; None if it can."""
         return None if self.pool is None or self.pool.ready else "no process of the pool is ready"
 
     def crowded(self) -> bool:
-        """Return whether more requests are in flight than the settings allow connections."""
+        """Return whether more requests are in flight than the settings allow."""
         return self.app.in_flight > self.settings.connections
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application's own start and end between those of what stands around it."""
+        """Start the pool before the application, and end it after."""
         if self.pool is not None:
             await self.pool.start()
 
@@ -82,10 +85,11 @@ class Protected:
             await self._end()
 
     async def _end(self) -> None:
+        """Close the pool, if it is running."""
         if self.pool is not None and self.pool.ready:
             await self.pool.close()
 
 
 def _routed(scope: Scope, routes: Sequence[BaseRoute]) -> bool:
-    """Return whether a route answers a request; one without routes answers all."""
+    """Return whether a route matches a request; an application without routes matches all."""
     return not routes or any(route.matches(scope)[0] is Match.FULL for route in routes)

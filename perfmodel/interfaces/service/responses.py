@@ -1,4 +1,4 @@
-"""What the document says of answers that are no result: each status, in words and by an example."""
+"""Responses other than results in the OpenAPI document: each status in words and with an example."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from perfmodel.interfaces.service.problems import MEDIA_TYPE, Mistake, problem
 
 PROBLEM = {
     "title": "Problem",
-    "description": "What is wrong with a request, and what would be right (RFC 9457).",
+    "description": "What is wrong with a request, and what would be valid (RFC 9457).",
     "type": "object",
     "required": ["type", "title", "status", "detail"],
     "additionalProperties": False,
     "properties": {
-        "type": {"type": "string", "description": "Always about:blank: the status says what kind it is."},
+        "type": {"type": "string", "description": "Always about:blank: the status is the type."},
         "title": {"type": "string", "description": "The status in words."},
-        "status": {"type": "integer", "description": "As the answer has it."},
-        "detail": {"type": "string", "description": "What is wrong, and what would be right."},
+        "status": {"type": "integer", "description": "The status of the response."},
+        "detail": {"type": "string", "description": "What is wrong, and what would be valid."},
         "errors": {
             "type": "array",
-            "description": "Of a 422: each mistake.",
+            "description": "Each mistake, for a 422.",
             "items": {
                 "type": "object",
                 "required": ["field", "value", "message", "code", "fields", "values"],
@@ -27,21 +27,21 @@ PROBLEM = {
                 "properties": {
                     "field": {
                         "type": ["string", "null"],
-                        "description": "Where in the body, keys and places in lists (from 0) joined by dots, "
-                        "e.g. scenarios.1.gpus; null of all of it.",
+                        "description": "Path in the body, keys and list indices (from 0) joined by dots, "
+                        "e.g. scenarios.1.gpus; null for the whole body.",
                     },
-                    "value": {"description": "What stands there; of a long one the beginning."},
-                    "message": {"type": "string", "description": "What would be right."},
-                    "code": {"type": "string", "description": "What is wrong, e.g. name.unknown."},
+                    "value": {"description": "The value there; of a long one the beginning."},
+                    "message": {"type": "string", "description": "What would be valid."},
+                    "code": {"type": "string", "description": "Problem code, e.g. name.unknown."},
                     "fields": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "All that it is about, e.g. $.price; from the table that holds them.",
+                        "description": "All fields concerned, e.g. $.price; from the table that has them.",
                     },
                     "values": {
                         "type": "object",
                         "additionalProperties": {"type": ["number", "string"]},
-                        "description": "Numbers that the message says, by name, e.g. enough: 128.",
+                        "description": "Numbers in the message, by name, e.g. enough: 128.",
                     },
                 },
             },
@@ -54,16 +54,16 @@ STATUSES = {
         "the body is not JSON: Expecting value: line 1 column 10 (char 9)",
     ),
     401: (
-        "The service takes a bearer token, and the request has none that it knows.",
+        "The service requires a bearer token, and the request has no valid one.",
         "send a token of this service: Authorization: Bearer TOKEN",
     ),
     403: (
         "The request comes from a page of another origin.",
-        "pages of https://example.org may not ask this service; --cors-origin lets them",
+        "pages of this origin may not call the service; start it with --cors-origin",
     ),
     408: ("The request was sent too slowly.", "the body took longer than 10 s"),
     412: (
-        "The answer is the one whose ETag was sent as If-None-Match.",
+        "The client has the answer: its ETag was sent as If-None-Match.",
         "the answer is the one whose ETag was sent as If-None-Match",
     ),
     413: ("The body is larger than the service takes.", "the body is longer than 4,000,000 bytes"),
@@ -76,11 +76,11 @@ STATUSES = {
         "this service does not answer for example.org",
     ),
     422: (
-        "The request cannot be answered; each error names field, value and what would be right.",
+        "The request is invalid; each error names field, value and what would be valid.",
         "gpus = 'eight': expected a whole number",
     ),
     429: (
-        "Too many requests wait for the pool; Retry-After says when to ask again.",
+        "Too many requests wait for the pool; Retry-After says when to retry.",
         "16 requests wait already; try again",
     ),
     431: ("The head of the request is too long.", "the head is longer than 32,768 bytes"),
@@ -90,7 +90,7 @@ STATUSES = {
         "not installed where this service runs: an Arrow stream needs pyarrow",
     ),
     503: (
-        "The service is full, starting or ending; Retry-After says when to ask again.",
+        "The service is full, starting or ending; Retry-After says when to retry.",
         "too many bodies at once; try again",
     ),
     504: (
@@ -98,11 +98,11 @@ STATUSES = {
         "this takes longer than 30 s; ask for less",
     ),
 }
-"""Of each status: when it is answered, and the detail of an example."""
-MISSING = {404: ("Nothing is called so.", "unknown spec 'a1000'; nearest: a100-sxm4-80gb")}
-"""Likewise, where an address has the name of a thing."""
+"""For each status when it is answered, and the detail of an example."""
+MISSING = {404: ("The name is unknown.", "unknown spec 'a1000'; nearest: a100-sxm4-80gb")}
+"""The same for addresses that contain a name."""
 AGAIN = (429, 503)
-"""Statuses whose answer says when to ask again."""
+"""Statuses with a Retry-After header."""
 
 
 def problem_responses(reference: dict[str, Any]) -> dict[str, Any]:

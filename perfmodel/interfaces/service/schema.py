@@ -1,4 +1,4 @@
-"""The JSON Schema of every command and the OpenAPI document of the service, from the types that answer."""
+"""The JSON Schema of every command and the OpenAPI document of the service, from the types of answers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from perfmodel.model.options.scenario import SHORT, Scenario
 from perfmodel.model.options.understood import Understood
 
 ABOUT = (
-    "A closed-form performance model of distributed deep-learning training. A body holds a command's options "
-    "in Python's words, an answer is what the command prints with --json. Numbers are in SI units: seconds, "
-    "bytes, FLOP, B/s. No option names a file of the server: hardware of your own travels in specs, files in "
-    "files."
+    "A closed-form performance model of distributed deep-learning training. A body has a command's options "
+    "by their names in Python; an answer is the output of the command with --json. Numbers are in SI units: "
+    "seconds, bytes, FLOP, B/s. No option names a file of the server: send your own hardware in specs, files "
+    "in files."
 )
 REFERENCE = "#/components/schemas/"
 _PROBLEM = {"$ref": f"{REFERENCE}Problem"}
@@ -43,23 +43,23 @@ SPELLED = tuple(unit for unit in MEASURED)
 
 
 class _Described(NamedTuple):
-    """What a command takes and answers."""
+    """Schemas and examples of a command."""
 
     request: dict[str, Any]
-    """Schema of a body."""
+    """Schema of the body."""
     answer: dict[str, Any]
-    """Schema of the JSON that is answered."""
+    """Schema of the JSON answer."""
     content: dict[str, Any]
-    """What may be answered, by media type."""
+    """Possible answers by media type."""
     examples: dict[str, Mapping[str, Any]]
-    """Bodies that are answered, by a word or two."""
+    """Examples of bodies, by a short description."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of one command: all that the OpenAPI document says of it.
+    """Return the JSON Schema of one command, with everything that the OpenAPI document has on it.
 
-    ``request``, ``answer``, ``problem`` and what they refer to; ``content`` by media type; what each status
-    means; examples.
+    These are ``request``, ``answer``, ``problem`` and the components they refer to; ``content`` by media
+    type; the meaning of each status; examples.
     """
     components: dict[str, Any] = {"Problem": PROBLEM}
     command = COMMANDS[name]
@@ -99,7 +99,7 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths
         | {
-            "/healthz": {"get": _health("health", "Whether the service lives.")},
+            "/healthz": {"get": _health("health", "Whether the service is alive.")},
             "/readyz": {"get": _health("ready", "Whether the service takes requests.")},
         },
         "components": {
@@ -111,10 +111,11 @@ def openapi() -> dict[str, Any]:
 
 
 def _health(name: str, summary: str) -> dict[str, Any]:
+    """Return the operation of a health check."""
     schema = {
         "type": "object",
         "required": ["status"],
-        "properties": {"status": {"type": "string", "description": "In a word."}},
+        "properties": {"status": {"type": "string", "description": "ok or ready."}},
     }
     return {
         "operationId": name,
@@ -131,7 +132,7 @@ def _health(name: str, summary: str) -> dict[str, Any]:
 
 
 def _described(command: Command, components: dict[str, Any]) -> _Described:
-    """Put the schemas of a command into the components; return what refers to them."""
+    """Add the schemas of a command to the components; return references to them."""
     request = _request(command, components)
     answer = _schema(command.answer, components)
     examples: dict[str, Mapping[str, Any]] = dict(command.examples)
@@ -141,7 +142,7 @@ def _described(command: Command, components: dict[str, Any]) -> _Described:
         request, answer = batch.request, batch.answer
         examples |= BATCHES
     content: dict[str, Any] = {JSON: {"schema": answer, "examples": example_answers()[command.name]}}
-    if command.name == "sweep":
+    if command.parts is not None:
         content |= {
             kind: {"schema": {"type": "string", "description": words}} for kind, words in STREAMED.items()
         }
@@ -150,10 +151,11 @@ def _described(command: Command, components: dict[str, Any]) -> _Described:
 
 
 def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
+    """Return the POST operation of a command."""
     described = _described(command, components)
     headers = {
         "ETag": {
-            "description": "Of the service's code and data, command and body; a stream has none.",
+            "description": "Tag of the service's code and data, command and body; a stream has none.",
             "schema": {"type": "string"},
         },
         "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
@@ -175,11 +177,12 @@ def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first_words(cls: Any) -> str:
+    """Return the first paragraph of a class's docstring."""
     return " ".join(inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
-    """Put the schema of a request under its name; return the reference to it."""
+    """Add the schema of a request to the components; return a reference to it."""
     schema = command.request.model_json_schema()
     for name, inner in schema.pop("$defs", {}).items():
         components[name] = _spelled(_moved(inner))
@@ -200,7 +203,7 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     if "world_size" in properties:
         for short, field in SHORT.items():
             properties[short] = properties[field]
-            properties[field] = {**properties[field], "description": f"Another word for {short}."}
+            properties[field] = {**properties[field], "description": f"Synonym of {short}."}
     if "fields" in properties:
         properties["fields"]["examples"] = [["iteration_time", "interval"]]
     components[command.request.__name__] = schema
@@ -208,13 +211,14 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _specs(components: dict[str, Any]) -> None:
+    """Add the schema of the user's own hardware to the components."""
     if "Specs" in components:
         return
     components["Specs"] = {}
     properties: dict[str, Any] = {
         kind: {
             "type": "object",
-            "description": f"What files of {kind}/ hold, by their ids; id itself may be left out.",
+            "description": f"Contents of files of {kind}/ by id; id itself may be left out.",
             "additionalProperties": _schema(cls, components),
         }
         for kind, cls in CLASSES.items()
@@ -222,10 +226,10 @@ def _specs(components: dict[str, Any]) -> None:
     _schema(InstanceFile, components)
     offers = components.pop("InstanceFile")["properties"]
     offers["instances"]["description"] = "Machines for hire, each with its price."
-    offers["sources"]["description"] = "Who says the prices, by the keys that instances name."
+    offers["sources"]["description"] = "Sources of the prices, by the keys that instances name."
     components["Specs"] = {
         "title": "Specs",
-        "description": "Hardware and software of one's own.",
+        "description": "Your own hardware and software.",
         "type": "object",
         "additionalProperties": False,
         "properties": properties | {key: offers[key] for key in ("instances", "sources")},
@@ -233,7 +237,7 @@ def _specs(components: dict[str, Any]) -> None:
 
 
 def _schema(annotation: Any, components: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type; put what it refers to under its names, with the words of the source."""
+    """Return the schema of a type; add the schemas it refers to, with docstrings of fields."""
     annotation = getattr(annotation, "in_json", annotation)
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     schema = adapter.json_schema(ref_template=f"{REFERENCE}{{model}}")
@@ -248,7 +252,7 @@ def _schema(annotation: Any, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _document(schema: dict[str, Any], cls: type) -> None:
-    """Add the words and units that stand below a class's fields, else those of the quantity of that name."""
+    """Add descriptions and units to fields, from docstrings or from the quantity of the same name."""
     words = {name: line for one in reversed(cls.__mro__) for name, line in _docstrings(one).items()}
     for name, field in schema.get("properties", {}).items():
         quantity = QUANTITIES.get(name)
@@ -266,7 +270,7 @@ def _document(schema: dict[str, Any], cls: type) -> None:
 
 
 def _usual_words(cls: type, name: str) -> str | None:
-    """What a name means everywhere: as an option of a scenario, or as a quantity."""
+    """Return the description of a name as an option of a scenario or as a quantity; None for others."""
     if cls is Understood and name in declared(Scenario):
         return declared(Scenario)[name].words
     meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
@@ -274,13 +278,13 @@ def _usual_words(cls: type, name: str) -> str | None:
 
 
 def _forms(field: dict[str, Any]) -> list[dict[str, Any]]:
-    """The forms that a value may have."""
+    """Return the alternatives of a value's schema."""
     return [field, *field.get("anyOf", [])]
 
 
 @cache
 def _docstrings(cls: type) -> dict[str, str]:
-    """Return what stands below each field of a class of the package."""
+    """Return the docstring below each field of a class of the package."""
     if not cls.__module__.startswith("perfmodel"):
         return {}
     try:
@@ -298,7 +302,7 @@ def _docstrings(cls: type) -> dict[str, str]:
 
 
 def _classes(annotation: Any, seen: set[type]) -> set[type]:
-    """Every class with fields that a type names, in it and in what it holds."""
+    """Return every class with fields in a type, directly or nested."""
     if get_origin(annotation) is Annotated:
         return _classes(get_args(annotation)[0], seen)
     if not isinstance(annotation, type) or get_origin(annotation) is not None:
@@ -317,6 +321,7 @@ def _classes(annotation: Any, seen: set[type]) -> set[type]:
 
 
 def _fields(cls: type) -> list[Any] | None:
+    """Return the types of a class's fields; None for a class without fields."""
     if row_type := getattr(cls, "row_type", None):
         return [row_type()]
     if issubclass(cls, Record | BaseModel):
@@ -330,7 +335,7 @@ def _fields(cls: type) -> list[Any] | None:
 
 
 def _moved(schema: Any) -> Any:
-    """Return a schema whose references point to the components."""
+    """Return a schema with references to the components."""
     if isinstance(schema, dict):
         return {
             key: value.replace("#/$defs/", REFERENCE) if key == "$ref" else _moved(value)
@@ -340,9 +345,9 @@ def _moved(schema: Any) -> Any:
 
 
 def _spelled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Let a number with a unit also be a text, as the service reads it, and say defaults in a key of ours.
+    """Allow texts for numbers with a unit, as the service does, and rename ``default`` to ``x-default``.
 
-    Clients made from a document send what it calls the default; here an option that is given means more than
+    Clients generated from the document would send every default, but an option that is given means more than
     one that is left out.
     """
     for field in schema.get("properties", {}).values():

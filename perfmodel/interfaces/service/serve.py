@@ -1,4 +1,4 @@
-"""Starts the service: sockets, processes, signals."""
+"""Start of the service: sockets, processes, signals."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from perfmodel.interfaces.service.tokens import Tokens
 
 
 def protected(settings: Settings) -> Protected:
-    """Return the application behind its limits, with a pool of its own."""
+    """Return the application with its layers and a pool."""
     package_digest()  # before code or data may change
     pool = Pool(settings)
     return Protected(application(settings, pool.run, pool.stream), settings, pool)
 
 
 def of_environment_protected() -> Protected:
-    """Return the application of one of several processes, by the settings that the first hands down."""
+    """Return the application of one of several processes, with settings from the environment."""
     to_standard_error()
     return protected(of_environment(os.environ))
 
 
 def serve(settings: Settings, listening: Callable[[str], None]) -> None:
-    """Answer requests until SIGTERM or SIGINT; those in flight then finish.
+    """Answer requests until SIGTERM or SIGINT; requests in flight then finish.
 
     Parameters
     ----------
-    listening : is called with the address once it is taken
+    listening : called with the address when the service listens
 
     Raises
     ------
-    InputError : the address cannot be listened on; the tokens cannot be read
+    InputError : an address that cannot be listened on; tokens that cannot be read
     """
     Tokens(settings.token_file)
     taken = bound(settings.host, settings.port)

@@ -1,4 +1,4 @@
-"""The server under the layers: an address, uvicorn, signals."""
+"""The server below the layers: address, uvicorn, signals."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from perfmodel.interfaces.service.settings import Settings
 ENDINGS = (signal.SIGTERM, signal.SIGINT)
 """Signals that end the service in order."""
 BACKLOG = 512
-"""Connections that the system holds until they are taken."""
+"""Connections that the system queues until they are accepted."""
 SENT_AHEAD = 131_072
-"""Bytes of an answer that the system holds for a client (Linux: twice as many); by default up to 4 MB."""
+"""Bytes of an answer that the system buffers for a client (Linux: twice as many); by default up to 4 MB."""
 RARELY = 50_000
-"""Objects allocated, less those freed, between two collections of garbage."""
+"""Allocations, less deallocations, between two garbage collections."""
 PROBES = 16
-"""Connections beyond those of the settings, so that probes are answered while all others calculate."""
+"""Connections in addition to those of the settings, so that probes are answered under full load."""
 HANGS = 60
-"""Seconds after which a process of several that does not answer the first is killed."""
+"""Time after which a worker process that does not respond is killed [s]."""
 SPARE_FILES = 200
-"""Files that are open besides connections."""
+"""Open files in addition to connections."""
 
 
 def options_of(settings: Settings) -> dict[str, Any]:
-    """Return the options of uvicorn."""
+    """Return the options of uvicorn for the settings."""
     return {
         "http": "h11",  # the one of uvicorn's whose heads are bounded
         "h11_max_incomplete_event_size": MOST_HEAD,
@@ -65,10 +65,10 @@ def run(app: Protected, taken: socket.socket) -> None:
 
     Raises
     ------
-    InputError : it could not start
+    InputError : the server could not start
     """
     gc.collect()
-    gc.freeze()  # what is there now stays, and need not be looked through again
+    gc.freeze()  # present objects stay and need not be scanned again
     gc.set_threshold(RARELY, 10, 10)
     try:
         with _signals_end_in_order():
@@ -78,11 +78,13 @@ def run(app: Protected, taken: socket.socket) -> None:
 
 
 def run_workers(factory: str, settings: Settings, taken: socket.socket) -> None:
-    """Run processes that answer on a socket, each with a pool of its own, until a signal ends them all.
+    """Run processes that answer on a socket, each with its own pool, until a signal ends them all.
 
     Parameters
     ----------
-    factory : ``MODULE:FUNCTION`` that makes the application of each
+    factory : ``MODULE:FUNCTION`` that returns the application of a process
+    settings : of the service
+    taken : bound socket
     """
     before = {name: os.environ.get(name) for name in (FOLDER, *settings.handed_down())}
     with tempfile.TemporaryDirectory(prefix="perfmodel-serve-") as folder, _signals_end_in_order():
@@ -105,7 +107,7 @@ def run_workers(factory: str, settings: Settings, taken: socket.socket) -> None:
 
 @contextmanager
 def _signals_end_in_order() -> Iterator[None]:
-    """Keep this process alive when uvicorn, at its end, raises the signal once more that it was sent."""
+    """Keep this process alive when uvicorn, at its end, raises the received signal again."""
     before = {number: signal.signal(number, _nothing) for number in ENDINGS}
     try:
         yield
@@ -115,11 +117,11 @@ def _signals_end_in_order() -> Iterator[None]:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises
     ------
-    InputError : the address is not one of this machine, or taken
+    InputError : an address that is not of this machine, or in use
     """
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -141,11 +143,11 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """Take a signal and go on."""
+    """Ignore a signal."""
 
 
 def allow_files(connections: int) -> None:
-    """Let this process open as many files as it may need; where it may not, it takes fewer connections."""
+    """Raise this process's limit on open files, as far as allowed; with fewer, it takes fewer connections."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Shares of a large batch: which rows each process answers, and how the answers are joined."""
+"""Shares of a large batch: the rows that each process answers, and how the answers are joined."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Share(NamedTuple):
-    """Which rows of a batch are answered: the one after the other of so many equal shares."""
+    """One of several equal shares of the rows of a batch."""
 
     number: int = 0
     of: int = 1
 
     def rows(self, count: int) -> range:
-        """Return the numbers of its rows.
+        """Return the indices of its rows in a batch of ``count``.
 
         >>> Share(0, 2).rows(5), Share(1, 2).rows(5)
         (range(0, 2), range(2, 5))
@@ -20,12 +20,12 @@ class Share(NamedTuple):
         return range(self.number * count // self.of, (self.number + 1) * count // self.of)
 
     def joined(self, rows: list[bytes], count: int) -> bytes:
-        """Return its part of the answer; all of them after each other are the answer.
+        """Return its part of the answer; the concatenation of all parts is the answer.
 
         Parameters
         ----------
-        rows : the JSON of each of its own
-        count : rows of the whole batch
+        rows : JSON of each of its rows
+        count : number of rows of the whole batch
 
         >>> Share(0, 2).joined([b"1"], 3) + Share(1, 2).joined([b"2", b"3"], 3)
         b'{"results":[1,2,3]}'

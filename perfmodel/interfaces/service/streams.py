@@ -1,4 +1,4 @@
-"""A sweep as a stream: rows leave as they are calculated, and memory does not grow with their number."""
+"""An answer as a stream: rows are sent as they are calculated, and memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from perfmodel.core.errors import InputError, needed
 from perfmodel.core.files.attachments import only_attached
 from perfmodel.decide.sweeps import Sweep
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.service.answers import encoded, sweep_of
-from perfmodel.interfaces.service.commands import files_of, table_of
+from perfmodel.interfaces.service.answers import encoded
+from perfmodel.interfaces.service.commands import COMMANDS, Command, files_of, table_of
 from perfmodel.interfaces.service.fewer import too_many
-from perfmodel.interfaces.service.other_requests import SweepRequest
 from perfmodel.interfaces.service.problems import Refused, problem_of, refused, too_slow
 from perfmodel.interfaces.service.settings import Settings
 
 NDJSON, ARROW = "application/x-ndjson", "application/vnd.apache.arrow.stream"
 END, ERROR = "end", "error"
-"""Keys of the last line, and of the last batch's metadata, of a whole sweep and of one that was cut off."""
+"""Key of the last line or batch of a complete sweep, and of one that was cut off."""
 STREAMED = {
     NDJSON: 'A row on each line, as JSON. The last line is {"end": {"rows", "scenarios", "refused", '
     '"notes"}}: rows sent, scenarios crossed, how many were refused by what was said of them; or '
@@ -28,48 +27,53 @@ STREAMED = {
     ARROW: "Record batches. The last has no row, and in its custom metadata the key end, whose JSON holds "
     "rows, scenarios, refused and notes; or the key error, a Problem, of a sweep that was cut off.",
 }
-"""What a stream holds, in words."""
+"""Description of each form of a stream."""
 Parts = Iterator[bytes]
 
 
-def stream_of(kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates) -> Parts:
-    """Return a sweep in parts, the first of them calculated.
+def stream_of(
+    name: str, kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates
+) -> Parts:
+    """Return an answer in parts, with the first part calculated.
 
-    The last says how many rows there are, how many scenarios were refused and why; or what cut it off, which
-    is raised too.
+    The last part has the number of rows and of refused scenarios with reasons; or the error that cut the
+    sweep off, which is raised too.
 
     Parameters
     ----------
+    name : of a command whose answer is read in parts
     kind : ``NDJSON``, a row on each line; ``ARROW``, the stream format of Arrow
     body : of the request
-    seconds : that the whole may take; after them it is cut off
-    candidates : scenarios that it may cross
+    seconds : time limit of the whole stream
+    candidates : largest number of scenarios
 
     Raises
     ------
-    Refused : the body is no sweep, or not one of its scenarios can be predicted
+    Refused : a body that is not valid for the command, or without a scenario that can be predicted
     """
     end = time.monotonic() + seconds
-    table = table_of(body)
-    chunks = _chunks(table, candidates)
+    command, table = COMMANDS[name], table_of(body)
+    chunks = _chunks(command, table, candidates)
     try:
         sweep, chunk = next(chunks)
         form: _Lines | _Arrow = _FORMS[kind](sweep)
-        return _parts(form, form.rows(chunk), table, chunks, end, seconds)
+        return _parts(form, form.rows(chunk), command, table, chunks, end, seconds)
     except InputError as error:
-        raise refused(error, table, SweepRequest) from None
+        raise refused(error, table, command.request) from None
     except TooManyCandidates as error:
-        raise too_many(error, "sweep", table) from None
+        raise too_many(error, name, table) from None
 
 
 def _parts(
     form: _Lines | _Arrow,
     part: bytes,
+    command: Command,
     table: dict[str, Any],
     chunks: Iterator[tuple[Sweep, Any]],
     end: float,
     seconds: float,
 ) -> Parts:
+    """Yield the parts of a sweep, the last with a summary or an error."""
     yield part
     try:
         for _, chunk in chunks:
@@ -77,19 +81,20 @@ def _parts(
                 raise Refused(too_slow(seconds), status=504)
             yield form.rows(chunk)
     except InputError as error:
-        refusal = refused(error, table, SweepRequest)
+        refusal = refused(error, table, command.request)
         yield form.last(ERROR, problem_of(refusal))
         raise refusal from None
     yield form.last(END, {"rows": form.count, **form.sweep.summary()})
 
 
-def _chunks(table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
-    """Yield the sweep and each part of its table; nothing of the server is opened while one is calculated."""
+def _chunks(command: Command, table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
+    """Yield the answer and each part of its table; no files of the server are opened meanwhile."""
     files = files_of(table)
     with only_attached(files), at_most(candidates):
-        request = SweepRequest(**table)
+        request = command.request(**table)
         catalogue = Catalogue.with_tables(request.specs) if request.specs else Catalogue.built_in()
-        sweep = sweep_of(request, catalogue)
+        assert command.parts is not None  # the caller's form of an answer is one that the command has
+        sweep = command.parts(request, catalogue)
         chunks = sweep.chunks()
         chunk = next(chunks, None)
     while chunk is not None:
@@ -110,7 +115,7 @@ class _Lines:
         self.sweep, self.count = sweep, 0
 
     def rows(self, chunk: Any) -> bytes:
-        """Return the rows of a part."""
+        """Return a part of the table as lines."""
         columns = self.sweep.columns
         rows = list(zip(*(chunk[name].tolist() for name in columns), strict=True))
         self.count += len(rows)
@@ -122,7 +127,7 @@ class _Lines:
 
 
 class _Sink:
-    """Keeps what a writer wrote until it is taken."""
+    """A file object that keeps written bytes until they are taken."""
 
     closed = False
 
@@ -130,24 +135,24 @@ class _Sink:
         self._parts: list[bytes] = []
 
     def write(self, part: Any) -> int:
-        """Take a part."""
+        """Keep a part."""
         self._parts.append(bytes(part))
         return len(part)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing, as nothing is buffered."""
 
     def close(self) -> None:
-        """Nothing is to be let go."""
+        """Do nothing, as there is no file."""
 
     def taken(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the bytes written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
 
 class _Arrow:
-    """A sweep as record batches of Arrow; the last has no row, and metadata of its own."""
+    """A sweep as Arrow record batches; the last is empty, with custom metadata."""
 
     def __init__(self, sweep: Sweep) -> None:
         needed("pyarrow", "parquet", "an Arrow stream")
@@ -156,7 +161,7 @@ class _Arrow:
         self._writer: Any = None
 
     def rows(self, chunk: Any) -> bytes:
-        """Return the rows of a part."""
+        """Return a part of the table as record batches."""
         import pyarrow
 
         table = self.sweep.as_arrow(chunk)

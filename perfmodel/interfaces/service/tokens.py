@@ -1,4 +1,4 @@
-"""The file of bearer tokens: one a line, each with a name if one wants, read again when it changes."""
+"""The file of bearer tokens, one per line with an optional name; it is read again when it changes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.interfaces.service.logs import event
 
 SHORTEST = 16
-"""Letters of a token; fewer could be guessed."""
+"""Smallest length of a token; shorter ones could be guessed."""
 LARGEST_FILE = 65536
-"""Bytes of a file of tokens."""
+"""Largest file of tokens [B]."""
 LOOK = 1.0
-"""Seconds between two looks at whether the file has changed."""
+"""Interval between checks for changes of the file [s]."""
 
 
 class Tokens:
-    """The tokens of a file, of which digests alone are kept; none where there is no file.
+    """The tokens of a file, kept as digests only; none without a file.
 
     Raises
     ------
-    InputError : the file cannot be read, or by anybody, is no regular one or too long, holds none, or one
-        that could be guessed
+    InputError : a file that cannot be read, that others can read, that is not regular or too long, or that
+        has no token or too short ones
     """
 
     def __init__(self, path: str | None) -> None:
@@ -37,7 +37,7 @@ class Tokens:
 
     @property
     def names(self) -> Mapping[bytes, str]:
-        """The name of each token by its SHA-256; those before where the file has changed and is not right."""
+        """The name of each token by its SHA-256; those of the last valid file where it has become invalid."""
         if self.path is not None and time.monotonic() > self._looked + LOOK:
             self._looked = time.monotonic()
             if (state := self._look()) != self._state:
@@ -50,7 +50,7 @@ class Tokens:
         return self._names
 
     def _look(self) -> tuple[int, ...]:
-        """What changes with the file."""
+        """Return the properties that change with the file."""
         try:
             status = Path(self.path or os.devnull).stat()
         except OSError:
@@ -61,7 +61,7 @@ class Tokens:
 def named(text: bytes) -> dict[bytes, str]:
     """Return the name of each token in the text of a file, by its digest.
 
-    A line is a token, or its name and the token; one without a name is called by the number of its line.
+    A line is a token, or a name and the token; a token without a name is named by its line number.
 
     >>> sorted(named(b"# of the day\\n0123456789abcdef\\nalice 0123456789ABCDEF\\n").values())
     ['alice', 'line 2']
@@ -83,6 +83,7 @@ def named(text: bytes) -> dict[bytes, str]:
 
 
 def _read(path: str) -> dict[bytes, str]:
+    """Return the names of the tokens in a file; errors name the option."""
     try:
         return named(_read_secret(Path(path)))
     except OSError as error:
@@ -92,11 +93,11 @@ def _read(path: str) -> dict[bytes, str]:
 
 
 def _read_secret(path: Path) -> bytes:
-    """Return what a file holds that others may not read.
+    """Return the content of a private file.
 
     Raises
     ------
-    InputError : others may read or change it; it is no regular file, or too long
+    InputError : others may read or change it; it is not a regular file, or too long
     OSError : it cannot be read
     """
     status = path.stat()

@@ -1,4 +1,4 @@
-"""Places in the pool: so many at once, and a bounded queue before them that is fair between tokens."""
+"""Places in the pool, with a bounded queue that is fair between tokens."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from perfmodel.interfaces.service.refusal import AGAIN, Refusal
 
 
 class Turns:
-    """Places, and those who wait for one: tokens take turns, the requests of each in their order.
+    """Places, and the requests that wait for one: tokens take turns, and the requests of each stay in order.
 
     Parameters
     ----------
-    places : requests at once
-    queue : requests that may wait, of all tokens together
-    changed : is called when there are more or fewer
+    places : number of simultaneous requests
+    queue : largest number of waiting requests, of all tokens together
+    changed : called when a number changes
     """
 
     def __init__(self, places: int, queue: int, changed: Callable[[], None] = lambda: None) -> None:
@@ -25,11 +25,11 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Number of waiting requests."""
         return sum(map(len, self._waiting.values()))
 
     async def take(self, owner: str) -> None:
-        """Take a place, for which a request of a token waits where none is free.
+        """Take a place for a request of a token; wait if none is free.
 
         Raises
         ------
@@ -42,7 +42,7 @@ class Turns:
         self.changed()
 
     def leave(self) -> None:
-        """Give the place to who is next, or keep it free."""
+        """Give the place to the next request, or make it free."""
         while self._waiting:
             owner = next(iter(self._waiting))
             queue = self._waiting.pop(owner)
@@ -57,6 +57,7 @@ class Turns:
         self.changed()
 
     async def _wait(self, owner: str) -> None:
+        """Wait for a place; a full queue is refused."""
         if self.waiting >= self.queue and not self._made_room(owner):
             raise _full()
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -77,7 +78,7 @@ class Turns:
             raise _full()
 
     def _made_room(self, owner: str) -> bool:
-        """Whether the last request of the token with the most has made room for one of a token with fewer."""
+        """Return whether a request of the token with the most was dropped for one with fewer."""
         if not self._waiting:
             return False
         most = max(self._waiting, key=lambda each: len(self._waiting[each]))
@@ -90,4 +91,5 @@ class Turns:
 
 
 def _full() -> Refusal:
+    """Return the refusal of a full queue."""
     return Refusal(429, "too many plans, layouts and sweeps at once; try again", AGAIN)

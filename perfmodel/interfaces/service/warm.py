@@ -1,4 +1,6 @@
-"""Imported once by the process that those of the pool are forked from: all that is cheap is ready in each."""
+"""Imported once by the process from which those of the pool are forked, so that cheap commands are ready in
+each.
+"""
 
 from __future__ import annotations
 

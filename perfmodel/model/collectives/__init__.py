@@ -1,1 +1,1 @@
-"""How libraries run collectives: where their ranks lie, what is learned of links, time by message size."""
+"""Collectives as libraries run them: placement of ranks, learned link parameters, time by message size."""

@@ -1,4 +1,4 @@
-"""An all-gather as libraries run it, once around a ring, from what an all-reduce there is made of."""
+"""An all-gather as libraries run it: once around a ring, with the parameters of an all-reduce."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfmodel.model.collectives.all_reduce import Curve, Ranks, Values
 
 
 def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
-    """Return the time of an all-gather for every number of bytes of all ranks together.
+    """Return the curve of an all-gather's time [s] over the total bytes of all ranks.
 
     Parameters
     ----------
-    ranks : where
-    p : what was learned
-    by_pcie : whether PCIe joins the ranks of a node; it is slower than the copies that bound the others
+    ranks : placement and links of the ranks
+    p : learned parameters by name
+    by_pcie : whether PCIe joins the ranks of a node; other links are limited by copies
     """
     n = ranks.nodes * ranks.per_node
     one_way = ranks.inside_bandwidth if by_pcie else achieved_bandwidth(ranks.inside_bandwidth, p["gather"])
@@ -28,16 +28,17 @@ def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
         between = rates.decayed_bandwidth(ranks.between_bandwidth, p["decay"], ranks.nodes)
         one_way = rates.slower_bandwidth(one_way, between)
         strength = grown_ramp(strength, p["ramp_nodes"], ranks.nodes)
-    start = quick = _start(ranks, p, 1.0, 1.0)
+    start = quick = _start_time(ranks, p, 1.0, 1.0)
     if ranks.several and ranks.low_latency is not True:
-        slow = _start(ranks, p, p["simple_inside"], p["simple_between"])
+        slow = _start_time(ranks, p, p["simple_inside"], p["simple_between"])
         start = ops.where(ranks.low_latency, quick, slow)
     chunk = latencies.chunk_latency(quick, start)
     bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
     return Curve(start, rates.gather_byte_time(one_way, n), ramp_of(strength, chunk), bend)
 
 
-def _start(ranks: Ranks, p: Values, inside: Any, between: Any) -> Any:
+def _start_time(ranks: Ranks, p: Values, inside: Any, between: Any) -> Any:
+    """Return the start time of an all-gather [s]; ``inside``, ``between``: factors on hop and round trip."""
     hop = ranks.hop_latency * (p["hop_gather"] / p["hop"]) * inside
     trip = ranks.round_trip_time * between
     return latencies.gather_start_time(

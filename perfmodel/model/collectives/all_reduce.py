@@ -1,6 +1,6 @@
-"""An all-reduce as libraries run it: by rings, by trees, through a switch that adds, or as they choose.
+"""An all-reduce as libraries run it: by rings, by trees, through a reducing switch, or by their own choice.
 
-Everything here is of large messages' rates, of starts, or of the ramp between; none depends on the message.
+Rates of large messages, start times, and the ramp between them; none depends on the size of the message.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from perfmodel.equations.collective_times import grown_ramp, ramp_of, ramped_tim
 
 
 def tree_share() -> float:
-    """Return what of the rings' rate inside a node trees reach; NCCL assumes 0.92."""
+    """Return the share of the rings' rate inside a node that trees reach [1]; NCCL assumes 0.92."""
     share: float = given(0.95, "collectives.tree_share", "assumed")
     return share
 
 
 LEAST_RANKS_FOR_NVLS = 5
-"""NCCL leaves fewer to the ring (seen on H200 and B200)."""
+"""Fewest ranks for which NCCL uses NVLS; it leaves fewer to the ring (seen on H200 and B200)."""
 ALWAYS = ("ring", "tree")
 IN_NETWORK = "switch-tree"
-"""NCCL's CollNet: switches between the nodes add.  No link spec promises them, so it must be asked for."""
+"""NCCL's CollNet: switches between nodes reduce.  Link specs do not state them: never chosen by default."""
 BY_LIBRARY = (*ALWAYS, "nvls", "nvls-tree", IN_NETWORK)
-"""Algorithms that NCCL itself has; without a switch in the node that adds, the first two; ``nvls`` is of one
-node, the last two of several."""
+"""Algorithms of NCCL: the first two always; with a reducing switch in the node, ``nvls`` in one node and
+``nvls-tree`` over several; ``switch-tree`` over several."""
 
 Values = Mapping[str, Any]
 """Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
 
 
 class Curve(NamedTuple):
-    """A collective at a place, for every size of message."""
+    """Parameters of a collective's time as a function of the message size."""
 
     start_time: Any
     """[s]"""
@@ -52,43 +52,43 @@ class Curve(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Ranks that add up, and what the links between them come to: numbers, or arrays that broadcast."""
+    """Ranks of a collective, and rates and latencies of the links between them: numbers or arrays."""
 
     per_node: Any
     nodes: Any
     several: bool
     """Whether there is more than one node."""
     inside_bandwidth: Any
-    """Of all rings inside a node [B/s]."""
+    """Bandwidth of all rings inside a node [B/s]."""
     between_bandwidth: Any
-    """Of all adapters of one node, between two nodes [B/s]; nothing is made of it on one node."""
+    """Bandwidth of all adapters of one node to another [B/s]; unused on one node."""
     launch_time: Any
     """[s]"""
     hop_latency: Any
-    """Inside a node, by a low-latency protocol [s]."""
+    """Latency of a hop inside a node, by a low-latency protocol [s]."""
     round_trip_time: Any
-    """Between two nodes and back, by such a protocol [s]; 0 on one node."""
+    """Round trip between two nodes, by such a protocol [s]; 0 on one node."""
     crowd_latency: Any
-    """For each node [s]; 0 on one node."""
+    """Additional latency for each node [s]; 0 on one node."""
     low_latency: Any
-    """Whether what lies between the nodes carries such a protocol."""
+    """Whether the network between nodes carries low-latency protocols."""
     ramp_strength: Any
-    """Over two nodes, or in one [1]."""
+    """Strength of the ramp over two nodes, or in one [1]."""
     adds: Any
-    """Whether the switch inside a node adds what passes it."""
+    """Whether the switch inside a node reduces (NVLink SHARP)."""
     chooses_trees: Any
-    """Whether the library goes between nodes by trees alone."""
+    """Whether the library uses only trees between nodes."""
     rings_only: Any
-    """Whether it goes by rings alone."""
+    """Whether the library uses only rings."""
 
 
 def algorithms(several: bool, adds: bool, rings_only: bool) -> tuple[str, ...]:
-    """Return which of its algorithms a library has.
+    """Return the all-reduce algorithms that a library offers.
 
     Parameters
     ----------
     several : whether there is more than one node
-    adds, rings_only : as of ``Ranks``
+    adds, rings_only : as in ``Ranks``
     """
     by_switch = ("nvls-tree" if several else "nvls",) if adds else ()
     in_network = (IN_NETWORK,) if several and not rings_only else ()
@@ -96,10 +96,10 @@ def algorithms(several: bool, adds: bool, rings_only: bool) -> tuple[str, ...]:
 
 
 def library_choice(ranks: Ranks) -> str:
-    """Return the algorithm that a library left to choose takes for ranks that are plain numbers.
+    """Return the algorithm that a library chooses by default; ``ranks`` holds plain numbers.
 
-    In a node rings, unless enough ranks lie behind a switch that adds; between nodes trees, which for large
-    messages share their way with rings as ``bandwidth`` says.
+    In a node rings, unless enough ranks lie behind a reducing switch; between nodes trees, mixed with rings
+    for large messages as ``bandwidth`` describes.
     """
     if ranks.rings_only:
         return "ring"
@@ -109,12 +109,12 @@ def library_choice(ranks: Ranks) -> str:
 
 
 def sums_by_switch(adds: Any, per_node: Any) -> Any:
-    """Return whether a library has the switch inside a node add; fewer ranks it leaves to rings."""
+    """Return whether a library reduces in a node's switch: with at least ``LEAST_RANKS_FOR_NVLS``."""
     return adds & (per_node >= LEAST_RANKS_FOR_NVLS)
 
 
-def summed(inside: Any, per_node: Any, p: Values) -> Any:
-    """Return the bus bandwidth of an all-reduce that the switch adds, where rings carry so much [B/s]."""
+def switch_bandwidth(inside: Any, per_node: Any, p: Values) -> Any:
+    """Return the bus bandwidth of an all-reduce in a node's switch, from that of its rings [B/s]."""
     gain, pair_loss = p["nvls"] / p["switched"], ops.minimum(p["pair"], 1.0)
     return rates.summed_bandwidth(inside, gain, pair_loss, per_node)
 
@@ -122,15 +122,15 @@ def summed(inside: Any, per_node: Any, p: Values) -> Any:
 def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
     """Return the bus bandwidth of large messages [B/s].
 
-    Trees between nodes carry more than rings where there are two, up to twice what the ports do.  From Hopper
-    on, behind a switch, libraries go by them alone; before, the more so the slower the ports are beside the
-    links inside; RCCL goes by rings.
+    Trees between two nodes carry more than rings, up to twice the ports' bandwidth.  From Hopper on, behind a
+    switch, libraries use only trees; on older GPUs the more, the slower the ports are compared with the links
+    inside; RCCL uses rings.
 
     Parameters
     ----------
-    ranks : where
-    p : what was learned
-    algorithm : ``auto`` as the library chooses, or one of ``BY_LIBRARY``
+    ranks : placement and links of the ranks
+    p : learned parameters by name
+    algorithm : ``auto`` for the library's choice, or one of ``BY_LIBRARY``
     """
     ring = inside = ranks.inside_bandwidth
     by_switch: Any = False
@@ -139,14 +139,18 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
     if not ranks.several:
         if algorithm == "tree":
             return rates.inner_tree_bandwidth(inside, tree_share())
-        return ring if by_switch is False else ops.where(by_switch, summed(inside, ranks.per_node, p), ring)
+        return (
+            ring
+            if by_switch is False
+            else ops.where(by_switch, switch_bandwidth(inside, ranks.per_node, p), ring)
+        )
     outer = rates.decayed_bandwidth(ranks.between_bandwidth, p["decay"], ranks.nodes)
     ring = rates.slower_bandwidth(inside, outer)
     if algorithm == "ring":
         return ring
     size, tree = ranks.nodes * ranks.per_node, rates.inner_tree_bandwidth(inside, tree_share())
     if by_switch is not False:
-        tree = ops.where(by_switch, summed(inside, ranks.per_node, p), tree)
+        tree = ops.where(by_switch, switch_bandwidth(inside, ranks.per_node, p), tree)
     between, two = outer, ranks.nodes == 2
     if two is not False:
         at_two = ops.maximum(rates.two_node_tree_bandwidth(outer, size), outer)
@@ -158,22 +162,23 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
 
 
 def _not(flag: Any) -> Any:
+    """Return the negation of a flag, or of an array of flags."""
     return not flag if isinstance(flag, bool) else ~flag
 
 
 def start_time(ranks: Ranks, by_ring: bool, hop_latency: Any, round_trip_time: Any) -> Any:
-    """Return the time of an empty message whose hops take so long [s]."""
+    """Return the time of an empty message [s], given the times of a hop and of a round trip [s]."""
     start = latencies.ring_start_time if by_ring else latencies.tree_start_time
     launch_time, crowd_latency = ranks.launch_time, ranks.crowd_latency
     return start(launch_time, hop_latency, ranks.per_node, round_trip_time, crowd_latency, ranks.nodes)
 
 
 def curve(ranks: Ranks, p: Values, algorithm: str = "auto") -> Curve:
-    """Return the time of an all-reduce for every size of message; takes what ``bandwidth`` takes.
+    """Return the curve of an all-reduce's time [s] over the message size; parameters as for ``bandwidth``.
 
-    Every algorithm starts a message in a node as a library does that may choose, and so do the rings of RCCL.
-    Sums in the network take as long over any number of nodes as trees over two: each byte passes a port once
-    each way, and one round trip starts the message.
+    In one node every algorithm, and the rings of RCCL, have the start time of the library's choice.
+    Reductions in the network take as long over any number of nodes as trees over two: each byte passes a port
+    once in each direction, and one round trip starts the message.
     """
     if algorithm == IN_NETWORK:
         return curve(ranks._replace(nodes=0 * ranks.nodes + 2, chooses_trees=True), p)

@@ -1,4 +1,4 @@
-"""An all-to-all as libraries run it, every rank to every other, from what an all-reduce there is made of."""
+"""An all-to-all as libraries run it: every rank to every other, with the parameters of an all-reduce."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfmodel.model.collectives.all_reduce import Curve, Ranks, Values
 
 
 def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
-    """Return the time of an all-to-all for every number of bytes that one rank holds for all.
+    """Return the curve of an all-to-all's time [s] over the bytes that one rank sends to all ranks.
 
     Parameters
     ----------
-    ranks : where
-    p : what was learned
-    by_pcie : whether PCIe joins the ranks of a node; it is slower than the copies that bound the others
+    ranks : placement and links of the ranks
+    p : learned parameters by name
+    by_pcie : whether PCIe joins the ranks of a node; other links are limited by copies
     """
     n = ranks.nodes * ranks.per_node
     one_way = ranks.inside_bandwidth if by_pcie else achieved_bandwidth(ranks.inside_bandwidth, p["exchange"])
@@ -29,15 +29,16 @@ def curve(ranks: Ranks, p: Values, by_pcie: bool) -> Curve:
         between = rates.exchange_bandwidth(between, p["net_exchange_share"], ranks.nodes, ranks.per_node)
         one_way = rates.slower_bandwidth(one_way, between)
         strength = grown_ramp(strength, p["ramp_nodes"], ranks.nodes)
-    start = quick = _start(ranks, p, 1.0)
+    start = quick = _start_time(ranks, p, 1.0)
     if ranks.several and ranks.low_latency is not True:
-        start = ops.where(ranks.low_latency, quick, _start(ranks, p, p["simple_between"]))
+        start = ops.where(ranks.low_latency, quick, _start_time(ranks, p, p["simple_between"]))
     chunk = latencies.chunk_latency(quick, start)
     bend = (p["bend"] if ranks.several else p["bend_inside"]) * chunk
     return Curve(start, rates.gather_byte_time(one_way, n), ramp_of(strength, chunk), bend)
 
 
-def _start(ranks: Ranks, p: Values, between: Any) -> Any:
+def _start_time(ranks: Ranks, p: Values, between: Any) -> Any:
+    """Return the start time of an all-to-all [s]; ``between`` is a factor on the round trip."""
     trip = ranks.round_trip_time * between
     n = ranks.nodes * ranks.per_node
     return latencies.exchange_start_time(ranks.launch_time, p["hop_exchange"], p["net_exchange"], trip, n)

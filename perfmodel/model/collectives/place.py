@@ -1,4 +1,4 @@
-"""Where the ranks of a collective lie, and what their specs say of the links between them."""
+"""Placement of the ranks of a collective, and the rates and properties of the links between them."""
 
 from __future__ import annotations
 
@@ -32,61 +32,61 @@ if TYPE_CHECKING:
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-receive")
 ALL_REDUCE, ALL_TO_ALL, BROADCAST, SEND_RECEIVE = 0, 3, 4, 5
-WAYS = ("switch", "mesh", "pcie", "xgmi", "other")
-"""How ranks of a node reach each other."""
+INTERCONNECTS = ("switch", "mesh", "pcie", "xgmi", "other")
+"""Interconnects of the ranks in a node."""
 SWITCH, MESH, PCIE = 0, 1, 2
 TRANSPORTS = ("infiniband", "slingshot", "efa", "one-sided", "gpudirect-tcp", "roce", "ethernet-tcp")
-"""How a port's share is known; any other kind of link is taken for ``slingshot``."""
+"""Transports whose share of a port is known; any other kind of link is taken as ``slingshot``."""
 KERNEL_TCP = TRANSPORTS.index("ethernet-tcp")
 BUILT_IN = ("infiniband", "roce", "rdma", "ethernet-tcp")
-"""Kinds that NCCL itself speaks; others come by a plug-in."""
+"""Link kinds that NCCL supports itself; others need a plug-in."""
 PATHS = (15.75e9, 31.5e9, 63e9, 63e9)
-"""Sixteen lanes of PCIe of the time of NCCL's generations of GPUs: 3, 4, 5, 5 [B/s]."""
+"""Bandwidth of 16 PCIe lanes contemporary with each GPU generation: PCIe 3, 4, 5, 5 [B/s]."""
 USUAL_YEAR = 2024
-"""Of a library whose year nobody says."""
+"""Default year of a collective library."""
 ANY_SIZE = 1.0
-"""Of a message that nobody asks for [B]."""
+"""Placeholder of the message size, if only the placement matters [B]."""
 
 
 class Point(NamedTuple):
-    """Where ranks lie and what joins them, and a collective of theirs to be timed."""
+    """Placement of ranks, the specs of their links, and a collective to be timed."""
 
     group_size: int
     nodes: int
-    """Groups of ranks that ``link`` joins: nodes, or NVLink domains of several, as ``joined`` says."""
+    """Number of groups of ranks that ``link`` joins: nodes, or NVLink domains of several nodes."""
     link: Link
     inter_link: Link | None
     nics: float
-    """Adapters of each of these groups; a part of them where other ranks of a node use the rest."""
+    """Adapters of each of these groups; only a part of them if other ranks of a node use the rest."""
     accelerator: Accelerator | None = None
-    """None: any of the link's time."""
+    """None: an accelerator contemporary with the link."""
     host_link: Link | None = None
-    """From an accelerator to its host and its adapter; None: that of the link's time."""
+    """Link from an accelerator to its host and its adapter; None: PCIe contemporary with the link."""
     collective: str = "all-reduce"
     message_bytes: float = ANY_SIZE
     year: int = USUAL_YEAR
-    """Of the library."""
+    """Year of the library."""
     by_ring: bool = False
-    """Whether a user has taken rings for all sizes."""
+    """Whether the user requested rings for all sizes."""
     machines: int = 0
-    """That the ranks lie on, where they are more than ``nodes``."""
+    """Machines of the ranks, if they are more than ``nodes``; else 0."""
     torus: Torus | None = None
-    """Its dimensions, where one is asked for and they are not the usual ones."""
+    """Dimensions of a requested torus, if they are not the default ones."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
     sockets: float = math.inf
-    """What joins the processors of a node, where ranks of both meet over it [B/s]."""
+    """Bandwidth between the processors of a node, if traffic of ranks crosses it [B/s]; else infinite."""
     connections: int = NCCL_CONNECTIONS
-    """Over TCP between two nodes."""
+    """TCP connections between two nodes."""
     lone_bandwidth: float | None = None
-    """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
+    """Bandwidth of one adapter while the others of its machine are idle [B/s]; None: of ``inter_link``."""
     capped_by: Node | None = None
-    """The machine whose network limit ``inter_link`` is a part of."""
+    """The machine whose network limit reduces ``inter_link``; None without a limit."""
     notes: tuple[str, ...] = ()
-    """What was taken where nothing was said."""
+    """Notes about defaults taken."""
 
     def of(self, collective: str, message_bytes: float) -> Point:
-        """Return another collective of these ranks."""
+        """Return the same placement with another collective and message size [B]."""
         return self._replace(collective=collective, message_bytes=message_bytes)
 
     @property
@@ -96,82 +96,82 @@ class Point(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """Machines that the ranks lie on."""
+        """Number of machines of the ranks."""
         return self.machines or self.nodes
 
     @property
     def slowdown(self) -> float:
-        """How many times less its adapters carry for the uplinks of racks."""
+        """Slowdown of the adapters by the uplinks of racks, at least 1."""
         return 1.0 if self.racks is None else self.racks.slowdown(self.collective, self.nodes, self.hosts)
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What tells it from points elsewhere, whatever their size: the specs themselves, not their ids."""
+        """Key of the placement for caches, without the message size; specs are compared by identity."""
         here = self if self.message_bytes == ANY_SIZE else self._replace(message_bytes=ANY_SIZE)
         return tuple([id(each) if isinstance(each, Spec) else each for each in here])
 
 
 class Place(NamedTuple):
-    """A collective at a place, or at many, as arrays of shape (places,).
+    """Numbers of a collective's placement; of many placements, arrays of shape (places,).
 
-    What lies between nodes means nothing on one node.
+    Fields about the network between nodes have no meaning on one node.
     """
 
     collective: Whole
-    """Into ``COLLECTIVES``."""
+    """Index into ``COLLECTIVES``."""
     nodes: Array
     per_node: Array
     inside_rate: Array
-    """Of one accelerator to its peers, nominal [B/s]; of a mesh, that of its rings."""
-    way: Whole
-    """Into ``WAYS``."""
+    """Nominal bandwidth of one accelerator to its peers [B/s]; of a mesh, that of its rings."""
+    interconnect: Whole
+    """Index into ``INTERCONNECTS``."""
     generation: Whole
-    """Into NCCL's generations of GPUs."""
+    """Index into ``GENERATIONS`` of GPUs."""
     adds: Flags
-    """Whether the switch inside a node adds what passes it."""
+    """Whether the switch inside a node reduces (NVLink SHARP)."""
     reaches_peers: Flags
     ring_only: Flags
-    """Whether large all-reduces go by rings: by RCCL, or as a user took them."""
+    """Whether large all-reduces use rings: with RCCL, or if the user requested them."""
     by_ring: Flags
     transport: Whole
-    """Into ``TRANSPORTS``."""
+    """Index into ``TRANSPORTS``."""
     is_built_in: Flags
     hop: Array
-    """Between nodes [s]."""
+    """Latency of a hop between nodes [s]."""
     port: Array
-    """Of one adapter [B/s]."""
+    """Bandwidth of one adapter [B/s]."""
     adapters: Array
     adapter_path: Array
-    """From an accelerator to its adapter [B/s]."""
+    """Bandwidth from an accelerator to its adapter [B/s]."""
     reaches_adapter: Flags
     has_low_latency: Flags
     """Whether the transport carries NCCL's LL and LL128."""
     year: Array
     sockets: Array
-    """Between the processors of a node [B/s]; infinite where no ranks meet over them."""
+    """Bandwidth between the processors of a node [B/s]; infinite if no traffic of ranks crosses them."""
     kernel_growth: Array
-    """How much more the kernel's TCP carries by its connections than by the usual ones [1]."""
+    """Bandwidth of the kernel's TCP by its connections, over that of the usual number [1]."""
 
     def rows(self, which: Any) -> Place:
-        """Return some of the places."""
+        """Return the places at some indices."""
         return Place(*(column[which] for column in self))
 
 
 def places(points: Sequence[Point]) -> Place:
-    """Return what the specs say of each point, as arrays."""
+    """Return the numbers of several points, as arrays."""
     return Place(*(np.array(column) for column in zip(*map(place_of, points), strict=True)))
 
 
 def place_of(point: Point) -> Place:
-    """Return what the specs say of one point: plain numbers."""
+    """Return the numbers of one point from its specs."""
     link, chip, per_node = point.link, point.accelerator, point.per_node
-    way, rate = inside(point)
+    interconnect, rate = inside(point)
     within: tuple[Any, ...] = (
         COLLECTIVES.index(point.collective),
         float(point.nodes),
         float(per_node),
         rate,
-        WAYS.index(way),
+        INTERCONNECTS.index(interconnect),
         generation_index(link, chip),
         adds(link, chip),
         chip is None or chip.peer_access,
@@ -180,23 +180,24 @@ def place_of(point: Point) -> Place:
     )
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
-        between = _between(point, point.inter_link)
+        between = _network_numbers(point, point.inter_link)
     return Place(*(*within, *between, point.year, point.sockets, kernel_growth(point.connections)))
 
 
 def kernel_growth(connections: int) -> float:
-    """Return how much more the kernel's TCP carries by so many connections than by the usual ones [1]."""
+    """Return the bandwidth of the kernel's TCP over ``connections``, over that of the usual number [1]."""
     if connections == NCCL_CONNECTIONS:
         return 1.0
     growth: Any = kernel_ceiling(1.0, connections, NCCL_CONNECTIONS, before_fit().connections_exponent)
     return growth  # type: ignore[no-any-return]
 
 
-def _between(point: Point, outer: Link) -> tuple[Any, ...]:
+def _network_numbers(point: Point, outer: Link) -> tuple[Any, ...]:
+    """Return the fields of ``Place`` about the network between nodes."""
     rate, adapters = outer.bandwidth.value / point.slowdown, ops.number(point.nics)
     port = _port(outer, rate, point.connections)
     if point.collective == "send-receive" and point.lone_bandwidth is not None:
-        # one send leaves by one adapter, which has all that its machine may send where no other sends
+        # one send uses one adapter, which has the whole network limit of its machine while no other sends
         port = _port(outer, point.lone_bandwidth / point.slowdown, point.connections)
         adapters *= ops.minimum(1.0, rate / port)
     return (
@@ -212,7 +213,7 @@ def _between(point: Point, outer: Link) -> tuple[Any, ...]:
 
 
 def _path(point: Point) -> float:
-    """Rate of the link from an accelerator to its adapter [B/s]."""
+    """Return the bandwidth from an accelerator to its adapter [B/s]."""
     if point.host_link is not None:
         return point.host_link.bandwidth.value
     if point.link.kind == "pcie":
@@ -229,11 +230,12 @@ _PORT_SHARES = {
 
 
 def port_share(link: Link) -> str | None:
-    """Return the parameter that is the share of a port, of transports that training runs do not tell of."""
+    """Return the parameter for the share of a port; None for transports that training runs determine."""
     return _PORT_SHARES.get("one-sided" if link.one_sided else link.kind)
 
 
 def _transport(link: Link) -> str:
+    """Return the entry of ``TRANSPORTS`` of a link."""
     if link.one_sided:
         return "one-sided"
     kind = "roce" if link.kind == "rdma" else link.kind
@@ -241,22 +243,22 @@ def _transport(link: Link) -> str:
 
 
 def _port(link: Link, rate: float, connections: int) -> Any:
-    """What an adapter sends of ``rate`` over its connections, where these carry less [B/s]."""
+    """Return the rate of an adapter [B/s], limited by the rate of its TCP connections."""
     return rate if link.flow_bandwidth is None else ops.minimum(rate, connections * link.flow_bandwidth.value)
 
 
 def reaches_adapter(outer: Link, inner: Link, chip: Accelerator | None) -> bool:
-    """Return whether an adapter reads and writes an accelerator's memory itself."""
+    """Return whether an adapter accesses an accelerator's memory directly."""
     return _capability(inner, chip) >= outer.direct_from and (chip is None or chip.peer_access)
 
 
 def has_low_latency(outer: Link, inner: Link, chip: Accelerator | None) -> bool:
-    """Return whether a transport carries NCCL's low-latency protocols between accelerators of a kind."""
+    """Return whether a transport carries NCCL's low-latency protocols for an accelerator."""
     return outer.low_latency and _capability(inner, chip) >= outer.low_latency_from
 
 
 def _capability(inner: Link, chip: Accelerator | None) -> float:
-    """Compute capability, as far as a transport asks for it; of what has none, whatever is asked."""
+    """Return the compute capability of an accelerator; infinite for accelerators without one."""
     if chip is None:
         return _OF_GENERATION[generation_index(inner)]
     return chip.compute_capability or math.inf
@@ -266,10 +268,10 @@ _OF_GENERATION = (7.0, 8.0, 9.0, 10.0)
 
 
 def inside(point: Point) -> tuple[str, float]:
-    """Return how ranks of a node reach each other, and the nominal rate of one [B/s].
+    """Return the interconnect of ranks in a node, and the nominal bandwidth of one rank [B/s].
 
-    ``switch`` or ``mesh`` over NVLink, ``pcie``, ``xgmi``, or any ``other``.  Of a mesh the rate is that of
-    the rings it closes; where it closes none, or a bridge joins fewer ranks, traffic goes by the host's link.
+    ``switch`` or ``mesh`` over NVLink, ``pcie``, ``xgmi``, or ``other``.  The bandwidth of a mesh is that of
+    its rings; without rings, or if a bridge joins fewer ranks, traffic uses the host's link.
     """
     link, ranks = point.link, point.per_node
     if link.joins is not None and ranks > link.joins:
@@ -278,7 +280,7 @@ def inside(point: Point) -> tuple[str, float]:
         kind = {"pcie": "pcie", "xgmi": "xgmi"}.get(link.kind, "other")
         return kind, link.bandwidth.value
     if ranks == 1:
-        return "mesh", link.bandwidth.value  # whatever it is, nothing crosses it
+        return "mesh", link.bandwidth.value  # a single rank sends nothing
     if link.switched:
         return "switch", link.bandwidth.value
     if not link.peer_graph:
@@ -290,11 +292,11 @@ def inside(point: Point) -> tuple[str, float]:
 
 
 def check_mesh(link: Link, ranks: int) -> None:
-    """Refuse more ranks in a node than a mesh joins.
+    """Refuse more ranks in a node than its NVLink mesh joins.
 
     Raises
     ------
-    InputError : they are more
+    InputError : too many ranks
     """
     most = ranks_of(link.peer_graph)
     if link.peer_graph and ranks > most:
@@ -302,6 +304,6 @@ def check_mesh(link: Link, ranks: int) -> None:
 
 
 def traffic_of(collective: str, ranks: int) -> float:
-    """Messages that pass each rank's port, in messages of the collective's size."""
+    """Return the traffic through each rank's port, over the message size of the collective [1]."""
     whole = {"all-reduce": 2 * (ranks - 1) / ranks, "broadcast": 1.0, "send-receive": 1.0}
     return whole.get(collective, (ranks - 1) / ranks)

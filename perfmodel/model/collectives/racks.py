@@ -1,4 +1,4 @@
-"""Racks whose uplinks carry less than their nodes could send: by how much they slow what crosses them."""
+"""Racks with oversubscribed uplinks, and the slowdown of traffic that crosses them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from perfmodel.equations.topology import (
 
 
 class Racks(NamedTuple):
-    """Nodes under one switch, and what leaves it."""
+    """Size and oversubscription of racks, and the order of nodes in them."""
 
     nodes: int
     """Machines of a rack."""
     oversubscription: float
-    """What their adapters could send over what the uplinks carry, alike on every rail."""
+    """Bandwidth of the nodes' adapters over that of the uplinks, the same on every rail."""
     placement: Placement = "contiguous"
 
     def slowdown(self, collective: str, nodes: Any, machines: Any) -> Any:
-        """Return how many times less the adapters carry; 1 within one rack, or one NVLink domain.
+        """Return the slowdown of the adapters by the uplinks; 1 within one rack or one NVLink domain.
 
         In an all-to-all every node sends to all others, as in a ring of random order on average.  Trees are
-        taken to leave racks as rings do.
+        assumed to cross racks as often as rings.
 
         Parameters
         ----------
-        collective : as of ``Point``
-        nodes : groups of ranks that meet over adapters: machines, or NVLink domains of several; a number, or
+        collective : one of ``COLLECTIVES``
+        nodes : groups that exchange over adapters: machines, or NVLink domains of several; a number, or
             an array of them
-        machines : that the ranks lie on, at least as many
+        machines : number of machines of the ranks, at least ``nodes``
         """
         leaves = (nodes > 1) & (machines > self.nodes)
         if not np.any(leaves):
@@ -50,13 +50,13 @@ class Racks(NamedTuple):
         return ops.where(leaves, factor, 1.0)
 
     def server_slowdown(self, nodes: int, servers: int, pipelined: bool) -> float:
-        """Return how many times less adapters carry to parameter servers and back; 1 within one rack.
+        """Return the slowdown of traffic to parameter servers and back by the uplinks; 1 within one rack.
 
         Parameters
         ----------
-        nodes : that push gradients
-        servers : spread over the racks of those nodes as evenly as they go, in whatever order the nodes lie
-        pipelined : whether a pull runs beside the push of what comes next
+        nodes : number of nodes that push gradients
+        servers : number of servers, spread evenly over the racks of those nodes
+        pipelined : whether a pull overlaps the push of the next gradients
         """
         if nodes <= self.nodes:
             return 1.0

@@ -1,1 +1,1 @@
-"""Learned and assumed numbers, each with its source, and what own runs move of them."""
+"""Learned and assumed numbers, each with its source, and their changes by a user's own runs."""

@@ -1,7 +1,7 @@
-"""What the equations leave out: constants read off measurements, and efficiencies fitted to training runs.
+"""The constants of the model: numbers taken from measurements, and efficiencies fitted to training runs.
 
-The first are in ``calibration.toml``, by hand and each with its source; the second in ``calibration.json``,
-which ``perfmodel calibrate`` writes.
+The first are in ``calibration.toml``, edited by hand, each with its source; the second in
+``calibration.json``, which ``perfmodel calibrate`` writes.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ SCALARS = (
     "reserved_bytes",
     "allocator_share",
 )
-"""Numbers of ``calibration.toml`` that stand alone."""
+"""Scalar constants of ``calibration.toml``."""
 LATENCIES = {
     "launch_time": "launch",
     "library_hop_latency": "hop",
     "host_latency": "proxy",
     "crowd_latency": "crowd",
 }
-"""Numbers learned from collectives, by their names there."""
+"""Latencies of a ``Calibration`` -> their names among the parameters of collectives."""
 COLLECTIVE_FIT = Path(__file__).parents[1] / "collectives" / "model.json"
-"""What ``python -m perfmodel.evidence.accuracy.collectives.collective_fit`` writes."""
+"""Output of ``python -m perfmodel.evidence.accuracy.collectives.collective_fit``."""
 TRANSFORMER_FIT = Path(__file__).parents[1] / "transformers" / "model.json"
-"""What ``python -m perfmodel.evidence.accuracy.transformers.transformer_refit`` writes."""
+"""Output of ``python -m perfmodel.evidence.accuracy.transformers.transformer_refit``."""
 FITTED = Path(__file__).parent / "calibration.json"
-"""What ``perfmodel calibrate`` writes."""
+"""Output of ``perfmodel calibrate``."""
 NORMAL_80, NORMAL_95 = 1.2816, 1.9600
-"""Quantiles of the normal law, either side."""
+"""Two-sided 80 and 95 % quantiles of the normal distribution."""
 
 
 class Spread(NamedTuple):
-    """How far runs of unseen sources were missed, as a scale times two quantiles."""
+    """Prediction errors on runs of unseen sources, as a scale times two quantiles."""
 
     weights: dict[str, float]
-    """Of each condition, in the logarithm of the scale."""
+    """Weight of each condition in the logarithm of the scale."""
     quantile_80: float
-    """Of the absolute logarithmic error, at a scale of 1."""
+    """80 % quantile of the absolute logarithmic error, at a scale of 1."""
     quantile_95: float
 
 
@@ -69,13 +69,13 @@ class Calibration(NamedTuple):
     """The fitted or assumed constants, in SI units."""
 
     efficiency: Efficiency
-    """Of one accelerator, learned from measured runs."""
+    """Efficiency of one accelerator, learned from measured runs."""
     seen: dict[str, frozenset[str]]
-    """Accelerators, links and software that the measured runs were made with."""
+    """Accelerators, links and software of the measured runs."""
     reach: dict[str, tuple[float, float]]
-    """Smallest and largest measured: ``world size``, and ``local batch/NETWORK``."""
+    """Smallest and largest measured ``world size``, and ``local batch/NETWORK``."""
     spread: dict[str, Spread]
-    """By the mode of a prediction."""
+    """Spread by the mode of a prediction."""
     link_fraction: dict[str, float]
     """Share of a link's rate that bulk transfers reach, by kind of link."""
     decode_rate: float
@@ -83,58 +83,58 @@ class Calibration(NamedTuple):
     jitter: float
     """Coefficient of variation of one worker's iteration, independent of the others'."""
     tcp_ceiling: float
-    """Of one adapter through the kernel's TCP, by the connections that a library usually opens [B/s]."""
+    """Rate of one adapter through the kernel's TCP with a library's usual connections [B/s]."""
     connections_exponent: float
-    """By which it grows with more of them [1]."""
+    """Exponent of the growth of that rate with connections [1]."""
     server_fraction: float
-    """Share of the kernel's TCP that the software of parameter servers reaches."""
+    """Share of the kernel's TCP rate that the software of parameter servers reaches."""
     server_ceiling: float
-    """What one parameter server adds up, each way [B/s]."""
+    """Rate at which one parameter server sums gradients, in each direction [B/s]."""
     staged_fraction: float
-    """Share of a PCIe link's rate that is left on the way through host memory."""
+    """Share of a PCIe link's rate left for transfers through host memory."""
     contention: float
     """Computation lost for each second of communication hidden behind it, on 80 multiprocessors."""
     replica_dispatches: float
-    """Kernel dispatches of one process for each tensor, module and launch of a replica."""
+    """Kernel dispatches of a single process for each tensor, module and launch of a replica."""
     pageable_fraction: float
-    """Share of the host link's rate of copies from memory that is not pinned."""
+    """Share of the host link's rate that copies from pageable memory reach."""
     page_cache_share: float
-    """Of a host's memory, which keeps samples once read."""
+    """Share of a host's memory that caches samples."""
     worker_start_time: float
-    """To start one loader worker [s]."""
+    """Time to start one loader worker [s]."""
     process_start_time: float
-    """Until a process is ready to build its network [s]."""
+    """Time until a process is ready to build its network [s]."""
     first_step_time: float
-    """Of the first iteration beyond a usual one [s]."""
+    """Time of the first iteration beyond a usual one [s]."""
     launch_time: float
-    """Of a library's collective, before its first hop, by GPUs before Hopper [s]."""
+    """Time of a library's collective before its first hop, on GPUs before Hopper [s]."""
     library_hop_latency: float
-    """Of such a collective's hop in the only node, by a low-latency protocol [s]."""
+    """Time of such a collective's hop in a single node, by a low-latency protocol [s]."""
     host_latency: float
-    """What the host adds to a hop between nodes [s]."""
+    """Time that the host adds to a hop between nodes [s]."""
     crowd_latency: float
-    """Of an all-reduce over several nodes, for each of them [s]."""
+    """Time of an all-reduce over several nodes for each node [s]."""
     reserved_bytes: float
-    """Memory taken before the network's own [B]."""
+    """Memory reserved before the network is built [B]."""
     allocator_share: float
-    """Memory lost to rounding and between blocks, over that of the tensors."""
+    """Memory lost to rounding and fragmentation, over that of the tensors."""
     transformers: Mapping[str, float]
-    """What was learned of steps of transformers, by name."""
+    """Parameters learned from steps of transformers, by name."""
     assumed: tuple[str, ...]
-    """Names of the constants that nobody measured and no fit learned."""
+    """Names of the constants that are neither measured nor fitted."""
     own: OwnEffects | None = None
-    """What a user's own runs say beside all of this."""
+    """Effects learned from a user's own runs."""
 
     @property
     def latencies(self) -> tuple[float, float, float, float]:
-        """What was learned from collectives, in the order of ``LATENCIES`` [s]."""
+        """Latencies learned from collectives, in the order of ``LATENCIES`` [s]."""
         return self.launch_time, self.library_hop_latency, self.host_latency, self.crowd_latency
 
 
 def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibration:
-    """Return ``constants`` with what several accelerators taught; links are ``link/KIND``.
+    """Return ``constants`` with numbers learned on several accelerators; those of links are ``link/KIND``.
 
-    What was learned is no longer assumed, whatever was believed of it before.
+    The learned numbers no longer count as assumed.
     """
     links = {name.removeprefix("link/"): value for name, value in numbers.items() if "/" in name}
     alone: dict[str, Any] = {name: value for name, value in numbers.items() if "/" not in name}
@@ -145,16 +145,16 @@ def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibr
 
 @cache
 def calibration() -> Calibration:
-    """The constants shipped with the package, read once."""
+    """Return the constants shipped with the package, read once."""
     return read_calibration(FITTED)
 
 
 def constants_of(constants: Calibration | None) -> Calibration:
-    """Return learned constants, or for None those shipped with the package.
+    """Return the given constants, or for None those shipped with the package.
 
     Raises
     ------
-    InputError : neither
+    InputError : neither None nor a ``Calibration``
     """
     if constants is None:
         return calibration()
@@ -168,15 +168,15 @@ def read_calibration(path: Path | str) -> Calibration:
 
     Raises
     ------
-    InputError : the file cannot be read, or is none of these; effects of own runs that were changed, or
-        learned beside another fit than comes along
+    InputError : the file cannot be read or is malformed; effects of own runs that were edited, or learned
+        with another version of the shipped fit
     """
     try:
-        fitted = _read(path)
+        fitted = _read_fit(path)
         if isinstance(fitted, dict) and "effects" in fitted:
             from perfmodel.model.fitted.own_effects import effects_of, fingerprint
 
-            return beside(calibration(), effects_of(fitted, path, fingerprint(FITTED.read_bytes())))
+            return with_own_effects(calibration(), effects_of(fitted, path, fingerprint(FITTED.read_bytes())))
         learned = before_fit()._replace(
             efficiency=Efficiency(fitted["efficiency"], borrowed=borrowed_effects(fitted["efficiency"])),
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
@@ -192,7 +192,8 @@ def read_calibration(path: Path | str) -> Calibration:
         raise refusal("calibration.malformed", error=str(error)).under(path) from None
 
 
-def _read(path: Path | str) -> Any:
+def _read_fit(path: Path | str) -> Any:
+    """Read a calibration file, with its own error for a TOML file."""
     try:
         return read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
     except InputError as error:
@@ -202,28 +203,29 @@ def _read(path: Path | str) -> Any:
 
 
 def _is_toml(path: Path | str) -> bool:
+    """Return whether a file is readable TOML."""
     try:
         return bool(read_toml(path))
     except InputError:
         return False
 
 
-def beside(constants: Calibration, own: OwnEffects) -> Calibration:
-    """Return constants with what own runs say beside them."""
-    return constants._replace(efficiency=constants.efficiency.beside(own), own=own)
+def with_own_effects(constants: Calibration, own: OwnEffects) -> Calibration:
+    """Return constants with the effects learned from a user's own runs."""
+    return constants._replace(efficiency=constants.efficiency.with_own_effects(own), own=own)
 
 
 def calibrated(path: str, profile: str | None = None) -> Calibration:
-    """Return the constants of a file of ``perfmodel calibrate``, read once as long as it stays as it is.
+    """Return the constants in a file of ``perfmodel calibrate``, cached until the file changes.
 
     Parameters
     ----------
     path : of the file
-    profile : the file of one of the same job, which then rules how fast an accelerator is
+    profile : the profile's file of the same job, if any; it replaces effects on computation
 
     Raises
     ------
-    InputError : as of ``read_calibration``
+    InputError : as for ``read_calibration``
     """
     if not path.strip():
         raise refusal("calibration.no_file", path=path)
@@ -231,28 +233,29 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
 
 
 @lru_cache(maxsize=16)
-def _read_once(path: str, links_alone: bool, changed: int, size: int) -> Calibration:
+def _read_once(path: str, links_only: bool, changed: int, size: int) -> Calibration:
+    """Read a calibration file; the time and size of the file are part of the cache's key."""
     read = read_calibration(path)
-    return read if read.own is None or not links_alone else beside(read, read.own.of_links())
+    return read if read.own is None or not links_only else with_own_effects(read, read.own.of_links())
 
 
 @cache
 def of_collectives() -> Mapping[str, Any]:
-    """What was learned from measured collectives, as ``model.collectives.model`` reads it."""
+    """Return the fit to measured collectives, as ``model.collectives.model`` reads it."""
     table: Mapping[str, Any] = json.loads(COLLECTIVE_FIT.read_text("utf-8"))
     return table
 
 
 @cache
 def of_transformers() -> Mapping[str, Any]:
-    """What was learned from measured steps of transformers."""
+    """Return the fit to measured steps of transformers."""
     table: Mapping[str, Any] = json.loads(TRANSFORMER_FIT.read_text("utf-8"))
     return table
 
 
 @cache
 def facts() -> Mapping[str, Mapping[str, Any]]:
-    """What ``calibration.toml`` says of each constant, by name; of links as ``link_fraction.KIND``."""
+    """Return the entries of ``calibration.toml`` by name; those of links are ``link_fraction.KIND``."""
     table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
     links = {f"link_fraction.{kind}": entry for kind, entry in table.pop("link_fraction").items()}
     return links | {name: entry for name, entry in table.items() if name != "sources"}
@@ -260,11 +263,11 @@ def facts() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def before_fit(left_out: frozenset[str] = frozenset()) -> Calibration:
-    """The constants of ``calibration.toml`` alone: what was known or believed before any run was fitted.
+    """Return the constants of ``calibration.toml`` alone, before any run is fitted.
 
     Parameters
     ----------
-    left_out : sources of measured rows that may not be looked at: what rests on them alone is neutral
+    left_out : sources of measured rows to exclude: constants that rest on them alone take neutral values
     """
 
     def rests_on_them(entry: Mapping[str, Any]) -> bool:

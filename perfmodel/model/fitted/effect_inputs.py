@@ -1,4 +1,4 @@
-"""What the effects that are learned of one accelerator's speed hang on."""
+"""Inputs of the learned effects on one accelerator's speed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class EffectInputs(NamedTuple):
-    """What a configuration's effects hang on."""
+    """Properties of a configuration that its learned effects depend on."""
 
     architecture: str
     accelerator: str
@@ -14,9 +14,9 @@ class EffectInputs(NamedTuple):
     framework: str
     precision: str
     power: float
-    """log of matrix FLOP per watt over a V100's; 0 without matrix units."""
+    """Log of matrix FLOP per watt over a V100's; 0 without matrix units."""
     year: float
-    """Of the software, from 2020."""
+    """Year of the software, minus 2020."""
     fused: float
     unfused_transformer: float
     detection: float

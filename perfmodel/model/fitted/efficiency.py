@@ -1,8 +1,8 @@
-"""What measured runs say of one accelerator's speed: how far each kind of work falls short of the peaks.
+"""Efficiency of one accelerator, learned from measured runs: time over the time at peak, by type of work.
 
 Every number is the natural logarithm of a factor or of a time in seconds, learned by ``perfmodel calibrate``
-and kept by name, so that an architecture or a network nobody measured has no entry and falls back to its
-family: a factor of 1 on what all of them share.
+and kept by name.  An architecture or a network that was not measured has no entry: it takes the value of its
+family, with a factor of 1.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ CLASSES = (
     "depthwise",
     "grouped",
 )
-"""Kinds of product; a stem is a convolution of the image, grouped has under 32 columns a group."""
+"""Classes of matrix products; a stem is a convolution of the image, grouped has under 32 columns a group."""
 KINDS = ("norm", "activation", "heavy", "embedding", "product")
-"""Kinds of memory traffic; heavy: dropout, softmax and concatenation."""
+"""Types of memory traffic; heavy: dropout, softmax and concatenation."""
 SIZES = ("half_work", "half_depth", "half_columns")
 GROUPS = ("vector", "matrix")
 MEANINGS = (
@@ -48,7 +48,7 @@ MEANINGS = (
     "iteration_overhead",
     "optimizer_kernels",
 )
-"""What an ``Efficiency`` makes of its logarithms once."""
+"""Attributes of an ``Efficiency`` that it computes from its logarithms."""
 NESTED = (
     ("vgg11", "vgg13", "vgg16", "vgg19"),
     ("resnet18", "resnet34"),
@@ -65,26 +65,26 @@ NESTED = (
     ("detr-r50", "detr-r101"),
     ("gpt3-5b", "gpt3-6.7b"),
 )
-"""Networks of which each has all layers of the one before, and more."""
+"""Families of networks; each network contains all layers of the one before it."""
 
 
 class Effects(NamedTuple):
-    """Factors on the times of a configuration's parts."""
+    """Factors on the times of a configuration's products, traffic and whole computation."""
 
     vector: float
-    """On products of ordinary units."""
+    """On matrix products of ordinary units."""
     matrix: float
-    """On products of matrix units."""
+    """On matrix products of matrix units."""
     traffic: float
     elementwise: float
-    """On the traffic of all but products, besides ``traffic``."""
+    """On the traffic of all layers but products, in addition to ``traffic``."""
     light: float
-    """On grouped and depthwise convolutions, besides their unit's."""
+    """On grouped and depthwise convolutions, in addition to the factor of their unit."""
     total: float
 
 
 class Efficiency:
-    """The learned numbers of one accelerator's iteration."""
+    """Learned efficiency of the parts of one accelerator's iteration."""
 
     def __init__(
         self,
@@ -92,47 +92,48 @@ class Efficiency:
         own: OwnEffects | None = None,
         borrowed: Mapping[str, float] | None = None,
     ) -> None:
-        """Take every learned number by name, what a user's own runs say, and what is taken for the rest."""
+        """Take learned logarithms by name, the effects of own runs, and substitutes for missing names."""
         self._log, self._own = dict(logarithms), own
         self.borrowed = dict(borrowed or {})
-        """Taken for what was not learned, by the same names."""
-        get = self._get
+        """Substitutes for effects that were not learned, by the same names."""
+        get = self._logarithm
         self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
-        """Of a very large product, shape (units, classes + 1); the last column is for layers without one."""
+        """Slowdown of a very large product, shape (units, classes + 1); the last column is for other work."""
         self.traffic = np.exp([get(f"traffic/{kind}") for kind in KINDS])
         self.half = np.exp([[get(f"{size}/{group}") for group in GROUPS] for size in SIZES])
-        """Where a product reaches half its rate, shape (sizes, groups)."""
+        """Size at which a product reaches half its rate, shape (sizes, groups)."""
         self.channels_first = float(np.exp(get("channels_first")))
-        """Traffic of transposing images for matrix units, over their own."""
+        """Traffic of transposing images for matrix units, over the images' own traffic."""
         self.kernel_floor = float(np.exp(get("kernel_floor")))
-        """Time of one kernel on the accelerator besides its work [s]."""
+        """Fixed time of one kernel on the accelerator [s]."""
         self.product_set_up = float(np.exp(self._log.get("product_set_up", -math.inf)))
-        """What a product's kernel takes besides [s]; nothing to files from before it was learned."""
+        """Additional fixed time of a product's kernel [s]; 0 for files without it."""
         self.dispatch_time = float(np.exp(get("dispatch_time")))
         """Host time to launch one kernel [s]."""
         self.iteration_overhead = float(np.exp(get("iteration_overhead")))
-        """Host time of every iteration besides launches [s]."""
+        """Host time of every iteration in addition to launches [s]."""
         self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
-        """Launched for each parameter tensor by one update."""
+        """Kernels that one update launches for each parameter tensor."""
 
     @property
     def half_rates(self) -> dict[str, Any]:
-        """Where a product reaches half its rate, by ``SIZE/GROUP``."""
+        """Sizes at which a product reaches half its rate, by ``SIZE/GROUP``."""
         return {
             f"{size}/{group}": ops.number(self.half[row, column])
             for row, size in enumerate(SIZES)
             for column, group in enumerate(GROUPS)
         }
 
-    def _get(self, name: str) -> float:
+    def _logarithm(self, name: str) -> float:
+        """Return the logarithm of a learned number, 0 if it was not learned."""
         return self._log.get(name, 0.0)
 
-    def beside(self, own: OwnEffects) -> Efficiency:
-        """Return the learned numbers with what own runs say beside them."""
+    def with_own_effects(self, own: OwnEffects) -> Efficiency:
+        """Return this efficiency with the effects learned from a user's own runs."""
         return Efficiency(self._log, own, self.borrowed)
 
     def with_numbers(self, change: Callable[[Any, str], Any]) -> Efficiency:
-        """Return the calibration with other numbers: what ``change`` makes of each and its name."""
+        """Return this efficiency with each number replaced by ``change(number, name)``."""
         rows = dict(zip(SIZES, self.half, strict=True))
         known = {name: getattr(self, name) for name in MEANINGS} | rows
         numbers = {name: change(value, name) for name, value in known.items()}
@@ -150,12 +151,12 @@ class Efficiency:
         return result
 
     def knows(self, name: str) -> bool:
-        """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
+        """Whether measured runs determined an effect, e.g. ``workload/resnet50``."""
         return name in self._log
 
     def effects(self, on: EffectInputs) -> Effects:
         """Return the factors of a configuration."""
-        get, architecture = self._get, on.architecture
+        get, architecture = self._logarithm, on.architecture
         own = 0.0 if self._own is None else self._own.computation(on)
         network = f"workload/{on.workload}"
         logarithms = (
@@ -174,9 +175,10 @@ class Efficiency:
 
 
 def borrowed_effects(logarithms: Mapping[str, float]) -> dict[str, float]:
-    """Return what to take for the own effects of nested networks that nobody measured, by ``workload/NAME``.
+    """Return substitutes for the effects of unmeasured networks in ``NESTED``, by ``workload/NAME``.
 
-    Such a network is no faster than a measured one it contains, nor slower than one that contains it.
+    Such a network is taken as no faster than a measured one it contains, nor slower than one that contains
+    it.
     """
     result: dict[str, float] = {}
     for family in NESTED:

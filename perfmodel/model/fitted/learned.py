@@ -1,8 +1,8 @@
-"""Which measured sources each learned number rests on, and what would be believed of it without them.
+"""The measured sources of each learned number, and its neutral prior mean without them.
 
-``learned.json`` says by number which sources tell of it: the fewest that hold 90 % of what all rows tell, by
+``learned.json`` lists for each number the fewest sources that hold 90 % of the information of all rows, by
 the squares of the slopes of their predicted times.  ``python -m perfmodel.evidence.fitting.provenance``
-writes it. ``neutral.toml`` is written by hand: means that are argued without looking at those sources.
+writes it. ``neutral.toml`` is written by hand: prior means chosen without those sources.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ RESULT, NEUTRAL = (Path(__file__).parent / name for name in ("learned.json", "ne
 
 
 class Origin(NamedTuple):
-    """What a learned number, and the mean of its prior, rest on."""
+    """The measured sources of a learned number and of the mean of its prior."""
 
     sources: Mapping[str, float]
-    """Keys of ``validation/sources.csv`` -> share of what all rows tell of the number, the largest first."""
+    """Keys of ``validation/sources.csv`` -> share of all rows' information on the number, largest first."""
     neutral: float | None = None
-    """Mean of its prior where none of them may be looked at; None where no test leaves them all out."""
+    """Mean of its prior if all its sources are left out; None if no test leaves all of them out."""
     because: str = ""
-    """Why that."""
+    """Reason for the neutral mean."""
 
     @property
     def only_source(self) -> str | None:
-        """The source that it rests on; None where it is none, or several."""
+        """The only source of the number; None if it has none or several."""
         return next(iter(self.sources)) if len(self.sources) == 1 else None
 
 
 @cache
 def origins(kind: str) -> Mapping[str, Origin]:
-    """Return what the numbers that are learned from one kind of rows rest on, by name.
+    """Return the origins of the numbers learned from one kind of rows, by name.
 
     Parameters
     ----------
-    kind : as of ``evidence``: ``transformers``, ``collectives`` or ``data parallel``
+    kind : of rows: ``transformers``, ``collectives`` or ``data parallel``
     """
     shares: Mapping[str, Mapping[str, float]] = json.loads(RESULT.read_text("utf-8"))[kind]
     neutral: Mapping[str, Any] = tomllib.loads(NEUTRAL.read_text("utf-8")).get(kind, {})
@@ -52,12 +52,12 @@ def origins(kind: str) -> Mapping[str, Origin]:
 
 
 def neutral_means(kind: str, seen: Collection[str] | None = None) -> dict[str, float]:
-    """Return the neutral means of priors by name, of those that rest on no source that may be looked at.
+    """Return, by name, the neutral prior means of numbers whose sources are all left out.
 
     Parameters
     ----------
-    kind : as of ``origins``
-    seen : sources that may be looked at; None: all but the only one of each prior that rests on one
+    kind : as for ``origins``
+    seen : sources that are not left out; None: each number with a single source is taken without it
     """
     return {
         name: origin.neutral

@@ -1,10 +1,10 @@
-"""How much wider intervals are than errors on development rows say: what rows new to the model taught.
+"""Scales of intervals, learned from rows that were new to the model when it predicted them.
 
 The shape of an interval comes from development rows, each source predicted by a fit to the others.  Their
-errors are too small all the same, since the form of the model was chosen while looking at them.  A scale for
+errors are too small nevertheless, since the form of the model was chosen in view of them.  A scale for
 each class of jobs comes from the ledger, ``validation/ledger.csv``: errors of shipped versions on rows that
 they had not seen.  ``python -m perfmodel.evidence.accuracy.ledger.levels`` writes the
-scales, which ``evidence/accuracy/ledger/ledger.py`` works out, and the levels of errors that jobs of
+scales, which ``evidence/accuracy/ledger/ledger.py`` computes, and the levels of errors that jobs of
 one source share.
 """
 
@@ -30,15 +30,15 @@ TOGETHER, ANCHORED = "several accelerators", "anchored"
 """Classes of data-parallel jobs: on several accelerators, of measured software; and those that start from a
 measured run on one accelerator."""
 YEAR = "framework year"
-"""Of software whose name is stated without one: which version it is."""
+"""Name of the option for software stated without a year."""
 REPEAT = 0.02
 """Standard deviation of the logarithm of a time when the same job is measured again (assumed)."""
 FREEDOM = 4.0
-"""Runs that a learned variance, and that of repeats, counts for beside those that contradict it (assumed)."""
+"""Weight of a learned variance, and of the variance of repeats, as a number of runs (assumed)."""
 FEW = 5
-"""Sources; a scale of fewer is rough."""
+"""Number of sources below which a scale is called rough."""
 FOR_95 = 19
-"""Sources that an interval of 95 % takes: the largest error of n bounds a new one's in n of n + 1 cases."""
+"""Sources needed for a 95 % interval: the largest of n errors bounds a new one in n of n + 1 cases."""
 
 
 def repeat_noise(squares: float, count: int) -> float:
@@ -55,15 +55,15 @@ def repeat_noise(squares: float, count: int) -> float:
 
 
 class Scale(NamedTuple):
-    """What half-widths of a class are multiplied by, in log time; of many jobs both are arrays."""
+    """Factor on the half-widths of a class of jobs, in log time; for many jobs both fields are arrays."""
 
     factor: float
     sources: int
-    """In the ledger; with few of them the factor is close to that of all classes."""
+    """Number of sources in the ledger; with few, the factor is close to that of all classes."""
 
     @property
     def words(self) -> str:
-        """On what it rests.
+        """The number of sources behind the scale, as text.
 
         >>> Scale(2.0, 1).words, Scale(2.0, 9).words
         ('1 source says so: rough', '9 sources say so')
@@ -72,11 +72,12 @@ class Scale(NamedTuple):
 
     @property
     def _says(self) -> str:
+        """Return the number of sources with a verb, as text."""
         return "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
 
     @property
     def no_95(self) -> str | None:
-        """Why no interval of 95 % is stated; None where one is.
+        """Why no interval of 95 % is stated; None if one is.
 
         >>> Scale(2.0, 12).no_95, Scale(2.0, 19).no_95
         ('12 sources say how far off such jobs are; 19 are needed', None)
@@ -86,12 +87,12 @@ class Scale(NamedTuple):
         return f"{self._says} how far off such jobs are; {FOR_95} are needed"
 
     def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
-        """Return the ends of both intervals by name; None, or not a number in arrays, where none is stated.
+        """Return the ends of both intervals by name; None (NaN in arrays) for intervals that are not stated.
 
         Parameters
         ----------
-        time : as predicted [s]
-        factor_80, factor_95 : by which it may be off either way, with 80 and 95 % confidence
+        time : predicted [s]
+        factor_80, factor_95 : errors up or down, as factors, with 80 and 95 % confidence
         """
         ends = {"low_80": time / factor_80, "high_80": time * factor_80, "low_95": None, "high_95": None}
         stated: Any = self.sources >= FOR_95
@@ -103,6 +104,7 @@ class Scale(NamedTuple):
 
 @cache
 def _scales() -> Mapping[tuple[str, str], Scale]:
+    """Return the ledger's scales by kind of prediction and class of jobs."""
     table = json.loads(RESULT.read_text("utf-8"))["scales"]
     return {
         (kind, each): Scale(of["factor"], of["sources"])
@@ -121,7 +123,7 @@ def scale_of(kind: str, job: str) -> Scale:
 
 
 def reason(words: str, factor: float, scale: Scale | None = None) -> str:
-    """Say why an interval is wider, by how much, and on which scale that rests, if on one.
+    """Return the reason for a wider interval as text, with its factor and the sources of its scale.
 
     >>> reason("no measured run on x1", 1.81, Scale(2.0, 6))
     'no measured run on x1 (x1.8; 6 sources say so)'
@@ -130,21 +132,21 @@ def reason(words: str, factor: float, scale: Scale | None = None) -> str:
 
 
 class Open(NamedTuple):
-    """What an option that is left to its default adds to an interval; numbers or arrays."""
+    """The widening of an interval by an option left to its default; numbers or arrays."""
 
     option: str
     factor: Any
-    """By which the interval is wider, in log time."""
+    """Factor by which the interval is wider, in log time."""
     narrows: Any
     """Share by which it narrows once the option is stated."""
     deviation: float
-    """Standard deviation of the logarithm of a time that the default may be wrong by."""
+    """Standard deviation of the logarithm of time due to the default."""
     sources: int
-    """Whose published jobs say so."""
+    """Number of sources whose published jobs determine it."""
 
     @property
     def words(self) -> str:
-        """Which option it is, and what stating it is worth.
+        """A note that names the option and by how much stating it narrows the interval.
 
         >>> Open("framework", 1.25, 0.2, 0.21, 20).words
         '--framework is left to its default; stated, the interval narrows by 20%'
@@ -156,21 +158,21 @@ class Open(NamedTuple):
 
 
 def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:
-    """Return what each option that a job leaves to its default adds to its error.
+    """Return the widening of the interval by each option that a job leaves to its default.
 
-    The error of a job of which all is stated, and those of what the defaults assume, add as variances.
+    The variances of the defaults add to that of a job with all options stated.
 
     Parameters
     ----------
     kind : of the prediction
-    options : with whether each is left to its default, a number or an array; or ``YEAR``
-    spread : standard deviation of ln(measured / predicted) of a job of which all is stated, number or array
+    options : names, or ``YEAR`` -> whether each is left to its default, a number or an array
+    spread : standard deviation of ln(measured / predicted) of a job with all options stated, number or array
 
     >>> framework, = left_open(DATA_PARALLEL, {"framework": True}, 0.2)
     >>> framework.factor > 1 and round(framework.factor * (1 - framework.narrows), 9) == 1
     True
     """
-    table, before, result = _facts()[kind], spread**2, []
+    table, before, result = _option_facts()[kind], spread**2, []
     variances = _variances(kind, options)
     whole = before + sum(variances.values())
     for option, variance in variances.items():
@@ -183,9 +185,9 @@ def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:
 
 
 def wider_by_open(kind: str, options: Mapping[str, Any], spread: Any) -> Any:
-    """Return by which factor all options that a job leaves to their defaults widen its interval together.
+    """Return the factor by which all options left to their defaults widen a job's interval together.
 
-    Takes what ``left_open`` takes.
+    Parameters as for ``left_open``.
 
     >>> framework, = left_open(DATA_PARALLEL, {"framework": True}, 0.2)
     >>> wider_by_open(DATA_PARALLEL, {"framework": True}, 0.2) == framework.factor
@@ -196,24 +198,26 @@ def wider_by_open(kind: str, options: Mapping[str, Any], spread: Any) -> Any:
 
 
 def _variances(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    table = _facts()[kind]
+    """Return the variance that each option left to its default adds, by option."""
+    table = _option_facts()[kind]
     known = [(option, is_open) for option, is_open in options.items() if option in table]
     return {option: table[option]["deviation"] ** 2 * is_open for option, is_open in known}
 
 
 def worth_stating(kind: str) -> list[str]:
-    """Return the options of a kind of prediction that narrow its interval where they are stated."""
-    return list(_facts()[kind])
+    """Return the options that narrow the interval of a kind of prediction if they are stated."""
+    return list(_option_facts()[kind])
 
 
 @cache
-def _facts() -> Mapping[str, Mapping[str, Any]]:
+def _option_facts() -> Mapping[str, Mapping[str, Any]]:
+    """Return the learned deviations of options left to their defaults, by kind of prediction and option."""
     table: Mapping[str, Mapping[str, Any]] = json.loads(RESULT.read_text("utf-8"))["facts"]
     return table
 
 
 @cache
 def levels_of(kind: str) -> Mapping[str, Any]:
-    """Return what errors of a kind of prediction share, and the same ``without`` each source."""
+    """Return the variance levels of errors of a kind of prediction, and the same ``without`` each source."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))["levels"][kind]
     return table

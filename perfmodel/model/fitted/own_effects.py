@@ -1,6 +1,6 @@
-"""What a user's own runs say beside the shipped fit: factors by name, and what of an interval they settle.
+"""Effects learned from a user's own runs: factors on the shipped fit, and narrower intervals.
 
-``perfmodel calibrate --data`` writes them as a file, ``evidence.fitting.own_runs`` works them out.
+``evidence.fitting.own_runs`` computes them, ``perfmodel calibrate --data`` writes them to a file.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from perfmodel.model.fitted.effect_inputs import EffectInputs
 
 VERSION = 2
-"""Of the file; another one is refused."""
+"""Version of the file; others are refused."""
 KIND = "your own runs"
-"""What the file calls itself."""
+"""Value of ``kind`` in the file."""
 COMPONENTS = ("software", "accelerator", "network", "run")
-"""What a run may share with others; ``run`` is all of it."""
+"""Components of a run's error that other runs may share; ``run`` is the combination of all."""
 
 
 def component_keys(framework: str, precision: str, accelerator: str, network: str) -> dict[str, str]:
-    """Return what a run may share with others, by the component of its error.
+    """Return the key of a run for each of ``COMPONENTS``; runs with the same key share that component.
 
     >>> component_keys("pytorch", "amp", "k80", "vgg16")["software"]
     'pytorch in amp'
@@ -42,34 +42,34 @@ def component_keys(framework: str, precision: str, accelerator: str, network: st
 
 
 def effect_names(on: EffectInputs) -> list[str]:
-    """Return the effects that act on the computation of a configuration."""
+    """Return the names of the effects on the computation of a configuration."""
     keys = component_keys(on.framework, on.precision, on.accelerator, on.workload)
     return [f"{component}/{key}" for component, key in keys.items()]
 
 
 class OwnEffects(NamedTuple):
-    """What own runs moved, beside the shipped fit."""
+    """Effects of a user's own runs in addition to the shipped fit."""
 
     file: str
     runs: int
     logarithms: Mapping[str, float]
-    """Of factors on computation by component and key, and on what links carry as ``link/ID``."""
+    """Logarithms of factors on computation, by ``COMPONENT/KEY``, and on link bandwidths, as ``link/ID``."""
     settled: Mapping[str, Mapping[str, float]]
-    """How much less the effects on computation vary than before the runs: prior less posterior covariance."""
+    """Reduction of the effects' covariance by the runs: prior less posterior covariance."""
     components: Mapping[str, float]
     """Variance of an error's components, over that of its interval: those of ``COMPONENTS``, ``rest``, which
-    no two runs share, and ``several``, on several accelerators; ``link`` is that of what a link carries."""
+    no two runs share, and ``several``, on several accelerators; ``link`` is that of link bandwidths."""
     scale: float
-    """Mean variance of the runs before, as their intervals say."""
+    """Mean variance of the runs' errors before calibration, by their intervals."""
     noise: float
-    """Variance of what the runs do not share, over what the fit expects."""
+    """Variance of the errors that the runs do not share, over the variance that the fit expects."""
     scatter: float
     """Root mean square of the runs' logarithmic errors, each predicted from the others."""
     seen: Mapping[str, Sequence[str]]
     """Accelerators, networks, software and links of the runs."""
     jobs: Mapping[str, Sequence[float]] = {}
-    """Jobs of copies that were measured themselves, by ``job_key``: mean time [s], and the standard deviation
-    of its logarithm when it is measured again."""
+    """Measured data-parallel jobs, by ``job_key``: mean time [s], and the standard deviation of its logarithm
+    between repeated measurements."""
     transformers: Sequence[Mapping[str, object]] = ()
     """Runs of transformers, as ``model.transformers.own_runs.row_of`` writes them."""
 
@@ -78,7 +78,7 @@ class OwnEffects(NamedTuple):
         return sum(self.effect(name) for name in effect_names(on))
 
     def effect(self, name: str) -> float:
-        """Return the logarithm of what the runs moved; 0 of what they say nothing of."""
+        """Return the logarithm of one effect; 0 if the runs do not determine it."""
         known = self.logarithms.get(name)
         if known is None:
             return 0.0
@@ -87,17 +87,17 @@ class OwnEffects(NamedTuple):
 
     @property
     def _between(self) -> float:
-        """Variance of what runs on one accelerator may share, over that of their intervals."""
+        """Variance that runs on one accelerator may share, over that of their intervals."""
         return sum(self.components[name] for name in COMPONENTS)
 
     def settles(self, on: EffectInputs, communication: Real, several: Real) -> Real:
-        """Return how much of what runs may share these settle of a job's error: 0 nothing, 1 all of it.
+        """Return the share of a job's shareable error variance that the runs remove, from 0 to 1.
 
         Parameters
         ----------
         on : the configuration
-        communication : share of the time; the error of the rest is as much of the whole's
-        several : 1 on several accelerators, whose times vary by more than one's, else 0
+        communication : share of communication in the time; the effects act on the rest
+        several : 1 for several accelerators, whose times vary more than one's, else 0
         """
         names = effect_names(on)
         settled = sum(self.settled.get(one, {}).get(other, 0.0) for one in names for other in names)
@@ -106,7 +106,7 @@ class OwnEffects(NamedTuple):
         return of_one * (1 - communication) ** 2 / (1 + several * self.components["several"] / whole)
 
     def least_variance(self, on: EffectInputs) -> float:
-        """Return the least variance of a job's logarithmic error: the runs' own, as far as it shares them."""
+        """Return the least variance of a job's logarithmic error: the scatter of the runs it shares."""
         shared = sum(
             self.components[name.partition("/")[0]] for name in effect_names(on) if name in self.settled
         )
@@ -117,50 +117,50 @@ class OwnEffects(NamedTuple):
 
         Parameters
         ----------
-        share : what ``settles`` says of the job
-        least : what ``least_variance`` says of it
-        deviation : standard deviation of the logarithmic error that the interval stands for without the runs
+        share : result of ``settles`` for the job
+        least : result of ``least_variance`` for the job
+        deviation : standard deviation of the logarithmic error of the interval without the runs
 
-        Of the variance goes what the runs settle, and of the rest their own noise takes its share's place; no
-        interval is narrower than the runs' own scatter, each predicted from the others.
+        The runs remove a share of the variance, and their noise replaces the rest's; no interval is narrower
+        than the runs' own scatter, each predicted from the others.
         """
         rest = self.components["rest"]
         left = 1 - share * (self._between + rest * (1 - self.noise)) / (self._between + rest)
         return sqrt(maximum(left, least / deviation**2))
 
     def of_links(self) -> OwnEffects:
-        """Return what is left where one's own profile says how fast an accelerator is."""
+        """Return the effects on links only, for jobs whose profile determines the computation."""
         links = {name: value for name, value in self.logarithms.items() if name.startswith("link/")}
         return self._replace(logarithms=links, settled={}, jobs={}, transformers=())
 
 
 def fingerprint(content: bytes) -> str:
-    """Return the SHA-256 of a content."""
+    """Return the SHA-256 of bytes, as hexadecimal text."""
     return hashlib.sha256(content).hexdigest()
 
 
 def seal(table: Mapping[str, Any]) -> str:
-    """Return the sum that stands in a file for all else it holds."""
+    """Return the checksum of a file's table, without the checksum itself."""
     return fingerprint(json.dumps(table, sort_keys=True).encode())
 
 
 def is_own(table: object) -> bool:
-    """Whether what a JSON file holds are the effects of own runs."""
+    """Whether the table of a JSON file holds effects of own runs."""
     return isinstance(table, dict) and table.get("kind") == KIND
 
 
 def effects_of(table: Mapping[str, Any], path: Path | str, base: str) -> OwnEffects:
-    """Return the effects that a file holds.
+    """Return the effects in the table of a file.
 
     Parameters
     ----------
-    table : what was read of it
+    table : the file's content
     path : of the file
-    base : fingerprint of the shipped fit, beside which the effects were learned
+    base : fingerprint of the shipped fit, which must equal that of the fit the effects were learned with
 
     Raises
     ------
-    InputError : a file of another version, beside another fit, or that was changed
+    InputError : a file of another version, learned with another fit, or edited
     """
     again = "run perfmodel calibrate --data again"
     if table.get("version") != VERSION:

@@ -1,1 +1,1 @@
-"""How samples reach the accelerators: data sets, decoding, loading."""
+"""Input pipelines: data sets, storage, decoding and loading of samples."""

@@ -1,4 +1,4 @@
-"""Replaces the data of a workload by a named set or by given numbers."""
+"""The data of a workload: a named data set, or numbers that a scenario states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads.workload import Workload
 
 COLOURS = 3
-"""Elements of a pixel."""
+"""Colour channels of a pixel."""
 _FIELDS = declared(Scenario)
 OF_REAL_INPUT = (
     "sample_bytes",
@@ -40,18 +40,18 @@ TOKEN_BYTES = 4
 def fed_with(
     workload: Workload, dataset: str | None, dataset_samples: int | None, sample_bytes: float | None
 ) -> Workload:
-    """Return a workload trained on a data set, with what is known better of it; itself where nothing is said.
+    """Return a workload with the given data set, number and size of samples; unchanged if all are None.
 
     Parameters
     ----------
-    workload : keeps its layers and the elements of one sample, whatever the data's own size
+    workload : whose layers and elements of one sample stay, whatever the size of the data set's samples
     dataset : a name, or None for the workload's own
-    dataset_samples : of the training set, over what the name says
-    sample_bytes : of one stored sample, over what the name says [B]
+    dataset_samples : number of training samples, instead of the data set's
+    sample_bytes : size of one stored sample, instead of the data set's [B]
 
     Raises
     ------
-    InputError : an unknown name, or a data set of other samples than the workload takes
+    InputError : an unknown name, or a data set whose samples the workload does not take
     """
     if (dataset, dataset_samples, sample_bytes) == (None, None, None):
         return workload
@@ -83,14 +83,14 @@ def fed_with(
 
 
 def _own_data(workload: Workload) -> DataSet | None:
-    """Return the data set that a network is usually trained on, where its numbers are known."""
+    """Return the data set that a network is usually trained on; None if it is not in the catalogue."""
     return next((one for one in data_sets().values() if one.name == workload.dataset), None)
 
 
 def other_sizes(workload: Workload, dataset: str) -> str | None:
-    """Say what size of samples a network is computed at, where those of a data set are of another.
+    """Return a note that a network is computed at another sample size than its data set has, or None.
 
-    None where it is its own data, or nobody knows the size of either.
+    None if the data set is the network's usual one, or if either size is unknown.
     """
     known, own = data_set(dataset), _own_data(workload)
     if known is own:
@@ -125,11 +125,11 @@ def _size(pixels: float) -> str:
 
 
 def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload:
-    """Return a workload trained on the data that a scenario says; warn of sizes that differ and of no effect.
+    """Return a workload with the data of a scenario; warn of other sample sizes and options without effect.
 
     Raises
     ------
-    InputError : as ``fed_with``; real samples are asked for, and nobody knows what one takes
+    InputError : as for ``fed_with``; real input with samples of unknown size
     """
     own = workload
     workload = fed_with(workload, scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
@@ -146,7 +146,7 @@ def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload
 
 
 def written(name: str, value: object) -> str:
-    """Return an option as it is written on the command line, a switch by the way it is turned.
+    """Return an option's name on the command line; ``--no-NAME`` for a switch that is off.
 
     >>> written("decode_rate", 100.0), written("pinned_memory", False)
     ('--decode-rate', '--no-pinned-memory')
@@ -155,25 +155,25 @@ def written(name: str, value: object) -> str:
 
 
 def unknown_samples(workload: Workload) -> InputError:
-    """Return what to say where samples are to be read of which nobody knows what one takes in storage."""
+    """Return the error for real input of samples whose stored size is unknown."""
     named, decoded = ("imagenet", ", and --decode-rate") if workload.sample == "image" else ("wikipedia", "")
     return refusal("input.no_data", workload=workload.id, named=named, decoded=Words(decoded))
 
 
 def data_of(workload: Workload, scenario: Scenario) -> DataSet | None:
-    """Return the data set that a scenario trains on; None where nobody knows it."""
+    """Return the data set that a scenario trains on; None if it is unknown."""
     return _own_data(workload) if scenario.dataset is None else data_set(scenario.dataset)
 
 
 def is_encoded(workload: Workload, scenario: Scenario) -> bool:
-    """Return whether samples must be decoded: images that are encoded; of an unknown set, any image."""
+    """Return whether samples must be decoded: encoded images, or any images of an unknown data set."""
     return workload.sample == "image" if scenario.dataset is None else data_set(scenario.dataset).encoded
 
 
 def decoding(workload: Workload, scenario: Scenario) -> float | None:
-    """Return the samples/s that one loader worker decodes; None for images by the calibrated rate.
+    """Return the samples/s that one loader worker decodes; None for the calibrated rate of images.
 
-    What a scenario says comes first, then its decoder; only images that are encoded must be decoded.
+    The scenario's rate takes precedence over its decoder's; infinite for samples that need no decoding.
     """
     if scenario.decode_rate is not None:
         return scenario.decode_rate

@@ -1,4 +1,4 @@
-"""How samples reach the accelerators: storage, cache, decoder and copies, names and numbers."""
+"""The feed of real samples: storage, cache, decoder and copies, with their rates."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads.workload import Workload
 
 CACHE = "ram"
-"""The storage that cached samples are read as."""
+"""Name of the storage whose bandwidth cached samples have."""
 
 
 class Feed(NamedTuple):
-    """Where real samples come from, and by what."""
+    """Rates of storage, cache and decoder of real samples, and how they are copied."""
 
     storage_bandwidth: float
-    """Of large blocks [B/s]."""
+    """Bandwidth of reads of large blocks [B/s]."""
     storage_requests: float
-    """Files of one sample that are read in a second; infinite where samples share large files."""
+    """Files of one sample read per second [1/s]; infinite if samples share large files."""
     cache_bandwidth: float
-    """Of samples in the host's memory [B/s]."""
+    """Bandwidth of samples cached in the host's memory [B/s]."""
     host_memory_bytes: float
-    """Of which a share keeps samples; 0 without a cache [B]."""
+    """Host memory, a share of which caches samples [B]; 0 without a cache."""
     decoder: Decoder | None
-    """None: as the framework decodes."""
+    """None for the framework's own decoder."""
     ahead: bool
-    """Whether batches are loaded and copied beside the step before."""
+    """Whether batches are loaded during the step before theirs."""
     pinned: bool
-    copied_beside: bool
-    """Whether the host and the accelerator go on while a batch is copied."""
+    copies_overlap: bool
+    """Whether host and accelerator continue while a batch is copied."""
     persistent: bool
     """Whether loader workers outlive an epoch."""
 
@@ -49,7 +49,7 @@ def feed_of(
     stored: str,
     warnings: list[str],
 ) -> Feed:
-    """Return how the samples of a scenario with real input reach its accelerators.
+    """Return the feed of a scenario with real input, whose samples lie in storage ``stored``.
 
     Raises
     ------
@@ -64,16 +64,17 @@ def feed_of(
         storage_bandwidth=storage(stored),
         storage_requests=storage_requests(stored) if single else math.inf,
         cache_bandwidth=storage(CACHE),
-        host_memory_bytes=_cache(scenario, workload, node),
+        host_memory_bytes=_cache_bytes(scenario, workload, node),
         decoder=_decoder(scenario, workload, accelerator, warnings),
         ahead=ahead,
         pinned=pinned,
-        copied_beside=ahead and pinned and scenario.non_blocking,
+        copies_overlap=ahead and pinned and scenario.non_blocking,
         persistent=scenario.persistent_workers and ahead,
     )
 
 
-def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
+def _cache_bytes(scenario: Scenario, workload: Workload, node: Node) -> float:
+    """Return the host memory in which samples may be cached [B]; 0 without a cache."""
     if scenario.cache == "none":
         return 0.0
     if node.host_memory_bytes is None:
@@ -86,6 +87,7 @@ def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
 def _decoder(
     scenario: Scenario, workload: Workload, accelerator: Accelerator, warnings: list[str]
 ) -> Decoder | None:
+    """Return the decoder that a scenario states; None for the framework's own."""
     name = scenario.decoder
     if name is None:
         return None
@@ -98,15 +100,16 @@ def _decoder(
         decoder = decoder.model_copy(update={"engine": False, "accelerator_rate": decoder.cores_rate})
     family = decoder.measured_on
     if family and accelerator.family != family:
-        errs = "" if decoder.engine else _errs(accelerator, Catalogue.built_in().accelerator(family))
+        measured = Catalogue.built_in().accelerator(family)
+        error = "" if decoder.engine else _decoding_error(accelerator, measured)
         warnings.append(
-            f"--decoder {name} was measured on {family} alone; {accelerator.id} is taken for one{errs}"
+            f"--decoder {name} was measured on {family} alone; {accelerator.id} is taken for one{error}"
         )
     return decoder
 
 
-def _errs(accelerator: Accelerator, measured: Accelerator) -> str:
-    """Return the words for which way decoding by the cores errs, where it was measured on another."""
+def _decoding_error(accelerator: Accelerator, measured: Accelerator) -> str:
+    """Return a note whether decoding takes longer or less than on the accelerator it was measured on."""
     own, its = (chip.peak_flops.get("fp32") for chip in (accelerator, measured))
     if own is None or its is None or own.value == its.value:
         return ""

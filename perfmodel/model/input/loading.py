@@ -1,4 +1,4 @@
-"""What loads real samples where a scenario leaves it open; synthetic ones import nothing more for it."""
+"""Defaults of loading real samples; imports the modules of feeds only for real input."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from perfmodel.workloads.workload import Workload
 
 Take = Callable[[str, Any, Any], Any]
-"""Takes an option, what was said of it, and its default, and returns which holds."""
+"""Takes an option, its stated value and its default; returns the value that applies."""
 DEFAULT_STORAGE = "local-ssd"
 DEFAULT_LOADER_WORKERS = 4
-"""Of each accelerator, where nobody knows the processor."""
+"""Loader workers of each accelerator if the machine's cores are unknown."""
 
 
 def loader_workers(
     scenario: Scenario, node: Node, per_node: int, profile: Profile | None, take: Take, warnings: list[str]
 ) -> int:
-    """Return how many workers of a host decode: no more than its cores; 0 where nothing is fetched ahead.
+    """Return the number of decoding workers of a host, at most its cores; 0 without prefetching.
 
-    A profile that measured waiting knows its workers on its own machine, whatever that had of cores.
+    With a profile that measured input, its workers are not limited by the cores of the node.
     """
     if scenario.input == "synthetic":
         if "input" not in scenario.model_fields_set:
@@ -43,7 +43,7 @@ def loader_workers(
 
 
 def storage_of(scenario: Scenario, take: Take) -> str:
-    """Return where samples lie; nothing of synthetic ones."""
+    """Return the storage of samples; an empty string for synthetic ones."""
     if scenario.input == "synthetic":
         return ""
     stored: str = take("storage", scenario.storage, DEFAULT_STORAGE)
@@ -53,11 +53,11 @@ def storage_of(scenario: Scenario, take: Take) -> str:
 def feed(
     scenario: Scenario, workload: Workload, node: Node, accelerator: Accelerator, warnings: list[str]
 ) -> Feed | None:
-    """Return how samples reach the accelerators; None of synthetic ones.
+    """Return the feed of real samples; None for synthetic ones.
 
     Raises
     ------
-    InputError : as ``feed_of``
+    InputError : as for ``feed_of``
     """
     if scenario.input == "synthetic":
         return None

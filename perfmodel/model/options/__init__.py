@@ -1,1 +1,1 @@
-"""What may be asked of a prediction: scenario, layout, prices and failures."""
+"""The options of a prediction: scenario, layout, prices and failures."""

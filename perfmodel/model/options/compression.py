@@ -1,4 +1,4 @@
-"""Ways to compress gradients: names, what each takes, which collective is left, what is published of each."""
+"""Compression of gradients: the schemes by name, with parameter, collective and published convergence."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Collective = Literal["all-reduce", "all-gather"]
 
 
 class Kind(NamedTuple):
-    """One way to compress."""
+    """A compression scheme: its parameter, its collective and its published effect on convergence."""
 
     parameter: str | None
-    """``density``, ``bits`` or ``rank``; None where it takes none."""
+    """``density``, ``bits`` or ``rank``; None if the scheme has no parameter."""
     usual: float
     low: float
     high: float
     collective: Collective
-    """All-reduce where compressed values can be added on the way, else everybody gathers everybody's."""
+    """All-reduce if compressed values can be summed in transit; else each rank gathers those of all."""
     error_feedback: bool
-    """Whether what was left out is added to the next gradient."""
+    """Whether the compression error is added to the next gradient."""
     convergence: str
-    """What was published of its effect."""
+    """The published effect on accuracy."""
     source: str
     """Key of ``references.toml``."""
 
@@ -67,7 +67,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         None, 0, 0, 0, "all-gather", True, "no or nearly no loss of accuracy, speech networks", "seide2014",
     ),
 }  # fmt: skip
-"""Every way, by name."""
+"""Every compression scheme, by name."""
 SYNONYMS: Final = {
     "half": "fp16",
     "top-k": "topk",
@@ -78,14 +78,14 @@ SYNONYMS: Final = {
 
 
 class Scheme(NamedTuple):
-    """A way to compress, with its parameter."""
+    """A compression scheme with the value of its parameter."""
 
     name: str
     value: float
 
     @property
     def kind(self) -> Kind:
-        """What is known of it."""
+        """The entry of ``KINDS`` of this scheme."""
         return KINDS[self.name]
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Scheme(NamedTuple):
 
 
 def caveats(scheme: Scheme) -> list[str]:
-    """Return what must be said of gradients that are compressed so, with the source of what is published."""
+    """Return notes on a compression scheme: its published convergence with source, and error feedback."""
     kind = scheme.kind
     lines = [f"{scheme}, as published: {kind.convergence} [{kind.source}]"]
     if kind.error_feedback:
@@ -104,7 +104,7 @@ def caveats(scheme: Scheme) -> list[str]:
 
 
 def compression_of(scenario: Scenario) -> Scheme | None:
-    """Return how the gradients of a job are compressed; None where they are not.
+    """Return the compression scheme of a job's gradients; None if they are not compressed.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def compression_of(scenario: Scenario) -> Scheme | None:
 
     Raises
     ------
-    InputError : an unknown way, or one that does not go with the job's strategy, overlap or algorithm
+    InputError : an unknown scheme, or one that does not go with the job's strategy, overlap or algorithm
     """
     if scenario.compression is None:
         return None
@@ -130,11 +130,11 @@ def compression_of(scenario: Scenario) -> Scheme | None:
 
 
 def parse_scheme(text: str) -> Scheme:
-    """Return what a text names: ``fp16``, ``topk:0.01``, ``qsgd:4bit``, ``powersgd:4``.
+    """Parse a compression scheme: ``fp16``, ``topk:0.01``, ``qsgd:4bit``, ``powersgd:4``.
 
     Raises
     ------
-    InputError : an unknown way, or a parameter that it does not take
+    InputError : an unknown scheme, or a parameter that it does not take
 
     >>> parse_scheme("topk:1%"), str(parse_scheme("qsgd:8bit")), str(parse_scheme("powersgd"))
     (Scheme(name='topk', value=0.01), 'qsgd:8bit', 'powersgd:4')

@@ -13,34 +13,35 @@ _Above = Annotated[float, Within(gt=0, le=LARGEST)]
 _From = Annotated[float, Within(ge=0, le=LARGEST)]
 _Share = Annotated[float, Within(gt=0, le=1)]
 _Building = Annotated[float, Within(ge=1, le=10)]
-_EVERY = OptionInfo(plan=True)
-_TIME = OptionInfo(unit="s", plan=True)
+_TIME = OptionInfo(unit="s")
 
 
 class Conditions(Described, heading="Prices, power and failures"):
-    """Prices, power and failures of a run; None is unknown.
+    """Prices, power and failures of a run; None means unknown.
 
     Parameters
     ----------
-    epochs : [1] Passes over the data set, of the run whose cost to tell.
-    samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
-    tokens : [count of tokens] Of that run in all, instead of either, e.g. 15T.
-    price : [USD/h] USD for an hour of one node with all its accelerators.
+    epochs : [1] Passes over the data set in the run whose cost is computed.
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5e6.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs or samples, e.g. 15T.
+    price : [USD/h] Rent of one node with all its accelerators, USD per hour.
         [default: on demand, if known]
-    purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
-    server_price : [USD/h] Of one parameter server's machine, USD per hour.
-        [default: the node's price for one of its kind, else on demand]
-    region : Of the provider, e.g. us-east-1.  [default: the cheapest known]
-    service_years : [years] Until it is written off.  [default: 4]
-    used_fraction : [1] Of its life at work, from 0 to 1.  [default: 1]
-    electricity_price : [USD/kWh] USD per kWh, for a node of one's own; a rent includes it.
-    pue : [1] Building's over machines' power.  [default: 1]
-    host_power : [W] Node without accelerators, e.g. 2kW.  [default: 0]
-    carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.  [default: that of the offer's region, if known]
+    purchase_price : [USD] Price to buy one node, instead of a rent, e.g. $300,000.
+    server_price : [USD/h] Rent of one parameter server's machine, USD per hour.
+        [default: the node's price for the same machine, else on demand]
+    region : Region of the cloud provider, e.g. us-east-1.  [default: the cheapest known]
+    service_years : [years] Years until a purchased node is written off.  [default: 4]
+    used_fraction : [1] Share of its life in which a purchased node works, from 0 to 1.  [default: 1]
+    electricity_price : [USD/kWh] Price of electricity for a purchased node, USD per kWh; a rent includes it.
+    pue : [1] Power of the building over the power of its machines (PUE).  [default: 1]
+    host_power : [W] Power of a node without its accelerators, e.g. 2kW.  [default: 0]
+    carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh of electricity.
+        [default: that of the offer's region, if known]
     node_failure_interval : [s] Mean time between failures of one node, e.g. 6000h.
-    checkpoint_time : [s] To write one checkpoint, e.g. 60s.
-    checkpoint_bandwidth : [B/s] At which one node writes its share of one, instead, e.g. 2GB/s.
-    restart_time : [s] From a failure until work goes on.  [default: 0]
+    checkpoint_time : [s] Time to write one checkpoint, e.g. 60s.
+    checkpoint_bandwidth : [B/s] Rate at which one node writes its share of a checkpoint, instead of a time,
+        e.g. 2GB/s.
+    restart_time : [s] Time from a failure until training resumes.  [default: 0]
 
     Raises
     ------
@@ -56,23 +57,29 @@ class Conditions(Described, heading="Prices, power and failures"):
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
-    region: Annotated[str | None, _EVERY] = None
-    service_years: Annotated[_Above | None, OptionInfo(label="Until written off", plan=True)] = None
-    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work", plan=True)] = None
-    electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity", plan=True)] = None
-    pue: Annotated[
-        _Building | None, OptionInfo(label="Power of the building over its machines' (PUE)", plan=True)
-    ] = None
-    host_power: Annotated[
-        _From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W", plan=True)
-    ] = None
-    carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
+    region: str | None = None
+    service_years: Annotated[_Above | None, OptionInfo(label="Until written off")] = None
+    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work")] = None
+    electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity")] = None
+    pue: Annotated[_Building | None, OptionInfo(label="Power of the building over its machines' (PUE)")] = (
+        None
+    )
+    host_power: Annotated[_From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W")] = (
+        None
+    )
+    carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity")] = None
     node_failure_interval: Annotated[
         _From | None,
-        OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s", plan=True),
+        OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s"),
     ] = None
     checkpoint_time: Annotated[_From | None, _TIME] = None
     checkpoint_bandwidth: Annotated[
-        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s", plan=True)
+        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s")
     ] = None
     restart_time: Annotated[_From | None, _TIME] = None
+
+
+_OF_ONE = ("epochs", "samples", "tokens", "price", "purchase_price", "server_price")
+"""Of one run, or of one type of machine."""
+OF_ALL = tuple(field for field in Conditions.model_fields if field not in _OF_ONE)
+"""Conditions that hold for all machines of a search alike."""

@@ -1,4 +1,4 @@
-"""The options of a training job, in groups: what every command that takes some of them shares."""
+"""The options of a training job, in groups that commands share."""
 
 from typing import Annotated
 
@@ -32,14 +32,15 @@ _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
 
 
 class Network(Described, heading="The network"):
-    """What is trained.
+    """The network that is trained.
 
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
     sequence_length : [tokens] Tokens of one sample.
-    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded,
-        whole tables on different accelerators, which exchange and update the rows that a batch looks up.
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed;
+        sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
+        up.
         [default: as the network is usually trained]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
     """
@@ -47,15 +48,13 @@ class Network(Described, heading="The network"):
     workload: Annotated[
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
-    sequence_length: Annotated[Count | None, OptionInfo(axis="computation", plan=True)] = None
-    embedding: Annotated[
-        Embedding | None, OptionInfo(label="Embedding tables", axis="computation", plan=True)
-    ] = None
+    sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
+    embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
 
 
 class Machines(Described, heading="The machines"):
-    """What it is trained on.
+    """The machines that train, and the network between them.
 
     Parameters
     ----------
@@ -63,15 +62,15 @@ class Machines(Described, heading="The machines"):
         [default: v100-sxm2-16gb, or the node's]
     world_size : [1] Accelerators in the job.
     node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
-    accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
-    intra_link : Link between accelerators of a node.  [default: the node's]
+    accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
+    intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
-    network_cap : Whether the network limit of a rented machine holds, over its own link or another.
-    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
+    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
+    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription or {algorithm} multi-ring.
-    placement : How the job's ring lies on the racks.
+    placement : Order of the job's ring over the racks.
     """
 
     accelerator: Annotated[str | None, OptionInfo(offers="accelerators", axis="computation", basic=True)] = (
@@ -98,19 +97,20 @@ class Machines(Described, heading="The machines"):
 
 
 class Layout(Described, heading="The layout of a transformer"):
-    """Which accelerator holds which part of a network.
+    """How a network is partitioned over the accelerators.
 
     Parameters
     ----------
-    tensor_parallel : [1] Accelerators that share every product of a transformer.
-    pipeline_parallel : [1] Stages that a transformer's layers are dealt out to.
+    tensor_parallel : [1] Accelerators that split every matrix product of a transformer.
+    pipeline_parallel : [1] Pipeline stages that a transformer's layers are split into.
     virtual_stages : [1] Chunks of layers on each stage, interleaved.
-    context_parallel : [1] Accelerators that share the positions of a sequence.
-    expert_parallel : [1] Accelerators that experts are dealt out to; they divide data x context.
-    sharding : What replicas share instead of copying: optimizer states (zero1), gradients (zero2), weights
+    context_parallel : [1] Accelerators that split the positions of a sequence.
+    expert_parallel : [1] Accelerators that experts are distributed over; a divisor of data x context.
+    sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
-    recompute : What the backward pass computes again instead of keeping it.  [default: none]
-    micro_batch_size : [samples] Of one replica in one pass; with a global batch the number of passes follows.
+    recompute : Activations that the backward pass computes again instead of storing them.  [default: none]
+    micro_batch_size : [samples] Samples of one replica in one pass; a global batch size then implies the
+        passes.
     """
 
     tensor_parallel: Annotated[Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
@@ -126,27 +126,27 @@ class Layout(Described, heading="The layout of a transformer"):
 
 
 class Exchange(Described, heading="The exchange of gradients"):
-    """How gradients of replicas become one update.
+    """How the gradients of replicas become one update.
 
     Parameters
     ----------
-    strategy : How gradients are combined; ddp, dp, horovod, ps are understood; fsdp is all-reduce with zero3.
+    strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.
         [default: half the workers]
-    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.
+    local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).
         [default: 10]
-    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
+    backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
     servers : [1] Parameter servers, on machines of their own.  [default: 1]
-    server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
-        to the server that holds least, or only large ones split.  [default: as the framework does]
-    server_node : Machine of a parameter server.  [default: as those that train]
-    local_aggregation : Whether a node sums its gradients before a parameter server sees them; never where
-        workers are out of step, or some come to nothing.  [default: it does]
-    algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
+    server_shards : How gradients are distributed over servers: split evenly, whole tensors in turn, whole
+        tensors to the server that holds least, or only large ones split.  [default: as the framework does]
+    server_node : Machine of a parameter server.  [default: that of the workers]
+    local_aggregation : Whether a node sums its gradients before it sends them to a parameter server; not
+        possible with asynchronous or backup workers.  [default: it does]
+    algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with {algorithm} torus.
         [default: a node a row, or the most square]
-    overlap : How gradients travel during the backward pass.  [default: as the framework does]
-    compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
+    overlap : How gradients are exchanged during the backward pass.  [default: the framework's]
+    compression : Compression of gradients: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
         powersgd:4, onebit.
     """
 
@@ -156,7 +156,7 @@ class Exchange(Described, heading="The exchange of gradients"):
     backups: Annotated[CountFromZero | None, OptionInfo(label="Backup workers")] = None
     servers: Annotated[Count | None, OptionInfo("Parameter servers", axis="place", basic=True)] = None
     server_shards: Annotated[
-        ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
+        ServerShards | None, OptionInfo(label="Distribution of gradients over servers")
     ] = None
     server_node: Annotated[str | None, OptionInfo(label="Machine of a parameter server", offers="nodes")] = (
         None
@@ -171,7 +171,7 @@ class Exchange(Described, heading="The exchange of gradients"):
 
 
 class Batch(Described, heading="Batch and software"):
-    """How many samples a step takes, in which arithmetic, by which software.
+    """Batch size, precision, optimizer and software of a step.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ class Batch(Described, heading="Batch and software"):
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
         [default: the network's usual]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
-    accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or as the batches say]
+    accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or what the batch sizes imply]
     optimizer : Optimizer.  [default: the network's usual]
-    framework : Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]
+    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     """
 
     precision: Annotated[
@@ -194,63 +194,61 @@ class Batch(Described, heading="Batch and software"):
         Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
     ] = None
     accumulation_steps: Annotated[Count | None, OptionInfo(axis="batch")] = None
-    optimizer: Annotated[
-        Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
-    ] = None
-    framework: Annotated[str | None, OptionInfo(axis="computation", plan=True)] = None
+    optimizer: Annotated[Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation")] = (
+        None
+    )
+    framework: Annotated[str | None, OptionInfo(axis="computation")] = None
 
 
 class Data(Described, heading="The data"):
-    """Where samples come from.
+    """The data set, and how its samples are loaded.
 
     Parameters
     ----------
     input : Where samples come from.
     loader_workers : [1] Decoding workers per node.  [default: the node's cores]
-    storage : Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
-    dataset : Trained on: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
-    dataset_samples : [samples] Of a training set of your own.
-    sample_bytes : [B] Of a stored sample, e.g. 115kB.  [default: as the data set has it]
-    decode_rate : [1/s] Samples/s one loader worker decodes.
-    decoder : What decodes images, on the processor or the accelerator.  [default: as the framework does]
-    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads them itself, in turn.
+    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
+    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
+    decode_rate : [1/s] Samples per second that one loader worker decodes.
+    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.
         [default: 2]
-    pinned_memory : Whether batches wait in pinned memory; the copy of others is slower, and waited for.
-    non_blocking : Whether the host goes on while a pinned batch is copied.
+    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
+    non_blocking : Whether the host continues while a pinned batch is copied.
     persistent_workers : Whether loader workers outlive an epoch.
-    cache : Where samples stay once read: ram is what fits in the host's memory, epochs after the first.
+    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.
     """
 
-    input: Annotated[Input, OptionInfo("Source of samples", plan=True)] = "synthetic"
-    loader_workers: Annotated[Count | None, OptionInfo(axis="place", plan=True)] = None
-    storage: Annotated[str | None, OptionInfo("Storage of samples", plan=True)] = None
-    dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data", plan=True)] = None
-    dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data", plan=True)] = None
-    sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data", plan=True)] = None
-    decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
-    decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"], plan=True)] = None
-    prefetch_depth: Annotated[CountFromZero | None, OptionInfo(label="Batches fetched ahead", plan=True)] = (
-        None
-    )
-    pinned_memory: Annotated[bool, OptionInfo(plan=True)] = True
-    non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
-    persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False
-    cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"], plan=True)] = "none"
+    input: Annotated[Input, OptionInfo("Source of samples")] = "synthetic"
+    loader_workers: Annotated[Count | None, OptionInfo(axis="place")] = None
+    storage: Annotated[str | None, OptionInfo("Storage of samples")] = None
+    dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data")] = None
+    dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data")] = None
+    sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data")] = None
+    decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data")] = None
+    decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"])] = None
+    prefetch_depth: Annotated[CountFromZero | None, OptionInfo(label="Batches fetched ahead")] = None
+    pinned_memory: bool = True
+    non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block")] = True
+    persistent_workers: bool = False
+    cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"])] = "none"
 
 
 class Measured(Described, heading="What was measured"):
-    """What is known of this job or of its machines.
+    """Measurements of this job or of its machines.
 
     Parameters
     ----------
-    jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
-    anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8;
-        of a transformer that is shared out as the job is, but for what follows: @512,tensor_parallel=8.
-    profile : Your own measurement, a file of perfmodel calibrate --trace.
-    calibration : What your own runs taught, a file of perfmodel calibrate --data.
+    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
+    anchor : Measured time on one GPU with its share of the batch, iteration_time=0.145s@1, or on several, @8;
+        of a transformer in the job's layout, except for options that follow: @512,tensor_parallel=8.
+    profile : Measured profile, a file of perfmodel calibrate --trace.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
     """
 
-    jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True, plan=True)] = None
+    jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True)] = None
     anchor: Annotated[str | None, OptionInfo("Measured time (anchor)", commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
-    calibration: Annotated[str | None, OptionInfo(commas=True, file=True, plan=True)] = None
+    calibration: Annotated[str | None, OptionInfo(commas=True, file=True)] = None

@@ -1,4 +1,4 @@
-"""The options of a scenario as keywords of a function: what editors offer and type checkers check."""
+"""The options of a scenario as typed keyword arguments of functions, for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -22,34 +22,12 @@ from perfmodel.model.options.layout import Recompute, Sharding
 from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of a ``Scenario`` that every candidate of ``plan`` shares."""
-
-    sequence_length: int | None
-    embedding: Embedding | None
-    optimizer: Optimizer | None
-    framework: str | None
-    input: Input
-    loader_workers: int | None
-    storage: str | None
-    dataset: str | None
-    dataset_samples: int | None
-    sample_bytes: float | None
-    decode_rate: float | None
-    decoder: DecoderName | None
-    prefetch_depth: int | None
-    pinned_memory: bool
-    non_blocking: bool
-    persistent_workers: bool
-    cache: Cache
-    jitter: str | None
-    calibration: str | None
-
-
-class Options(RunOptions, total=False):
+class Options(TypedDict, total=False):
     """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
 
     workload: str
+    sequence_length: int | None
+    embedding: Embedding | None
     lora: int | None
     accelerator: str | None
     node: str | None
@@ -86,8 +64,25 @@ class Options(RunOptions, total=False):
     local_batch_size: int | None
     global_batch_size: int | None
     accumulation_steps: int | None
+    optimizer: Optimizer | None
+    framework: str | None
+    input: Input
+    loader_workers: int | None
+    storage: str | None
+    dataset: str | None
+    dataset_samples: int | None
+    sample_bytes: float | None
+    decode_rate: float | None
+    decoder: DecoderName | None
+    prefetch_depth: int | None
+    pinned_memory: bool
+    non_blocking: bool
+    persistent_workers: bool
+    cache: Cache
+    jitter: str | None
     anchor: str | None
     profile: str | None
+    calibration: str | None
 
 
 class SizedOptions(Options, total=False):
@@ -99,12 +94,12 @@ class SizedOptions(Options, total=False):
 
 
 def scenario_from(scenario: AnyScenario | None, options: Mapping[str, Any]) -> Scenario:
-    """Return a scenario with options laid over it; either batch size takes the place of the other.
+    """Return a scenario with options replaced; either batch size replaces the other.
 
     Parameters
     ----------
-    scenario : or its options by name; None, what is usual
-    options : by the names of a ``Scenario``, or ``gpus``
+    scenario : or its options by name; None: all defaults
+    options : to replace, by the field names of a ``Scenario``, or ``gpus``
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Scenarios that say themselves which model answers: one layout of several, and data parallelism."""
+"""Scenarios that fix which model answers: the transformer model or the data-parallel model."""
 
 from typing import ClassVar, Literal
 
@@ -6,17 +6,17 @@ from perfmodel.model.options.scenario import Scenario
 
 
 class LaidOut(Scenario):
-    """One layout of several of a transformer: the transformer model answers, of replicas alone as well."""
+    """A layout of a transformer, answered by the transformer model even if all its degrees are 1."""
 
     answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "transformer"
 
 
 class DataParallel(Scenario):
-    """A data-parallel job: the data-parallel model answers, of networks that predict tokens as well."""
+    """A data-parallel job, answered by the data-parallel model even if the network predicts tokens."""
 
     answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = "data-parallel"
 
 
 def laid_out(scenario: Scenario) -> LaidOut:
-    """Return a scenario as one layout of several."""
+    """Return a scenario that the transformer model answers, with the same options."""
     return LaidOut.model_construct(**scenario.model_dump(exclude_unset=True))

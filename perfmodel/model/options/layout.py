@@ -1,4 +1,4 @@
-"""How the ranks of a job share a transformer out: by products, layers, positions, experts and samples."""
+"""How a transformer is partitioned over ranks: by tensors, layers, positions, experts and samples."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Recompute = Literal["none", "selective", "full"]
 SHARDING: tuple[Sharding, ...] = get_args(Sharding)
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 SELECTIVE, FULL = 1, 2
-"""Into ``RECOMPUTE``."""
+"""Indices into ``RECOMPUTE``."""
 ZERO_2, ZERO_3 = 2, 3
-"""Into ``SHARDING``."""
+"""Indices into ``SHARDING``."""
 
 
 DEGREES = (
@@ -27,24 +27,24 @@ DEGREES = (
     "context_parallel",
     "expert_parallel",
 )
-"""Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
+"""Options of the degrees of parallelism, and of the chunks of pipeline stages."""
 CHOSEN = (*DEGREES, "sharding", "recompute", "micro_batch_size")
-"""What of a layout is chosen; the rest follows from it, the accelerators and the batch."""
+"""Options that determine a layout, together with the number of accelerators and the batch size."""
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     **{name: (1,) for name in DEGREES if name != "virtual_stages"},
     "sharding": (None, "none"),
     "recompute": (None, "none"),
     "lora": (None,),
 }
-"""Options that make another job of training copies of a network -> the values by which they do not."""
+"""Options of a layout -> the values with which the job stays plain data parallelism."""
 NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 or more"
 
 
 class Layout(NamedTuple):
-    """Degrees of parallelism, and what a step is cut into; whole numbers, or arrays of them.
+    """Degrees of parallelism, and the micro-batches of a step; whole numbers, or arrays of them.
 
     Tensor-parallel ranks are neighbours; then come those of context, experts, data, and the stages of the
-    pipeline outermost.  Experts divide the replicas, they are no factor of the world.
+    pipeline outermost.  Experts are distributed over the replicas; they are no factor of the world size.
     """
 
     tensor_parallel: Any = 1
@@ -54,7 +54,7 @@ class Layout(NamedTuple):
     expert_parallel: Any = 1
     data_parallel: Any = 1
     sharding: Any = 0
-    """Into ``SHARDING``: which of ZeRO's stages."""
+    """Index into ``SHARDING``: the stage of ZeRO."""
     recompute: Any = 0
     """Into ``RECOMPUTE``."""
     recomputed_layers: Any = 0.0
@@ -73,7 +73,7 @@ class Layout(NamedTuple):
         return self.micro_batch_size * self.accumulation_steps * self.data_parallel
 
     def words(self) -> dict[str, Any]:
-        """Return one layout as people script against it."""
+        """Return one layout as a dictionary with the names of the options as keys."""
         report = {name: int(value) for name, value in self._asdict().items() if name != "recomputed_layers"}
         return report | {
             "sharding": SHARDING[int(self.sharding)],
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
     @property
     def replicas(self) -> Any:
-        """Ranks that hold the same weights, but for experts: those of context parallelism do, too."""
+        """Ranks that hold the same weights except experts: data-parallel times context-parallel ranks."""
         return self.data_parallel * self.context_parallel
 
 
@@ -100,20 +100,20 @@ def layout_of(
     global_batch_size: int | None = None,
     accumulation_steps: int | None = None,
 ) -> Layout:
-    """Return a layout of so many accelerators; what is left of them are replicas.
+    """Return a layout of a number of accelerators; those that no degree uses are replicas.
 
     Parameters
     ----------
     world_size : accelerators of the job
     tensor_parallel, pipeline_parallel, virtual_stages, context_parallel, expert_parallel : degrees
-    sharding, recompute : what replicas share, and what is computed again
-    micro_batch_size : samples of one replica in one pass; 1 where nothing says otherwise
-    global_batch_size, accumulation_steps : samples of a step, and passes of it; of the three any two say the
-        third
+    sharding, recompute : what replicas shard, and which activations are computed again
+    micro_batch_size : samples of one replica in one pass; default 1
+    global_batch_size, accumulation_steps : samples of a step, and passes of it; any two of the three imply
+        the third
 
     Raises
     ------
-    InputError : degrees that do not multiply to the world; a batch that does not divide
+    InputError : the degrees do not divide the world size; the batch does not divide
 
     >>> layout_of(64, tensor_parallel=8, pipeline_parallel=2, global_batch_size=128).accumulation_steps
     32
@@ -142,7 +142,7 @@ def layout_of(
 
 
 def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) -> tuple[int, int]:
-    """Return the samples of a micro-batch, and how many of them a replica works through in a step."""
+    """Return the samples of a micro-batch, and the micro-batches of a replica in a step."""
     if whole is None:
         return micro or 1, steps or 1
     parts = data * (micro or 1) * (steps or 1)
@@ -167,29 +167,29 @@ def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) 
 
 
 def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
-    """Refuse what a transformer cannot be shared out as; ``nearest_layout`` says as what it can.
+    """Refuse a layout that a transformer cannot have; ``nearest_layout`` finds the nearest possible one.
 
     Raises
     ------
     InputError : heads, layers, positions, experts or micro-batches that do not divide
     """
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
-    _divides("--tensor-parallel", tensor, "heads", model.heads)
+    _refuse_remainder("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
         raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
     if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
         raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
-    _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
+    _refuse_remainder("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
         if not model.experts:
             raise refusal("layout.no_experts")
-        _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
+        _refuse_remainder("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
             raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
 
 
 def check_adapters(rank: int | None, model: Architecture) -> None:
-    """Refuse adapters that are wider than what they adapt.
+    """Refuse LoRA adapters whose rank exceeds the hidden size.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def check_adapters(rank: int | None, model: Architecture) -> None:
 
 
 def caveats(layout: Layout, model: Architecture) -> list[str]:
-    """Return what is possible and poor."""
+    """Return warnings about a possible but inefficient layout."""
     stages, steps = int(layout.pipeline_parallel), int(layout.accumulation_steps)
     remarks = []
     if steps < stages:
@@ -217,6 +217,7 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
     return remarks
 
 
-def _divides(name: str, degree: int, what: str, whole: int) -> None:
+def _refuse_remainder(name: str, degree: int, what: str, whole: int) -> None:
+    """Refuse a degree that does not divide a count."""
     if whole % degree:
         raise refusal("layout.degree", name=Words(name), degree=degree, whole=whole, what=what)

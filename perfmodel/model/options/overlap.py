@@ -1,4 +1,4 @@
-"""How gradients travel during the backward pass where nobody says so, and ways that cannot be."""
+"""The default overlap of gradient exchange and backward pass, and overlaps a strategy cannot have."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ OVERLAPS: Final = {
     "parameter-server": "wfbp",
     "parameter-server-local": "wfbp",
 }
-"""What the usual framework of each strategy does; a single process exchanges after the backward pass."""
+"""The usual framework's overlap, by strategy; a single process exchanges after the backward pass."""
 
 
 def usual_overlap(scenario: Scenario) -> str | None:
-    """Return what is taken and named where a scenario says nothing; None where nothing is to be hidden.
+    """Return the default overlap of a scenario; None if it has no communication that could be hidden.
 
     Raises
     ------
     InputError : an overlap that the strategy cannot have
     """
-    strategy, asked = scenario.strategy, scenario.overlap
+    strategy, requested = scenario.strategy, scenario.overlap
     averages = strategy in KINDS and KINDS[strategy].option == "local_steps"
     single = strategy == "data-parallel-single-process" and scenario.world_size > 1
-    if asked not in (None, "none") and (averages or single):
+    if requested not in (None, "none") and (averages or single):
         why = (
             f"{strategy} sends parameters, after its local steps"
             if averages
             else "a single process exchanges gradients after the backward pass"
         )
-        raise refusal("overlap.not_possible", asked=asked, why=Words(why))
+        raise refusal("overlap.not_possible", asked=requested, why=Words(why))
     network = network_of(strategy)
     if averages or (scenario.world_size == 1 and network != "parameter-server"):
         return None

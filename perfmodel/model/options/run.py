@@ -1,62 +1,88 @@
-"""A training run to be done, and what may be hired for it."""
+"""A training run to plan, and the hardware to choose from."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from perfmodel.core.choices import (
     SYNONYMS,
     Algorithm,
+    Cache,
+    DecoderName,
+    Embedding,
+    Input,
+    Optimizer,
     Precision,
     Samples,
     StrategyOfCopies,
 )
 from perfmodel.core.records.options import Described, OptionInfo
-from perfmodel.core.records.record import Within, fresh
-from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.core.records.record import Within, fresh, same_as
+from perfmodel.model.options.conditions import LARGEST
+from perfmodel.model.options.scenario import Scenario
 
 LARGEST_SEARCH = 65_536
-"""GPUs of a search; beyond, ask for fewer machines."""
+"""Largest number of GPUs of a search."""
 MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
 _GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
 
 
+class Shared(Described):
+    """Options of a scenario that every candidate of a search has alike."""
+
+    sequence_length: int | None = same_as(Scenario)
+    embedding: Embedding | None = same_as(Scenario)
+    optimizer: Optimizer | None = same_as(Scenario)
+    framework: str | None = same_as(Scenario)
+    input: Input = same_as(Scenario)
+    loader_workers: int | None = same_as(Scenario)
+    storage: str | None = same_as(Scenario)
+    dataset: str | None = same_as(Scenario)
+    dataset_samples: int | None = same_as(Scenario)
+    sample_bytes: float | None = same_as(Scenario)
+    decode_rate: float | None = same_as(Scenario)
+    decoder: DecoderName | None = same_as(Scenario)
+    prefetch_depth: int | None = same_as(Scenario)
+    pinned_memory: bool = same_as(Scenario)
+    non_blocking: bool = same_as(Scenario)
+    persistent_workers: bool = same_as(Scenario)
+    cache: Cache = same_as(Scenario)
+    jitter: str | None = same_as(Scenario)
+    calibration: str | None = same_as(Scenario)
+
+
 class Run(Described):
-    """A run and what may be hired for it; of what is left open, everything is tried.
+    """A run and the hardware to choose from; options left open are searched.
 
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
-    epochs : [1] Of the run.  [default: those the target takes]
-    samples : [count of samples] Of the whole run, instead of epochs, e.g. 5M.
-    tokens : [count of tokens] Of the whole run, instead of epochs, e.g. 1T or 300B.
-    target : Published quality that ends the run, instead of either.
-    recipe : How training to it goes; perfmodel workloads recipes lists them.
-        [default: what goes with {framework}; without one stock, for BERT mlperf]
-    deadline : [s] Of the run, e.g. 24h, 3d or 2 weeks.
-    budget : [USD] Of the run, e.g. $20,000 or 1.5M.
-    power_limit : [W] Of the whole job at rated power, e.g. 500kW; --host-power and --pue come on top.
-    accelerators : To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
+    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    target : Published quality that ends the run, instead of a length.
+    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
+        [default: that of {framework}; without one stock, for BERT mlperf]
+    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
+    budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
+    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
+    accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
     instances : Cloud offers to choose from, e.g. p4d.24xlarge.
-    nodes : To choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]
-    max_gpus : [1] In the job.
-    max_nodes : [1] Machines in the job.
-    strategies : To choose from.  [default: all-reduce,parameter-server]
-    algorithms : Of all-reduce.  [default: auto]
-    precisions : To choose from.  [default: amp,bf16,tf32,fp32; of transformers that are shared out, bf16]
-    server_node : Machine of a parameter server.  [default: as those that train]
-    local_batch_sizes : [samples] To choose from.  [default: powers of two that fit]
-    max_global_batch : [samples] Largest global batch.  [default: the largest published]
-    global_batch_size : [samples] Of every plan.
-        [default: any; of transformers that are shared out, about 4 M tokens]
-    prices : USD for an hour of one node with all its accelerators, by the name of its type or offer.
+    nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
+    max_gpus : [1] Largest number of GPUs in the job.
+    max_nodes : [1] Largest number of machines in the job.
+    strategies : Strategies to choose from.  [default: all-reduce,parameter-server]
+    algorithms : All-reduce algorithms to choose from.  [default: auto]
+    precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
+    server_node : Machine of a parameter server.  [default: that of the workers]
+    local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
+    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
+    global_batch_size : [samples] Global batch size of every plan.
+        [default: any; about 4 M tokens for transformers with layouts]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.
         [default: the catalogue's]
-    purchase_prices : Of one node, USD, by its name, instead of a rent.
-    conditions : Region, power and failures; its own prices and length of a run are not used.
-    options : Of every candidate's scenario alike.
-    meant : What was taken for names that fit several things, and for recipes of several runs; ``Goal`` fills
-        it in.
+    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
 
     Raises
     ------
@@ -104,9 +130,7 @@ class Run(Described):
     local_batch_sizes: Annotated[
         tuple[Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
     ] = ()
-    max_global_batch: Annotated[
-        Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
-    ] = None
+    max_global_batch_size: Annotated[Samples | None, OptionInfo(old="max-global-batch")] = None
     global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
@@ -114,6 +138,3 @@ class Run(Described):
     purchase_prices: Annotated[
         Mapping[str, _Above], OptionInfo(label="Purchase of a machine", name="purchase-price")
     ] = fresh(dict)
-    conditions: Conditions = Conditions()
-    options: Mapping[str, Any] = fresh(dict)
-    meant: tuple[str, ...] = ()

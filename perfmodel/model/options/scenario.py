@@ -1,4 +1,4 @@
-"""A scenario: a workload on some hardware under a plan.  What is left open stays None."""
+"""A scenario: a workload on some hardware under a plan.  Options left open stay None."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -14,9 +14,9 @@ _BATCH = {"local_batch_size", "global_batch_size"}
 class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
     """A training job to predict; options are named as on the command line.
 
-    What is left out the model takes as usual and names; ``gpus`` is another word for ``world_size``.
+    A prediction names the defaults it takes for options left out; ``gpus`` is a synonym of ``world_size``.
 
-    It also takes ``Prediction.scenario``, which has every default filled in and gives the same answer: of
+    It also takes ``Prediction.scenario``, which has every default filled in and gives the same answer: from
     that, ``nodes``, ``scaling`` and the batch size that the other one implies are left out.
 
     Raises
@@ -36,7 +36,7 @@ class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
     answered_by: ClassVar[Literal["data-parallel", "transformer"] | None] = None  # sharing.model_of decides
     if TYPE_CHECKING:
         gpus: int = 1
-        """Another name of ``world_size`` where a scenario is written."""
+        """Synonym of ``world_size``."""
     else:
 
         @property
@@ -45,23 +45,23 @@ class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
             return self.world_size
 
     def alone(self) -> "Scenario":
-        """Return the scenario of a record that adds to one."""
+        """Return a plain ``Scenario`` with the given options, without the fields of a subclass."""
         given = self.model_fields_set & Scenario.model_fields.keys()
         return Scenario.model_construct(**{name: self.__dict__[name] for name in given})
 
     @classmethod
     def below(cls, scenario: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what of a whole scenario, or of its file, lies below options that are given one by one."""
+        """Return the options of a scenario or its file that options given one by one may override."""
         return dict(scenario)
 
     @classmethod
     def as_written(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options under the names of the fields: ``world_size`` of ``gpus``."""
+        """Return options by field name: ``world_size`` for ``gpus``."""
         return by_field(given)
 
     @classmethod
     def refused(cls, error: Any, options: Mapping[str, Any]) -> InputError:
-        """Return what is wrong with options, the one as it was written."""
+        """Return the error for invalid options, with each option named as it was written."""
         from perfmodel.core.records.mistakes import refused
 
         keys = {field_of(key): key for key in options}
@@ -80,11 +80,11 @@ SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.
 OPTIONS = (*SHORT, *Scenario.model_fields)
 """Keys of a scenario; files may write dashes for underscores."""
 AnyScenario: TypeAlias = Scenario | Mapping[str, Any]
-"""A scenario, or its options by name: a table of one's own, or ``Prediction.scenario``."""
+"""A scenario, or its options by name: a mapping, or ``Prediction.scenario``."""
 
 
 def field_of(key: str) -> str:
-    """Return the field of a ``Scenario`` that a key means, if there is one of that name.
+    """Return the field of a ``Scenario`` that a key means, whether or not that field exists.
 
     >>> field_of("gpus"), field_of("inter-link")
     ('world_size', 'inter_link')
@@ -92,32 +92,32 @@ def field_of(key: str) -> str:
     return SHORT.get(key) or key.replace("-", "_")
 
 
-def scenario_of(asked: object) -> Scenario:
-    """Return a scenario, or the one that a mapping of its options says.
+def scenario_of(scenario: object) -> Scenario:
+    """Return a scenario as it is, or the scenario of a mapping of options.
 
     Raises
     ------
     InputError : neither of them; an unknown option, or a value that does not fit it
     """
-    return asked if isinstance(asked, Scenario) else Scenario(**options_of(asked))
+    return scenario if isinstance(scenario, Scenario) else Scenario(**options_of(scenario))
 
 
-def options_of(asked: object) -> dict[str, Any]:
-    """Return a mapping of options as it is.
+def options_of(options: object) -> dict[str, Any]:
+    """Return a mapping of options as a dictionary.
 
     Raises
     ------
-    InputError : no mapping, or one with other keys than texts
+    InputError : not a mapping, or a key is not a string
     """
-    if isinstance(asked, Mapping) and all(isinstance(key, str) for key in asked):
-        return dict(asked)
-    raise refusal("scenario.invalid", asked=asked)
+    if isinstance(options, Mapping) and all(isinstance(key, str) for key in options):
+        return dict(options)
+    raise refusal("scenario.invalid", asked=options)
 
 
 def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table under the names of a ``Scenario``; its values are not checked.
+    """Return options by the field names of a ``Scenario``; their values are not checked.
 
-    Of an answer's scenario, what follows from the rest of it is left out.
+    From the scenario of an answer, options that the others imply are left out.
 
     Raises
     ------
@@ -135,9 +135,9 @@ def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def laid_over(table: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a table with others laid over it, each under its key as written.
+    """Return options with changes applied, each under its key as written.
 
-    Either batch size takes the place of the other, which follows from it.
+    Either batch size replaces the other.
 
     Raises
     ------

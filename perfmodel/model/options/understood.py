@@ -21,9 +21,9 @@ from perfmodel.model.options.layout import Recompute, Sharding
 
 
 class Understood(TypedDict):
-    """The options of a ``Scenario`` with what was taken for those left open, and what follows from them.
+    """The options of a ``Scenario`` with every default filled in, and what they imply.
 
-    None is what the job does not have: servers, a sequence length, an anchor.  ``Scenario`` takes it back.
+    None is what the job lacks: servers, a sequence length, an anchor.  ``Scenario`` accepts this dictionary.
     """
 
     workload: str

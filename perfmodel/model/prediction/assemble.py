@@ -1,4 +1,4 @@
-"""Assemble a prediction: one accelerator's terms, what travels, what is waited for, and what it comes to."""
+"""Assembly of a prediction: evaluation, interval, memory, verdict and warnings of a scenario."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from perfmodel.model.step.communication import choice_note
 from perfmodel.model.step.evaluate import Step, evaluate, outcome
 from perfmodel.model.step.parts import (
     alone_time,
-    best_way,
     communicates,
     computation_of,
     merging_cost,
     peak_time,
     scaled,
     whole_batch,
+    with_cheapest_exchange,
     work_alone,
 )
 from perfmodel.model.step.stragglers import spread_note
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from perfmodel.model.options.keywords import SizedOptions
 
 
-AT_PEAK = "computing is taken at the peak: nothing like it was measured, and what was learned would exceed it"
+AT_PEAK = "computing is taken at the peak: no similar job was measured, and learned rates would exceed it"
 _ROUNDING = 1e-9
 TIMES = ("iteration_time", "communication_time", "exposed_communication_time", "contention_time")
-"""Of a step, which are written as people write them: as numbers of Python."""
+"""Times of a step that are converted to plain Python numbers."""
 
 
 def predict(
@@ -68,12 +68,11 @@ def predict(
 
     Parameters
     ----------
-    scenario : what is asked, or a mapping of its options; those left open take defaults, which the answer
-        names
-    catalogue : hardware to choose from; by default what comes with the package
-    constants : learned efficiencies; by default those of the scenario's ``calibration``, which goes before
-        them, or those that come with the package
-    options : of the scenario, over what it says
+    scenario : the job, or a mapping of its options; options left open take defaults, which the answer lists
+    catalogue : of hardware; by default the built-in one
+    constants : learned efficiencies; the scenario's ``calibration`` takes precedence; by default those
+        shipped with the package
+    options : that replace those of the scenario
 
     Raises
     ------
@@ -89,7 +88,7 @@ def predict(
     >>> 0.5 < answer.scaling_efficiency < 1
     True
 
-    Options as keywords are a scenario of their own, or laid over one:
+    Options as keywords form a scenario, or replace options of one:
 
     >>> predict(workload="resnet50", gpus=32).iteration_time == answer.iteration_time
     True
@@ -107,7 +106,7 @@ def predict(
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
     if setting.layout is None:
-        return checked(_predicted, setting, constants)
+        return checked(_data_parallel_prediction, setting, constants)
     from perfmodel.model.prediction.shared import shared_prediction
 
     try:
@@ -119,40 +118,44 @@ def predict(
 def settled(
     scenario: AnyScenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
-    """Return the setting a scenario means and the constants it is predicted with.
+    """Return the setting of a scenario and the constants of its prediction.
 
-    A profile's are among them, and what one's own runs taught.
+    The constants include those of a profile, and the effects of own runs.
 
     Raises
     ------
-    InputError : as ``predict``
+    InputError : as for ``predict``
     """
     scenario = scenario_of(scenario)
     if scenario.calibration is not None:
-        return _with_calibration(scenario, catalogue)
+        return _settled_with_calibration(scenario, catalogue)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
 
             return anchored_setting(scenario, catalogue, constants), constants
         return resolve(scenario, catalogue), constants
-    return _with_profile(scenario, catalogue, constants)
+    return _settled_with_profile(scenario, catalogue, constants)
 
 
-def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+    """Return setting and constants of a scenario with a calibration file of own runs."""
     from perfmodel.model.prediction.intervals.own_runs import job_key, remark
 
     path = str(scenario.calibration)
-    asked = scenario.model_copy(update={"calibration": None})
-    setting, constants = settled(asked, catalogue, calibrated(path, scenario.profile))
+    uncalibrated = scenario.model_copy(update={"calibration": None})
+    setting, constants = settled(uncalibrated, catalogue, calibrated(path, scenario.profile))
     own = constants.own
-    moved = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
-    if own is not None and setting.layout is None and asked.anchor is None and asked.profile is None:
-        setting = _measured_itself(setting, own.jobs.get(job_key(setting)), asked, catalogue, constants)
+    notes = () if own is None or (setting.layout and own.transformers) else (remark(setting, own),)
+    is_from_specs = setting.layout is None and scenario.anchor is None and scenario.profile is None
+    if own is not None and is_from_specs:
+        setting = _measured_itself(
+            setting, own.jobs.get(job_key(setting)), uncalibrated, catalogue, constants
+        )
         if setting.repeat is not None:
-            moved = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
-    asked = setting.scenario.model_copy(update={"calibration": path})
-    return setting._replace(scenario=asked, warnings=(*setting.warnings, *moved)), constants
+            notes = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
+    calibrated_scenario = setting.scenario.model_copy(update={"calibration": path})
+    return setting._replace(scenario=calibrated_scenario, warnings=(*setting.warnings, *notes)), constants
 
 
 def _measured_itself(
@@ -162,7 +165,7 @@ def _measured_itself(
     catalogue: Catalogue,
     constants: Calibration,
 ) -> Setting:
-    """Return the setting of a job that starts from what was measured of it, where that is possible."""
+    """Return the setting anchored on the job's own measurements, if it has any and they are possible."""
     if measured is None:
         return setting
     from perfmodel.model.prediction.intervals.node_anchor import anchored_setting
@@ -171,14 +174,15 @@ def _measured_itself(
     anchor = f"iteration_time={time!r}s@{setting.world_size}"
     try:
         anchored = anchored_setting(scenario.model_copy(update={"anchor": anchor}), catalogue, constants)
-    except InputError:  # its exchange alone is predicted to take longer
+    except InputError:  # the predicted exchange alone takes longer
         return setting
     return anchored._replace(repeat=Repeat(None, noise))
 
 
-def _with_profile(
+def _settled_with_profile(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
+    """Return setting and constants of a scenario with a measured profile."""
     from perfmodel.model.setting.profile import read_profile
     from perfmodel.model.step.profiled import completed, defaults_of, warnings_of, with_profile
 
@@ -195,11 +199,11 @@ def _with_profile(
 def time_and_strengths(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[float, dict[str, float]]:
-    """Return the iteration time [s] and what may widen its interval: what a spread is learned from.
+    """Return the iteration time [s] and the strengths of conditions that widen its interval.
 
     Raises
     ------
-    InputError : as ``predict``
+    InputError : as for ``predict``
     """
     setting = resolve(scenario, catalogue)
     step = evaluate(setting, constants)
@@ -207,19 +211,20 @@ def time_and_strengths(
 
 
 def time_of(setting: Setting, constants: Calibration) -> float:
-    """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
+    """Return the iteration time of a setting [s], without the rest of a prediction."""
     return float(outcome(setting, constants).iteration_time)
 
 
-def _predicted(setting: Setting, constants: Calibration) -> Prediction:
+def _data_parallel_prediction(setting: Setting, constants: Calibration) -> Prediction:
+    """Return the prediction of a data-parallel job."""
     step = evaluate(setting, constants)
     plain: dict[str, Any] = {name: float(getattr(step, name)) for name in TIMES}
     step = step._replace(**plain, terms={name: float(time) for name, time in step.terms.items()})
-    time, on = step.iteration_time, step.fabric
+    time, fabric = step.iteration_time, step.fabric
     if not (math.isfinite(time) and time > 0):
         raise refusal("job.time", time=time)
     baseline_time = _baseline_time(setting, step, constants)
-    slowest = on.inter_link_bandwidth if setting.domains > 1 else on.intra_link_bandwidth
+    slowest = fabric.inter_link_bandwidth if setting.domains > 1 else fabric.intra_link_bandwidth
     over = Exchange(unseen_link(setting, constants), least_exchange_rate(setting), slowest)
     job, width = job_of_copies(setting, step, baseline_time, over, constants)
     memory = memory_needed(setting, constants, job.need)
@@ -246,7 +251,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
 def _warnings(
     setting: Setting, step: Step, job: Evaluated, memory: Memory, constants: Calibration
 ) -> list[str]:
-    """Return what to doubt of a prediction, in words."""
+    """Return the warnings of a prediction."""
     warnings = [
         *setting.warnings,
         *_chosen(setting, step, constants),
@@ -269,16 +274,20 @@ def _warnings(
 
 
 def _chosen(setting: Setting, step: Step, constants: Calibration) -> list[str]:
-    """Say which algorithm was chosen, where somebody asked for a choice."""
-    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
-    if (one := way.scenario.algorithm) != setting.scenario.algorithm:
+    """Return a note on the algorithm that was chosen, if the scenario requests a choice."""
+    chosen = (
+        with_cheapest_exchange(setting, step.work, step.fabric, constants)
+        if communicates(setting)
+        else setting
+    )
+    if (one := chosen.scenario.algorithm) != setting.scenario.algorithm:
         return [f"--algorithm {setting.scenario.algorithm} chose {one} for every message"]
-    chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
-    return [chosen] if chosen else []
+    note = choice_note(chosen, step.work, step.fabric, merging_cost(setting, constants))
+    return [note] if note else []
 
 
 def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibration) -> list[str]:
-    """Return what to doubt of times that are near what is possible, or that others pull up."""
+    """Return warnings of times near physical limits, of doubtful anchors, of slow-downs and of stragglers."""
     least_computing, least_time = least_times(setting)
     steps, cautions = setting.accumulation_steps, []
     computing = float(step.work.alone(steps))
@@ -303,6 +312,7 @@ def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibrati
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
+    """Return the warning of an iteration below the physical lower bound."""
     return (
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
         f"check the unit and the batch of what was measured"
@@ -310,7 +320,7 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
 
 
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
-    """The iteration that efficiency is measured against [s], on one accelerator.
+    """Return the iteration time of one accelerator that efficiency is relative to [s].
 
     Weak scaling: the same batch.  Strong scaling: the whole job's batch.
     """
@@ -327,14 +337,14 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
 
 
 def _above_peak(setting: Setting, step: Step) -> str:
-    """Say what a utilisation above 1 comes from: fast algorithms, or a time that nothing can reach."""
+    """Return the reason for a utilisation above 1: fast algorithms, or an impossible time."""
     if step.work.alone(setting.accumulation_steps) < least_computation_time(setting):
         return "no machine computes so fast"
     return above_peak(setting)
 
 
 def _impossible(setting: Setting, computing: float, least: float) -> str:
-    """Say of one accelerator's time that physics forbids it, however much communication hides that."""
+    """Return a warning that one accelerator's computation is faster than physically possible."""
     words = (
         f"computing takes {show(computing, 's')} on each accelerator, faster than {show(least, 's')}, "
         f"the least that its arithmetic and memory allow"
@@ -343,4 +353,4 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
         return f"{words}: check the anchor's unit and batch"
     if setting.profile:
         return f"{words}: check that the profile is of this accelerator and precision"
-    return f"{words}: nothing like it was measured, so take that for the prediction's limit"
+    return f"{words}: no similar job was measured; treat that as the prediction's lower limit"

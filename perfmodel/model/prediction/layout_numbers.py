@@ -1,4 +1,4 @@
-"""The numbers of a transformer with a layout, or with each of several as arrays."""
+"""The evaluation of a transformer with a layout, or with many layouts as arrays."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from perfmodel.model.transformers.job import Case, Job
 from perfmodel.model.transformers.levels import Update
 from perfmodel.model.transformers.many import evaluated
 from perfmodel.model.transformers.parameters import fitted
-from perfmodel.model.transformers.traffic import Row, moved, traffic_of
+from perfmodel.model.transformers.traffic import Row, scaled, traffic_of
 from perfmodel.model.transformers.uncertainty import Novelty, ends, novelty, widenings, with_open
 
 
 class Layouts(NamedTuple):
-    """A transformer with a layout that is evaluated, or with each of several: numbers, or arrays of them."""
+    """The evaluation of a transformer with one layout, or with several as arrays."""
 
     job: Evaluated
     ranks: Job
-    """What its ranks do."""
+    """Job of the ranks."""
     traffic: Callable[[], list[Row]]
-    """What every group of them sends."""
+    """Returns the communication of every group of ranks."""
     new: Novelty
-    """What makes its interval wide."""
+    """Novelty of the job, for its interval."""
     spread: Any
     least_time: Any
-    """That physics allows [s]."""
+    """Physical lower bound [s]."""
 
 
 def job_of_layouts(
@@ -49,28 +49,28 @@ def job_of_layouts(
     start: Update | None,
     opened: Mapping[str, Any],
 ) -> Layouts:
-    """Return a transformer with a layout, or with each of several, evaluated.
+    """Return the evaluation of a transformer with one layout, or with several as arrays.
 
     Parameters
     ----------
     setting : of the job; its layout and counts are numbers, or arrays of shape (layouts,)
-    case : the same layouts on the accelerators that they share
-    constants, start : what was learned, and what measured runs say of the job
-    opened : whether options are left to their defaults, as of ``left_open_by``
+    case : the same layouts on the same accelerators
+    constants, start : learned constants, and the update by measured runs
+    opened : whether options are left to their defaults, as for ``left_open_by``
     """
     layout, learned = case.layout, fitted().parameters
     model, length = network_of(setting.workload)
     ranks, step, layer = evaluated(case)
     time, terms, factor = outcome_of(setting, step, constants, start)
     single = one_replica(layout, setting.scaling == "strong")
-    # experts that are split over replicas are not in the same place in one alone
+    # a single replica has a different layer if experts are split over replicas
     same = None if layer is None or layout.expert_parallel > 1 else layer
     one = evaluated(case._replace(layout=single), same)[1]
     alone = one.iteration_time * factor
     alone = alone + shared_input_time(setting, single, alone, constants)
     if counted_alone():
         alone = time_alone(StepContext(setting._replace(layout=single), constants, one._asdict())) * factor
-    # added up in another order, the same time is another number by its last digit
+    # summed in another order, the same time differs in its last digit
     is_alone = (layout.data_parallel == 1) & (layout.expert_parallel == 1)
     baseline_time = ops.where(is_alone, time, alone)
     come_to = figures(setting, time, baseline_time, added(terms), layout.data_parallel)
@@ -82,7 +82,7 @@ def job_of_layouts(
 
     @cache
     def traffic() -> list[Row]:
-        return [moved(row, factor) for row in traffic_of(ranks, step, learned)]
+        return [scaled(row, factor) for row in traffic_of(ranks, step, learned)]
 
     fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
     job = Evaluated(

@@ -1,4 +1,4 @@
-"""Whether the fastest predicted layout of a transformer is faster than another, and how likely that is."""
+"""Probability that the fastest predicted layout of a transformer is faster than the others."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from perfmodel.model.prediction.intervals.ratio import SHARED_OUT, Job, chance_a
 
 
 class Timed(NamedTuple):
-    """A layout, and what is predicted of it."""
+    """A layout with its predicted time and interval."""
 
     layout: Mapping[str, int | str]
-    """By name, as a prediction says it."""
+    """Options of the layout by name, as in a prediction."""
     iteration_time: float
     half_width: float
-    """Of its 80 % interval in log time, without the ledger's scale, which all layouts share."""
+    """Half-width of its 80 % interval in log time, without the ledger's scale, which layouts share."""
 
 
 def slower_than_first(
     network: str, length: int, where: tuple[str, str, str], timed: Sequence[Timed]
 ) -> list[float]:
-    """Return the probability of each layout after the first that it is slower than the first.
+    """Return, for each layout after the first, the probability that it is slower than the first.
 
     Parameters
     ----------
-    network, length : what is trained, and the tokens of a sample
+    network, length : the network, and the tokens of a sample
     where : accelerator, software and precision
     timed : layouts of one job, the fastest first
     """

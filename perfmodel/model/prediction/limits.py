@@ -1,4 +1,4 @@
-"""What limits the rate at which gradients travel, and what a limit is called."""
+"""Limits on the bandwidth of the exchange of gradients, and their names."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from perfmodel.workloads.workload import Workload
 
 KERNEL = "the kernel's TCP"
 TIE = 1 + 1e-9
-"""A limit within this of a link's rate is the sum of the links."""
+"""Tolerance within which a limit equals the link's rate."""
 TCP_YEARS = "2017 to 2021"
-"""Of the measured training runs over the kernel's TCP."""
+"""Years of the measured training runs over the kernel's TCP."""
 LIFTED_BY = {
     "kernel": "RDMA on the same ports or more --connections would lift it",
     "connections": "more --connections would lift it",
     "machine": "--no-network-cap predicts without it",
 }
-"""What lifts a limit, where an option does."""
+"""Limits that an option removes -> advice."""
 
 
 def replicas_alone(workload: Workload) -> str | None:
-    """Say of a transformer that copies of the whole network are all that is tried; None of other networks."""
+    """Return a note that a transformer is predicted without model parallelism; None for other networks."""
     if workload.architecture is None:
         return None
     return (
@@ -42,14 +42,14 @@ def replicas_alone(workload: Workload) -> str | None:
 
 
 def crossed_link(setting: Setting) -> Link:
-    """Return the link whose bandwidth matters to the exchange of gradients."""
+    """Return the link that gradients are exchanged over."""
     return setting.inter_link if crosses_network(setting) else inside_link(setting)
 
 
 def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
-    """Return what binds the rate of the exchange, and how many times faster it is asked what would come of.
+    """Return the binding limit of the exchange, and the factor by which to raise it in a what-if evaluation.
 
-    Twice, but no further than the next limit where the link itself binds.
+    The factor is 2, but for the link itself at most the ratio to the next limit.
     """
     if crosses_network(setting):
         limits = adapter_limits(setting, constants)
@@ -63,7 +63,7 @@ def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
 
 
 def limits_inside(setting: Setting, constants: Calibration) -> dict[str, float]:
-    """Return what may bind all rings inside a node [B/s]: of a profile that measured it, the link alone."""
+    """Return the bandwidth limits of rings inside a node [B/s]; only the link if a profile measured it."""
     limits = inside_limits(setting, constants)
     if setting.profile is not None and setting.profile.link is not None:
         return {"link": limits["link"]}
@@ -71,7 +71,7 @@ def limits_inside(setting: Setting, constants: Calibration) -> dict[str, float]:
 
 
 def narrowest(limits: dict[str, float]) -> str:
-    """Return which limit binds; the link where others are the sum of it.
+    """Return the name of the least limit; ``link`` if others equal it.
 
     >>> narrowest({"link": 2.0, "kernel": 2.0}), narrowest({"link": 2.0, "kernel": 1.0})
     ('link', 'kernel')
@@ -81,7 +81,7 @@ def narrowest(limits: dict[str, float]) -> str:
 
 
 def limit_words(setting: Setting, limit: str) -> str:
-    """Return what a limit of ``perfmodel.model.step.fabric`` other than the link is called."""
+    """Return the text of a limit of ``perfmodel.model.step.fabric`` other than the link."""
     if limit == "machine" and setting.node.network_bandwidth is not None:
         return cap_words(setting.node)
     if limit == "sockets" and setting.socket_link is not None:
@@ -97,7 +97,7 @@ def limit_words(setting: Setting, limit: str) -> str:
 
 
 def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
-    """Return what ``limit_words`` does, with the rate and where it is known from, where that is learned."""
+    """Return the text of a limit, with rate and origin if it is learned."""
     if limit != "kernel":
         return limit_words(setting, limit)
     ceiling = tcp_ceiling(constants, setting.connections, usual_connections(setting.strategy))
@@ -105,7 +105,7 @@ def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
 
 
 def kernel_words(rate: float, connections: int, learned_from: str) -> str:
-    """Return the kernel's TCP as a limit, with its rate over one adapter [B/s] and whence that is known.
+    """Return the text of the kernel's TCP as a limit, with its rate over one adapter [B/s] and origin.
 
     >>> kernel_words(2e9, 1, "runs of 2020")
     "the kernel's TCP (2 GB/s an adapter over one connection, as in runs of 2020)"
@@ -115,20 +115,20 @@ def kernel_words(rate: float, connections: int, learned_from: str) -> str:
 
 
 def connections_words(connections: int) -> str:
-    """Return a provider's limit on connections in words."""
+    """Return the text of a provider's limit on connections."""
     return f"the provider's limit on {_counted(connections, 'connection')}"
 
 
 def cap_words(node: Node) -> str:
-    """Return the network limit of a machine that has one in words."""
+    """Return the text of a machine's network limit, which must exist."""
     assert node.network_bandwidth is not None
     return f"the network limit of {node.id} ({show(node.network_bandwidth.value, 'B/s')})"
 
 
 def network_limit(setting: Setting, constants: Calibration) -> str | None:
-    """Return what binds the exchange of gradients other than its link, and what would lift it, in words.
+    """Return the binding limit of the exchange of gradients other than its link, with its remedy, as text.
 
-    None where the link itself binds, or nothing is exchanged.
+    None if the link itself binds, or without an exchange.
     """
     if not communicates(setting):
         return None
@@ -140,9 +140,10 @@ def network_limit(setting: Setting, constants: Calibration) -> str | None:
 
 
 def with_remedy(words: str, limit: str) -> str:
-    """Return a limit in words, with what would lift it."""
+    """Return the text of a limit with its remedy, if an option removes it."""
     return f"{words}: {LIFTED_BY[limit]}" if limit in LIFTED_BY else words
 
 
 def _counted(count: int, what: str) -> str:
+    """Return a count with its noun, ``one`` for 1."""
     return f"one {what}" if count == 1 else f"{count} {what}s"

@@ -1,4 +1,4 @@
-"""Whether a job fits into the memory of its accelerators: of data-parallel training, or with a layout."""
+"""Memory of a job, data-parallel or with a layout, and whether it fits."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from perfmodel.model.prediction.memory_odds import odds_of
 from perfmodel.model.prediction.open_options import not_stated
 from perfmodel.model.prediction.result import DeviceMemory, Memory
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.memory import Need, memory_of, of_the_others
+from perfmodel.model.step.memory import Need, memory_of, other_accelerators_rows
 
 if TYPE_CHECKING:
     from perfmodel.model.transformers.job import Job
 
 MANY = 2.0**16
-"""Samples of a micro-batch whose activations take more than gradients."""
+"""A micro-batch so large that activations exceed gradients [samples]."""
 
 
 def need_of(setting: Setting, constants: Calibration, job: Job | None = None) -> Need:
-    """Return what the fullest accelerator keeps, numbers or arrays.
+    """Return the memory need of the fullest accelerator, numbers or arrays.
 
     Parameters
     ----------
     setting, constants : of the job
-    job : of its layout, or of many as arrays, where that is worked out already
+    job : of its layout, or of many as arrays, if already computed
     """
     if setting.layout is None:
         return memory_of(setting, constants)
@@ -42,12 +42,12 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
 
 
 def memory_needed(setting: Setting, constants: Calibration, need: Need | None = None) -> Memory:
-    """Return what the fullest accelerator of one job keeps, and how likely that fits.
+    """Return the memory of the fullest accelerator of one job, and the probability that it fits.
 
     Parameters
     ----------
     setting, constants : of the job
-    need : what ``need_of`` says of it, where that is known
+    need : result of ``need_of``, if already computed
     """
     of_rows, needed, capacity, largest = need_of(setting, constants) if need is None else need
     rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
@@ -64,18 +64,19 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
 
 
 def _whole(number: Callable[[], Any]) -> int:
+    """Call a function and return its result as a whole number."""
     return int(number())
 
 
 def unfit(setting: Setting, constants: Calibration) -> str | None:
-    """Return what ``predict`` says of a setting that does not fit into memory; None where it does."""
+    """Return the warning for a setting that does not fit into memory; None if it fits."""
     memory = memory_needed(setting, constants)
     return None if memory.fits else does_not_fit(setting, memory)
 
 
 def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
-    """The memory of the first accelerator and of the others, where they differ."""
-    others = of_the_others(setting, rows)
+    """Return the memory of the first accelerator and of the others, if they differ."""
+    others = other_accelerators_rows(setting, rows)
     if others is None:
         return []
     return [
@@ -85,7 +86,7 @@ def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
 
 
 def does_not_fit(setting: Setting, memory: Memory) -> str:
-    """Return what is needed, what there is, and the largest batch that fits."""
+    """Return a warning with the memory needed, the memory available, and the largest batch that fits."""
     gib, batch = 2**30, "batch" if setting.layout is None else "micro-batch"
     needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.largest_local_batch_size:
@@ -95,14 +96,14 @@ def does_not_fit(setting: Setting, memory: Memory) -> str:
 
 
 def largest_micro_batch(job: Job, capacity: float) -> Any:
-    """Return the largest micro-batch that fits in the same passes, 0 where none does.
+    """Return the largest micro-batch that fits with the same number of passes; 0 if none does.
 
-    The memory of each end of a pipeline grows by as much with every sample of a micro-batch, but by less
-    while activations take less than the gradients that are made in their place.
+    The memory of each end of a pipeline is linear in the micro-batch, with a smaller slope while activations
+    are smaller than the gradients that replace them.
 
     Parameters
     ----------
-    job : one, or many as arrays
+    job : one job, or many as arrays
     capacity : of an accelerator [B]
     """
     from perfmodel.model.transformers.memory import memory_of_ends

@@ -1,4 +1,4 @@
-"""How likely a job fits into memory: its need is log-logistic, as wide as published peaks were missed."""
+"""Probability that a job fits into memory: a log-logistic need with the error on published peaks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 RESULT = Path(__file__).parent / "memory_odds.json"
-"""What ``python -m perfmodel.evidence.accuracy.memory_fit`` writes."""
+"""Output of ``python -m perfmodel.evidence.accuracy.memory_fit``."""
 STATED, OPEN = "stated", "open"
 """Jobs whose software, sharding and recomputation are stated, and others."""
 CERTAIN = 0.95
-"""Probability from which a verdict is certain; of the contrary, 1 less it."""
+"""Probability from which a verdict is certain; 1 minus it for the opposite verdict."""
 
 
 class Odds(NamedTuple):
-    """Whether a job fits, and the 80 % interval of what it needs [B]."""
+    """Probability that a job fits, and the 80 % interval of its memory need [B]."""
 
     fits_probability: Any
     low_80: Any
@@ -27,7 +27,7 @@ class Odds(NamedTuple):
 
 @cache
 def half_widths() -> dict[str, float]:
-    """Return the learned half-widths of the 80 % interval of the logarithm of a need, by what is stated."""
+    """Return the learned half-widths of the 80 % interval of a log need, by ``STATED`` and ``OPEN``."""
     widths: dict[str, float] = json.loads(RESULT.read_text("utf-8"))["half_width"]
     return widths
 
@@ -56,17 +56,17 @@ def odds(needed: Any, capacity: float, half_width: float) -> Odds:
 
 
 def stated_odds(needed: Any, capacity: float) -> Odds:
-    """Return the odds of a job of which everything is stated that decides its memory."""
+    """Return the odds of a job with all options stated that affect its memory."""
     return odds(needed, capacity, half_widths()[STATED])
 
 
 def odds_of(needed: float, capacity: float, unknown: Sequence[str]) -> Odds:
-    """Return the odds of a job of which some options are not stated."""
+    """Return the odds of a job, given its options that are not stated."""
     return odds(needed, capacity, half_widths()[OPEN if unknown else STATED])
 
 
 def verdict(probability: float) -> str:
-    """Return whether a job fits, in words.
+    """Return the verdict whether a job fits, as text.
 
     >>> verdict(0.97), verdict(0.7), verdict(0.02)
     ('fits', 'fits with probability 70 %', 'does not fit')
@@ -79,7 +79,7 @@ def verdict(probability: float) -> str:
 
 
 def short_verdict(probability: float) -> str:
-    """Return whether a job fits, for a cell of a table.
+    """Return the verdict whether a job fits, as text for a cell of a table.
 
     >>> short_verdict(0.97), short_verdict(0.7), short_verdict(0.02)
     ('yes', '70 %', 'NO')

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 NODE, DOMAIN = "node", "NVLink domain"
-"""Whose adapters bound what leaves it."""
+"""Groups of ranks whose adapters form a cut."""
 
 
 class Cut(NamedTuple):
-    """Equal groups of ranks, each behind so much bandwidth one way; counts may be arrays."""
+    """Equal groups of ranks, and the bandwidth of each in one direction; counts may be arrays."""
 
     groups: Any
     members: Any
@@ -34,13 +34,13 @@ class Cut(NamedTuple):
     adds: bool
     """Whether the switches between the groups can sum (in-network reduction)."""
     description: tuple[Any, ...]
-    """Its words, with what goes into each ``{}``."""
+    """A format string, and the values of its ``{}``."""
     group: str = ""
-    """Whose adapters that bandwidth is, where it is theirs: ``NODE`` or ``DOMAIN``."""
+    """``NODE`` or ``DOMAIN`` if the bandwidth is that of its adapters; else empty."""
 
     @property
     def words(self) -> str:
-        """What bounds what passes it."""
+        """Name of the links of the cut, as text."""
         words, *parts = self.description
         return str(words).format(*parts)
 
@@ -50,7 +50,7 @@ def node_cut(setting: Setting) -> Cut:
     limit, joined, groups = machine_limit(setting), setting.nodes_per_domain, setting.domains
     group = NODE if ops.holds(groups == setting.nodes) else DOMAIN
     per_domain, nics = setting.accelerators_per_domain, setting.nics * joined
-    cut = _adapters(groups, per_domain, setting.inter_link, nics, group)
+    cut = _adapter_cut(groups, per_domain, setting.inter_link, nics, group)
     if limit is None or ops.holds(limit * joined >= cut.bandwidth):
         return cut
     words, *parts = cut.description
@@ -58,14 +58,15 @@ def node_cut(setting: Setting) -> Cut:
     return cut._replace(bandwidth=limit * joined, description=limited)
 
 
-def _adapters(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
-    # InfiniBand switches may add (SHARP)
+def _adapter_cut(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
+    """Return the cut through the adapters of every group."""
+    # InfiniBand switches may reduce (SHARP)
     words = ("each {}'s {} x {}", group, nics, link.id)
     return Cut(groups, members, nics * link.bandwidth.value, link.kind == "infiniband", words, group)
 
 
 def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
-    """The cut around each rank, which reaches others over its own link and its node's adapters."""
+    """Return the cut around each rank: its own link and its node's adapters."""
     if node is None:
         return Cut(group_size, 1, link.bandwidth.value, adds(link), ("each rank's {}", link.id))
     words = ("each rank's {} with its {}'s adapters", link.id, node.group)
@@ -73,44 +74,44 @@ def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
 
 
 def cuts(setting: Setting) -> list[Cut]:
-    """Return every cut that parts the ranks: their own links, their nodes' adapters, their racks' uplinks.
+    """Return every cut between the ranks: their own links, their nodes' adapters, their racks' uplinks.
 
     Parameters
     ----------
-    setting : counts may be arrays of places that are cut alike: all in one node or all in several, all in
-        one rack or all in several
+    setting : whose counts may be arrays of placements with the same cuts: all in one node or all in several,
+        all in one rack or all in several
     """
     if ops.holds(setting.world_size <= 1):
         return []
     if ops.holds(setting.domains <= 1):
         return [_own_links(setting.world_size, setting.intra_link, None)]
-    node, asked = node_cut(setting), setting.scenario
+    node, scenario = node_cut(setting), setting.scenario
     result = [_own_links(setting.world_size, setting.intra_link, node), node]
-    rack = asked.rack_nodes
-    if rack is None or asked.oversubscription == 1:
+    rack = scenario.rack_nodes
+    if rack is None or scenario.oversubscription == 1:
         return result
     # a domain may join nodes of several racks
     if ops.holds(setting.nodes == setting.domains) and ops.holds(setting.nodes > rack):
-        result.append(_uplinks(setting.nodes, node, rack, asked.oversubscription))
+        result.append(_uplinks(setting.nodes, node, rack, scenario.oversubscription))
     return result
 
 
 def _uplinks(nodes: Any, node: Cut, rack: int, oversubscription: float) -> Cut:
-    """The cut around each rack of so many nodes."""
+    """Return the cut around each rack of ``rack`` nodes."""
     words = ("each rack's uplink (1/{:g} of its {} nodes' adapters)", oversubscription, rack)
     up = rack * node.bandwidth / oversubscription
     return Cut(-(-nodes // rack), rack * node.members, up, node.adds, words)
 
 
 def cuts_of(point: Point) -> list[Cut]:
-    """Return every cut that parts the ranks of a collective."""
+    """Return every cut between the ranks of a collective."""
     if point.group_size == 1:
         return []
     if point.nodes == 1 or point.inter_link is None:
         return [_own_links(point.group_size, point.link, None)]
     per_node = point.group_size / point.nodes
     group = NODE if point.nodes == point.hosts else DOMAIN
-    node = _adapters(point.nodes, per_node, point.inter_link, point.nics, group)
+    node = _adapter_cut(point.nodes, per_node, point.inter_link, point.nics, group)
     result = [_own_links(point.group_size, point.link, node), node]
     racks = point.racks
     if racks is not None and racks.nodes < point.nodes == point.hosts:
@@ -123,33 +124,36 @@ def least_time(collective: str, group_size: Any, message_bytes: float, cut: Cut)
     if collective == "all-reduce":
         bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
         return bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
-    if collective in ("broadcast", "send-receive"):  # one message of that size passes it
+    if collective in ("broadcast", "send-receive"):  # one message of that size passes the cut
         return broadcast_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
-    if collective == "all-to-all":  # every member of a group has a buffer of its own for the others
+    if collective == "all-to-all":  # every member of a group has its own buffer for the others
         others = share_lower_bound(group_size / cut.members, message_bytes, 0.0, cut.bandwidth)
         return cut.members * others
     return share_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
 
 
-def _asked(setting: Setting) -> list[Cut]:
-    """Every cut; where a person says that switches add, they do."""
+def _cuts_with_reduction(setting: Setting) -> list[Cut]:
+    """Return every cut, with reducing switches if the scenario's algorithm needs them."""
     if setting.scenario.algorithm != IN_NETWORK:
         return cuts(setting)
     return [cut._replace(adds=True) for cut in cuts(setting)]
 
 
 def exchange_limits(setting: Setting) -> list[tuple[Any, Cut]]:
-    """Return the least time to sum one byte of every rank's gradients [s/B] through each cut on their way.
+    """Return the least time to sum one byte of every rank's gradients through each cut [s/B], with the cut.
 
-    Empty where nothing travels, and for strategies within a node, which may copy over the host.
+    Empty without an exchange, and for strategies within a node, which may copy over the host.
     """
     if setting.strategy == "parameter-server":
         if ops.holds(setting.world_size <= 1):
             return []
-        # every node sends its sum to the servers, each of which takes in its share from every node
+        # every node sends its sum to the servers, each of which receives its share from every node
         cut = node_cut(setting)
         most = ops.maximum(1.0, setting.nodes / setting.servers)
         return [(most / cut.bandwidth, cut)]
     if setting.strategy == "all-reduce":
-        return [(least_time("all-reduce", setting.world_size, 1.0, cut), cut) for cut in _asked(setting)]
+        return [
+            (least_time("all-reduce", setting.world_size, 1.0, cut), cut)
+            for cut in _cuts_with_reduction(setting)
+        ]
     return []

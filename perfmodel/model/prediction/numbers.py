@@ -1,7 +1,6 @@
-"""The numbers of predictions, put together in one place: of one job, or as arrays of many.
+"""The numbers of predictions, of one job or of many as arrays.
 
-``predict`` says in words what one row of them comes to; a sweep, a plan and the layouts of a transformer are
-many rows.
+``predict`` adds texts to those of one job; sweeps, plans and layouts of a transformer use arrays.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ from perfmodel.model.step.terms import added
 
 
 class Evaluated(NamedTuple):
-    """One job that is evaluated, or many: numbers, or arrays of them."""
+    """The evaluation of one job, or of many as arrays."""
 
     setting: Setting
     terms: Mapping[str, Any]
     iteration_time: Any
     figures: Mapping[str, Any]
-    """What ``model.step.parts.figures`` says."""
+    """Result of ``model.step.parts.figures``."""
     baseline_time: Any
     communication_time: Any
-    """All of it, hidden or not; or a function that returns it."""
+    """Total communication, hidden or not [s]; or a function that returns it."""
     ends: Mapping[str, Any]
-    """Of the intervals; none before a spread was learned."""
+    """Ends of the intervals [s]; empty without learned spreads."""
     need: Need
-    """Of memory."""
+    """Memory need."""
     copies: Any
-    """Ranks that keep the same parameters."""
+    """Number of ranks with the same parameters."""
     link_bandwidth: Any
-    """Of the slowest link between them, which they are sent over before the first step [B/s]."""
+    """Bandwidth of the slowest link between them, for the initial broadcast of parameters [B/s]."""
 
 
 def numbers(job: Evaluated, constants: Calibration) -> dict[str, Any]:
-    """Return every number of a prediction by its name; some as functions that return them."""
+    """Return every number of a prediction by name; some as functions that return the number."""
     return {
         "iteration_time": job.iteration_time,
         **job.terms,
@@ -78,12 +77,13 @@ def prediction_of(
     traffic: Callable[[], list[Traffic]],
     **others: Any,
 ) -> Prediction:
-    """Return the prediction of one job: its numbers and its words, by the names of its fields.
+    """Return the prediction of one job from its numbers and texts.
 
     Parameters
     ----------
-    job, constants : evaluated
-    interval, mode, memory, verdict, network_limit, placement, warnings, traffic, others : fields
+    job, constants : the evaluated job
+    interval, mode, memory, verdict, network_limit, placement, warnings, traffic, others : fields of
+        ``Prediction``
     """
     setting, sent = job.setting, job.communication_time
     startup = partial(checked, start_up, setting, constants, job.copies, job.link_bandwidth)
@@ -119,26 +119,26 @@ def prediction_of(
 
 
 class Exchange(NamedTuple):
-    """Where gradients travel, as far as bounds and intervals go; numbers, or an array of places."""
+    """Properties of the network for bounds and intervals; numbers, or arrays of placements."""
 
     unseen_link: Any
-    """Of ``interval.unseen_link``."""
+    """Result of ``widening.unseen_link``."""
     least_rate: Any
     """Least time to sum one byte of gradients [s/B]."""
     bandwidth: Any
-    """Of the slowest link that weights are sent over before the first step [B/s]."""
+    """Bandwidth of the slowest link, for the initial broadcast of parameters [B/s]."""
 
 
 def job_of_copies(
     setting: Setting, step: Step, baseline_time: Any, over: Exchange, constants: Calibration
 ) -> tuple[Evaluated, Width | None]:
-    """Return an evaluated data-parallel job, and its interval; None before a spread was learned.
+    """Return the evaluation of a data-parallel job, and its interval; None without learned spreads.
 
     Parameters
     ----------
     setting, step : of the job
     baseline_time : of one accelerator [s]
-    over, constants : where gradients travel, and what was learned
+    over, constants : properties of the network, and learned constants
     """
     width = width_of(setting, step, over.unseen_link, least_times(setting, over.least_rate)[1], constants)
     job = Evaluated(

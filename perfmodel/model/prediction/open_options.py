@@ -1,4 +1,4 @@
-"""Which options of a job are left to their defaults that its software, not its owner's plan, decides."""
+"""Options of a job's software that are left to their defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfmodel.model.fitted.ledger_scales import YEAR
 from perfmodel.model.setting.resolve import Setting
 
 OPTIONS = "framework", "sharding", "recompute"
-"""What decides the memory of a model-parallel transformer besides its size, and how its software computes."""
+"""Options that affect the memory and the time of a transformer with a layout."""
 
 
 def not_stated(setting: Setting) -> list[str]:
@@ -23,12 +23,12 @@ def not_stated(setting: Setting) -> list[str]:
 
 
 def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what widens the interval of a job's time, with whether it is left to its default.
+    """Return the options that widen the interval of a job's time, with whether each is left to its default.
 
     Parameters
     ----------
-    framework : as stated, or None; without a year it leaves ``YEAR`` open
-    others : whether each other option is, a number or an array
+    framework : as stated, or None; without a year ``YEAR`` is left open
+    others : other options -> whether each is left to its default, a number or an array
     """
     if framework is None:
         return {"framework": True, **others}
@@ -36,6 +36,6 @@ def left_open_by(framework: str | None, others: Mapping[str, Any]) -> Mapping[st
 
 
 def left_to_defaults(setting: Setting) -> Mapping[str, Any]:
-    """Return what a setting leaves to its default that widens its interval."""
+    """Return the options that a setting leaves to their defaults and that widen its interval."""
     others = dict.fromkeys((name for name in not_stated(setting) if name != "framework"), True)
     return left_open_by(setting.scenario.framework, others)

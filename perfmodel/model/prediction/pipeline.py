@@ -1,4 +1,4 @@
-"""The schedule of a scenario's pipeline, as ``predict`` takes its times."""
+"""The schedule of a scenario's pipeline, with the times of ``predict``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from perfmodel.model.transformers.pipeline import Pipeline, pipeline_of
 def pipeline_of_scenario(
     scenario: AnyScenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
 ) -> Pipeline | None:
-    """Return the passes of every stage of a pipeline; None where there is none.
+    """Return the schedule of a scenario's pipeline; None without pipeline parallelism.
 
     Parameters
     ----------
-    scenario, catalogue, constants : as of ``predict``
+    scenario, catalogue, constants : as for ``predict``
 
     Raises
     ------
-    InputError : as ``predict``; a step of more passes than are drawn
+    InputError : as for ``predict``; a step with too many passes to simulate
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What would shorten an iteration that communication takes most of: a faster network, another option."""
+"""Remedies for an iteration dominated by communication: a faster network, or another option."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from perfmodel.model.step.evaluate import Step, evaluate
 from perfmodel.model.step.fabric import Fabric, adapter_limits, crosses_network, inside_link
 from perfmodel.model.step.library import runs_nccl
 from perfmodel.model.step.messages import MERGED
-from perfmodel.model.step.parts import WAYS, Exchanged, exchange
+from perfmodel.model.step.parts import OVERLAPS, Exchanged, exchange
 from perfmodel.model.step.terms import TERMS, StepContext, added, terms_of
 
 ENOUGH = 0.25
-"""Part of the exposed communication that a change must save to explain it.  Half as long, what alone takes
-all of it saves half, so this is where one cause makes up half."""
+"""Share of the exposed communication that a change must save to count as its cause.  Halving a part that
+causes all of it saves half, so a saving of a quarter means that the part causes half."""
 
 
 class Remedy(NamedTuple):
-    """One change of a job, and what it brings."""
+    """One change of a job, and its saving."""
 
     words: str
-    """What changes."""
+    """The change, as text."""
     saves: float
-    """Part of the iteration time."""
+    """Share of the iteration time saved [1]."""
 
 
 class Part(NamedTuple):
-    """What of a network is made faster: twice the bandwidths, half the latencies."""
+    """A part of the network to speed up: twice the bandwidths, half the latencies."""
 
     cause: str
-    """What is said of the network where this helps most."""
+    """Text of the cause if this part helps most."""
     words: str
     fields: tuple[str, ...]
-    """Of ``Fabric``."""
+    """Fields of ``Fabric``."""
 
 
 HOPS_INSIDE = ("intra_hop_latency",)
@@ -50,13 +50,13 @@ ALONE = (
     Part("{narrowest} binds inside the nodes", "twice its rate", ("intra_link_bandwidth",)),
     Part("the start of each message binds", "half of what the library takes for it", OF_LIBRARY),
 )
-"""Parts other than the link that gradients cross first of all, which every verdict speaks of."""
+"""Single parts other than the main link, which every verdict covers."""
 TOGETHER = (
     Part("{limits} bind together", "all of them doubled", BANDWIDTHS),
     Part("latencies bind together", "all of them halved", LATENCIES),
     Part("bandwidth and latency bind together", "all of it twice as fast", BANDWIDTHS + LATENCIES),
 )
-"""What several parts, each of which alone is worth little, are together; the fewest first."""
+"""Combinations of parts that save little alone; the smallest first."""
 
 
 def terms_with(
@@ -64,8 +64,8 @@ def terms_with(
 ) -> dict[str, float]:
     """Return the terms of an iteration with another exposed communication and contention [s].
 
-    Where several things travel, each keeps its share of it.
-    Whoever waits for slow workers at a server, or for samples, waits longer where communication is shorter.
+    If several terms are communication, each keeps its share.  Waits for slow workers at a server, or for
+    samples, grow if communication becomes shorter.
     """
     before = {name: time for name, time in step.terms.items() if TERMS[name].travels and time}
     whole = sum(before.values())
@@ -78,7 +78,7 @@ def terms_with(
 
 
 def saved(setting: Setting, step: Step, instead: Sequence[Exchanged], constants: Calibration) -> list[float]:
-    """Return the part of the iteration that each other exchange saves."""
+    """Return the share of the iteration that each alternative exchange saves [1]."""
     return [
         1
         - sum(terms_with(setting, step, each.exposed, each.contention, constants).values())
@@ -88,16 +88,16 @@ def saved(setting: Setting, step: Step, instead: Sequence[Exchanged], constants:
 
 
 def enough(step: Step) -> float:
-    """Return the part of the iteration that a change must save to explain the communication in it."""
+    """Return the share of the iteration that a change must save to explain its communication [1]."""
     return ENOUGH * float(added(step.terms)) / step.iteration_time
 
 
 def remedies(
     setting: Setting, ports: Setting, step: Step, known: float, constants: Calibration
 ) -> list[Remedy]:
-    """Return what explains the communication where a faster link, which saves ``known``, does not.
+    """Return the causes of communication if a faster link, which saves ``known``, does not explain it.
 
-    And the option that saves most, where one saves as much as would explain it.
+    The option that saves most is added, if it saves enough to explain the communication.
     """
     result = []
     options = other_algorithm(setting, step, constants)
@@ -108,9 +108,9 @@ def remedies(
 
 
 def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibration) -> Remedy:
-    """Return what of the network explains the communication of an iteration, with what makes it faster.
+    """Return the part of the network that explains the communication of an iteration, as a remedy.
 
-    The best of the parts that count alone; where none is enough, the fewest that bind together.
+    It is the best single part; if none saves enough, the smallest combination of parts.
     """
     faster = _with(setting, step, ALONE, constants)
     part, saves = max(
@@ -134,13 +134,13 @@ def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibra
 
 
 def _instead(now: dict[str, float], then: dict[str, float]) -> str:
-    """Say what takes the place of communication in an iteration with less of it."""
+    """Return a note on the term that grows in an iteration with less communication."""
     most = max(now, key=lambda name: then[name] - now[name])
     return f", with more {TERMS[most].label} instead," if then[most] > now[most] else ""
 
 
 def _limits(ports: Setting, constants: Calibration) -> str:
-    """Name the limits on what leaves a node that bind within a factor of two."""
+    """Return the names of the limits of a node's adapters within a factor of two of the least."""
     limits = adapter_limits(ports, constants) if crosses_network(ports) else {}
     close = [name for name, rate in limits.items() if rate < 2 * min(limits.values())]
     if len(close) < 2:
@@ -151,44 +151,49 @@ def _limits(ports: Setting, constants: Calibration) -> str:
 def exchanges(
     setting: Setting, step: Step, variants: Fabric, count: int, constants: Calibration
 ) -> list[Exchanged]:
-    """Return the exchange over each of several fabrics, whose columns have the shape (count, 1)."""
+    """Return the exchange over each of several fabrics, given as arrays of shape (count, 1)."""
     times = exchange(setting, step.work, step.fabric, variants, constants)
     columns = (np.broadcast_to(time, count).tolist() for time in times)
     return [Exchanged(*each) for each in zip(*columns, strict=True)]
 
 
 def _with(setting: Setting, step: Step, parts: tuple[Part, ...], constants: Calibration) -> list[Exchanged]:
-    """Return the exchange with each of the parts made faster."""
+    """Return the exchange with each of the parts sped up."""
 
     def factors(field: str) -> Any:
         factor = 0.5 if field in LATENCIES else 2.0
         return np.array([[factor if field in part.fields else 1.0] for part in parts])
 
-    on = step.fabric
-    variants = Fabric(*(getattr(on, field) * factors(field) for field in Fabric._fields))
+    fabric = step.fabric
+    variants = Fabric(*(getattr(fabric, field) * factors(field) for field in Fabric._fields))
     return exchanges(setting, step, variants, len(parts), constants)
 
 
 def other_algorithm(setting: Setting, step: Step, constants: Calibration) -> list[Remedy]:
-    """Return what the library's own choice saves over the algorithm asked for, where that explains it."""
+    """Return the library's choice as a remedy for a stated algorithm, if it saves enough."""
     named = setting.scenario.algorithm not in ("auto", "best")
     if setting.strategy != "all-reduce" or not named or not runs_nccl(setting.accelerator):
         return []
-    chosen = _option(setting, step, constants, algorithm="auto")
+    chosen = _option_remedy(setting, step, constants, algorithm="auto")
     return [chosen] if chosen.saves >= enough(step) else []
 
 
 def other_options(setting: Setting, step: Step, constants: Calibration) -> list[Remedy]:
-    """Return what each option that says how gradients travel saves, set otherwise, where that explains it."""
-    tried = [_option(setting, step, constants, **change) for change in _options(setting)]
+    """Return the options of the exchange of gradients whose change saves enough."""
+    tried = [_option_remedy(setting, step, constants, **change) for change in _alternative_options(setting)]
     return [option for option in tried if option.saves >= enough(step)]
 
 
-def _options(setting: Setting) -> Iterator[dict[str, Any]]:
+def _alternative_options(setting: Setting) -> Iterator[dict[str, Any]]:
+    """Yield changes of single options of the exchange of gradients."""
     averages = setting.updates is not None and setting.updates.kind.option == "local_steps"
     if setting.strategy != "data-parallel-single-process" and not averages:
-        yield from ({"overlap": way} for way in WAYS if way not in (MERGED, "none", setting.overlap))
-    by_library = runs_nccl(setting.accelerator)  # whose measured times no textbook's may be held against
+        yield from (
+            {"overlap": overlap} for overlap in OVERLAPS if overlap not in (MERGED, "none", setting.overlap)
+        )
+    by_library = runs_nccl(
+        setting.accelerator
+    )  # textbook algorithms are not comparable with measured times of a library
     if setting.strategy == "all-reduce" and setting.scenario.algorithm != "best" and not by_library:
         yield {"algorithm": "best"}
     if setting.strategy == "parameter-server":
@@ -197,9 +202,10 @@ def _options(setting: Setting) -> Iterator[dict[str, Any]]:
             yield {"server_shards": "even"}
 
 
-def _option(setting: Setting, step: Step, constants: Calibration, **change: Any) -> Remedy:
+def _option_remedy(setting: Setting, step: Step, constants: Calibration, **change: Any) -> Remedy:
+    """Return the change of an option as a remedy, with its saving."""
     changed = {name: value for name, value in change.items() if name != "algorithm"}
-    asked = setting.scenario.model_copy(update=change)
-    time = evaluate(setting._replace(scenario=asked, **changed), constants).iteration_time
+    scenario = setting.scenario.model_copy(update=change)
+    time = evaluate(setting._replace(scenario=scenario, **changed), constants).iteration_time
     words = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in change.items())
     return Remedy(words, 1 - time / step.iteration_time)

@@ -1,4 +1,4 @@
-"""What a prediction says; the model is the JSON schema people script against."""
+"""The records of a prediction; their fields are the JSON schema of its answers."""
 
 import json
 from typing import Any, Literal
@@ -17,125 +17,124 @@ class _Result(Record):
         return json.dumps(self._values(), default=_Result._values)
 
     def table(self) -> dict[str, Any]:
-        """Return the fields by name, all worked out; what they hold is not copied."""
+        """Return the fields by name, all computed; their values are not copied."""
         return self._values()
 
 
 class DeviceMemory(_Result):
-    """Memory of some of the accelerators, which keep the same."""
+    """Memory of some of the accelerators, equal on each of them."""
 
     first: int
-    """Number of the first of them, from 0."""
+    """Index of the first of them, from 0."""
     count: int
-    """Accelerators that need so much."""
+    """Number of these accelerators."""
     bytes: float
-    """What training needs of each."""
+    """Memory that training needs on each [B]."""
     rows: dict[str, float]
-    """What it is made of."""
+    """Its parts, by name [B]."""
 
 
 class Memory(_Result):
     """Memory of the fullest accelerator."""
 
     bytes: float
-    """What training needs."""
+    """Memory that training needs [B]."""
     capacity: float
-    """What a program can use."""
+    """Memory that a program can use [B]."""
     fits: bool
-    """Whether that is at most the capacity."""
+    """Whether ``bytes`` is at most the capacity."""
     fits_probability: float | None = None
-    """Probability that it fits; None, as the next two, in answers saved before there was one."""
+    """Probability that it fits; None, like the next two, in answers saved by older versions."""
     low_80: float | None = None
     """Lower end of the 80 % interval of ``bytes`` [B]."""
     high_80: float | None = None
-    """Upper end of it [B]."""
+    """Upper end of the 80 % interval of ``bytes`` [B]."""
     not_stated: list[str] = fresh(list)
-    """Options that decide the memory and are left to their defaults: the interval is wider for them."""
+    """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_local_batch_size: int = late()
-    """The largest that fits; 0 where not even the model does."""
+    """The largest batch that fits; 0 if not even the model does."""
     rows: dict[str, float] = fresh(dict)
-    """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
+    """Parts that sum to ``bytes``, by name [B]; empty in answers saved by older versions."""
     devices: list[DeviceMemory] = fresh(list)
-    """By accelerator where they differ, the fullest first; empty where all keep the same."""
+    """Memory by accelerator if it differs, the fullest first; empty if all have the same."""
 
     @property
     def verdict(self) -> str:
-        """Whether it fits, with the probability where that is not certain."""
+        """Whether it fits, as text, with the probability if that is not certain."""
         return verdict(self.probability)
 
     @property
     def probability(self) -> float:
-        """That it fits; 1 or 0 in answers saved before there was one."""
+        """Probability that it fits; 1 or 0 in answers saved by older versions."""
         return float(self.fits) if self.fits_probability is None else self.fits_probability
 
 
 class Traffic(_Result):
-    """What one group of ranks sends in an iteration."""
+    """Communication of one group of ranks in an iteration."""
 
     group: str
-    """Who takes part: ``replicas``; of a transformer that is shared out also ``tensor``, ``context``,
-    ``experts`` and ``stages``; of embedding tables that are, ``tables``."""
+    """The group: ``replicas``; of a transformer with a layout also ``tensor``, ``context``, ``experts`` and
+    ``stages``; of sharded embedding tables ``tables``."""
     collective: str
-    """What the ranks do."""
+    """Name of the collective."""
     ranks: int
-    """That exchange it with each other."""
+    """Ranks of the group."""
     messages: float
-    """In an iteration, of one rank; 1 of gradients, whatever buckets they travel in, or as many as there are
-    updates of all workers, or averages."""
+    """Messages of one rank in an iteration; for gradients 1, in any number of buckets, or the number of
+    updates of all workers, or of averages."""
     message_bytes: float
-    """Of each, as the size of a collective is counted [B]."""
+    """Size of each message, as nccl-tests counts it [B]."""
     time: float
-    """All of it, nothing hidden [s]; of a transformer at the rate that is left beside computation."""
+    """Time without overlap [s]; for a transformer at the rate left during computation."""
     exposed_time: float
-    """What no computation hides [s]; what is hidden may slow computation, ``contention_time``."""
+    """Time not hidden by computation [s]; hidden communication may slow computation, ``contention_time``."""
 
 
 class Interval(_Result):
-    """Where the mean iteration time lies, with 80 and, where enough is known, 95 % confidence [s]."""
+    """Interval of the mean iteration time with 80 and, if enough sources are known, 95 % confidence [s]."""
 
     low_80: float
     """Lower end of the 80 % interval."""
     high_80: float
     """Upper end of the 80 % interval."""
     low_95: float | None
-    """Lower end of the 95 % interval; None where too few sources say how far off such jobs are."""
+    """Lower end of the 95 % interval; None if too few sources measured such jobs."""
     high_95: float | None
-    """Upper end of the 95 % interval; likewise."""
+    """Upper end of the 95 % interval; None if ``low_95`` is."""
     no_95: str | None = None
-    """Why there is no 95 % interval; None where there is one."""
+    """Reason for no 95 % interval; None if there is one."""
     wider_because: list[str] = late()
-    """What about this scenario lies beyond the measured runs."""
+    """Properties of the scenario that widen the interval, outside the measured runs."""
     clipped_at: float | None = None
-    """The least time that is possible [s], where a lower end lay below it and was moved up to it (or to the
-    prediction itself, where an anchor put that below it too); of both ends that of the 80 % interval, if it
-    was moved.  Else None."""
+    """The least possible time [s], if a lower end was below it and was raised to it, or to the prediction
+    itself if an anchor is below it too; that of the 80 % interval, if it was raised.  Else None."""
     clipped_by: Literal["peaks and links", "one accelerator"] | None = None
-    """What makes it the least: physics, or the time of one accelerator that does its share alone."""
+    """The bound: physics, or the time of one accelerator alone with its share of the work."""
     scale: float = 1.0
-    """How many times as wide it is, in log time, as development rows ask for, since rows that were new did,
-    and since options are left to their defaults.  It is not in ratios of two predictions: they share both."""
+    """Factor on its width, in log time, over that by development rows, due to the errors on new rows and to
+    options left to their defaults.  Ratios of two predictions do not contain it, since both share it."""
 
 
 class Ratio(_Result):
-    """How many times as fast one job is as another, in samples per second."""
+    """The speed of one job over that of another, in samples per second."""
 
     to: str
-    """The other job."""
+    """Name of the other job."""
     value: float
-    """As predicted."""
+    """Predicted ratio."""
     low_80: float | None
-    """With 80 % confidence; None where the intervals of both were not learned, as ``sure``."""
+    """Lower end of the 80 % interval; None, like ``sure``, without intervals of both jobs."""
     high_80: float | None
     """Upper end of the 80 % interval."""
     sure: float | None
-    """Probability that the one that seems faster is."""
+    """Probability that the job predicted to be faster is faster."""
     clipped_at: float | None = None
-    """The ratio of their accelerators, where the jobs differ in nothing else and an end of the interval lay
-    beyond it and was moved to it; else None."""
+    """The ratio of their accelerators, if the jobs differ in nothing else and an end of the interval was cut
+    at it; else None."""
 
     @property
     def words(self) -> str:
-        """The interval, and how sure the order is.
+        """The interval and the probability of the order, as text.
 
         >>> Ratio(to="A", value=1.07, low_80=1.03, high_80=1.11, sure=0.99).words
         '80 %: 1.03 to 1.11, 99 % sure'
@@ -148,12 +147,12 @@ class Ratio(_Result):
 
     @property
     def sentence(self) -> str:
-        """How many times as fast as the other, with ``words``."""
+        """The ratio with ``words``, as text."""
         return f"{three_digits(self.value)} times as fast as {self.to} ({self.words})"
 
 
 def sureness(sure: float) -> str:
-    """Return how sure an order is, which no model is wholly.
+    """Return the probability of an order as text, at most "over 99 % sure".
 
     >>> sureness(0.9999), sureness(0.523)
     ('over 99 % sure', '52 % sure')
@@ -162,11 +161,11 @@ def sureness(sure: float) -> str:
 
 
 class UpdateBounds(_Result):
-    """What updates a second lie between."""
+    """Bounds of the updates per second."""
 
     status: Literal["exact", "bound", "approximation"]
-    """exact: the mean of the law of times; bound: an estimate between proven bounds; approximation: also
-    of the queue at the servers, between what no queue can pass."""
+    """exact: the mean of the distribution of times; bound: an estimate between proven bounds; approximation:
+    with an estimate of the queue at the servers, between the extremes of a queue."""
     low: float
     """Fewest updates per second."""
     high: float
@@ -176,105 +175,108 @@ class UpdateBounds(_Result):
 NO_UPDATES = dict.fromkeys(
     ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction", "update_bounds")
 )
-"""Of training in step, whose updates are its iterations."""
+"""Fields of synchronous training, whose updates are its iterations."""
 
 
 class Prediction(_Result):
-    """One answer; times in seconds.
+    """The prediction of one training iteration; times in seconds.
 
-    What only explains it, and takes part in no other number, is worked out when it is first read.
+    Fields that only explain it are computed when they are first read.
     """
 
     iteration_time: float
-    """One optimizer update, wall clock."""
+    """Wall-clock time of one optimizer update."""
     terms: dict[str, float]
-    """What it is made of: exposed times only, summing to ``iteration_time``."""
+    """Exposed times by name, which sum to ``iteration_time``."""
     interval: Interval | None
     """None without a fit to measured runs."""
     mode: Literal["specs", "anchored", "traced"]
-    """What the prediction stands on."""
+    """Basis of the prediction: specs, an anchor, or a traced profile."""
     model: Literal["data-parallel", "transformer"] | None = None
-    """Which model answers, by network, layout and exchange; None in answers saved before they named it."""
+    """The model that answers, by network, layout and exchange; None in answers saved by older versions."""
     samples_per_second: float
     """Of the whole job."""
     sample: str
     """What one sample is: image, sequence, rating, click."""
     tokens_per_second: float | None
-    """Where samples are sequences."""
+    """Tokens per second, if samples are sequences."""
     speedup: float
-    """Over one accelerator, or over one replica of a transformer that is shared out."""
+    """Speed-up over one accelerator, or over one replica of a transformer with a layout."""
     scaling_efficiency: float
     scaling: Literal["weak", "strong"]
     """Weak: the batch of one accelerator is fixed; strong: that of the job."""
     baseline_time: float
-    """The same iteration on one accelerator, or by one replica."""
+    """Time of the same iteration on one accelerator, or by one replica."""
     communication_time: float = late()
     """All communication, hidden or not."""
     communication_overhead: float
-    """What communication adds, exposed or by slowing computation, over the rest of the iteration."""
+    """Time that communication adds, exposed or by slowing computation, over the rest of the iteration."""
     epoch_time: float | None
-    """One pass over the data set, where its size is known."""
+    """Time of one pass over the data set; None if its size is unknown."""
     mfu: float
-    """Model FLOPs that are computed, over what the peaks could do in the time: of a transformer without the
-    scores that a mask or a window leaves out, and without its table of embeddings."""
+    """Computed model FLOP over the peak's in the iteration time; for a transformer without the scores that a
+    mask or a window leaves out, and without its embedding table."""
     memory: Memory
-    """Of the fullest accelerator; null where it is not known."""
+    """Memory of the fullest accelerator; null if unknown."""
     verdict: str = late()
-    """What binds, and what a better network would bring; worked out when it is first read, as it asks for
-    the iteration on other networks."""
+    """The bottleneck, and the saving by a better network; computed when it is first read, as it needs the
+    iteration on other networks."""
     network_limit: str | None = late(None)
-    """What binds the exchange other than its link, and what would lift it, in words; None where the link
-    does, or nothing is exchanged."""
+    """The limit of the exchange other than its link, with a remedy; None if the link is the limit, or without
+    an exchange."""
     placement: str = late()
-    """How the job lies on its nodes."""
+    """Placement of the job on its nodes, as text."""
     defaults: list[str]
-    """Options left open, with what they were taken to be."""
+    """Options left open, with the defaults taken."""
     warnings: list[str] = late()
-    """What to doubt, in words."""
+    """Doubts about the prediction, as text."""
     scenario: Understood = late()
-    """The question as it was understood."""
+    """The scenario with every default filled in."""
     traffic: list[Traffic] = late(fresh(list))
-    """What travels, by the group of ranks that sends it; empty where nothing does."""
+    """Communication by group of ranks; empty without any."""
     layout: dict[str, int | str] | None = late(None)
-    """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
+    """Layout of a transformer: degrees by name, ``sharding`` and ``recompute``; else None."""
     hfu: float | None = None
-    """As ``mfu``, with what is computed again; of a transformer that is shared out, else None."""
+    """As ``mfu``, with recomputation; for a transformer with a layout, else None."""
     mfu_nominal: float | None = None
-    """By what most publications count, which may pass 1: of a transformer attention to all positions, and
-    all parameters (PaLM), of a convolution every product; None in answers saved before there was one."""
+    """Utilisation by the count of most publications, which may exceed 1: for a transformer attention to all
+    positions and all parameters (PaLM), for a convolution every product; None in answers saved by older
+    versions."""
     model_flops: float | None = None
-    """Of an iteration, counted as for ``mfu`` [FLOP]; likewise."""
+    """Model FLOP of an iteration, counted as for ``mfu``; None as for ``hfu``."""
     bubble_fraction: float | None = None
-    """Share of the iteration in which pipeline stages wait for each other; likewise."""
+    """Share of the iteration in which pipeline stages wait for each other; None as for ``hfu``."""
     startup_time: float | None = late(None)
-    """Before the first iteration, once in a job [s]; None in answers saved before there was one."""
+    """Time before the first iteration, once in a job [s]; None in answers saved by older versions."""
     startup: dict[str, float] = late(fresh(dict))
-    """What it is made of, summing to ``startup_time``."""
+    """Parts that sum to ``startup_time``, by name [s]."""
     epoch_start_time: float = 0.0
-    """Before the first batch of each epoch, for which nothing was fetched ahead [s]; no part of
-    ``epoch_time``.  0 of synthetic samples."""
+    """Time before the first batch of each epoch, which is not prefetched [s]; not part of ``epoch_time``.  0
+    for synthetic samples."""
     updates_per_second: float | None = None
-    """Of the shared parameters, where gradients become updates otherwise than all in step: an iteration is
-    then the time in which as many gradients count as there are workers.  None elsewhere, as all below."""
+    """Updates of the shared parameters per second in asynchronous or partially synchronous training, whose
+    iteration is the time in which as many gradients count as there are workers.  None, like all fields below,
+    for synchronous training."""
     gradients_per_update: int | None = None
     mean_staleness: float | None = None
     """Updates between reading the parameters and applying the gradient."""
     fresh_fraction: float | None = None
-    """Share of gradients without staleness, by the spread of computation alone; None where unknown."""
+    """Share of gradients without staleness, by jitter of the computation alone; None if unknown."""
     update_bounds: UpdateBounds | None = None
-    """How sure ``updates_per_second`` is, given the times of computation and network."""
+    """Bounds of ``updates_per_second``, given the times of computation and network."""
 
     @property
     def headline(self) -> str:
-        """The job in a line."""
-        asked = self.scenario
-        batch = f"batch {asked['local_batch_size']} each"
+        """The job in one line."""
+        scenario = self.scenario
+        batch = f"batch {scenario['local_batch_size']} each"
         if self.layout is not None:
-            samples = asked["global_batch_size"]
+            samples = scenario["global_batch_size"]
             batch = f"{samples:,} {plural(self.sample, samples)} a step"
         return (
-            f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
-            f"{batch}, {asked['strategy']}"
+            f"{scenario['workload']} on {scenario['world_size']} x {scenario['accelerator']}, "
+            f"{scenario['precision']}, "
+            f"{batch}, {scenario['strategy']}"
         )
 
     def __repr__(self) -> str:
@@ -286,14 +288,15 @@ class Prediction(_Result):
         ]
         if not self.memory.fits:
             need, have = (size / 2**30 for size in (self.memory.bytes, self.memory.capacity))
-            said = f"{self.memory.verdict.upper()}: {need:.1f} of {have:.1f} GiB"
-            lines[1:3] = [f"  {said}; iteration {_times(self)} if it did"]
+            verdict_text = f"{self.memory.verdict.upper()}: {need:.1f} of {have:.1f} GiB"
+            lines[1:3] = [f"  {verdict_text}; iteration {_times(self)} if it did"]
         return "\n".join(lines)
 
     __str__ = __repr__
 
 
 def _times(prediction: Prediction) -> str:
+    """Return the iteration time with its 80 % interval, as text."""
     time, interval = show(prediction.iteration_time, "s"), prediction.interval
     if interval is None:
         return time

@@ -1,4 +1,4 @@
-"""The same job on more and more accelerators, as a table."""
+"""A table of the same job on different numbers of accelerators."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ class ScalingRow:
     world_size: int
     iteration_time: float
     samples_per_second: float
-    """Of the whole job."""
+    """Throughput of the whole job."""
     speedup: float
-    """Over one accelerator."""
+    """Speed-up over one accelerator."""
     scaling_efficiency: float
     exposed_communication_time: float
     scaling: Literal["weak", "strong"]
     """Whether the batch of one accelerator is fixed, or that of the job."""
     interval: Interval | None
-    """Of the iteration time [s]."""
+    """Interval of the iteration time [s]."""
     low_80: float | None
     """Lower end of the 80 % interval of the iteration time [s]."""
     high_80: float | None
-    """Upper end of it."""
+    """Upper end of the 80 % interval of the iteration time [s]."""
     ratio: Ratio | None
-    """How many times as fast it is as the first row; None of that."""
+    """Speed over that of the first row; None for the first row."""
     fits: bool
-    """Whether the memory of an accelerator is enough."""
+    """Whether the job fits into the memory of an accelerator."""
     fits_probability: float
-    """How likely it is."""
+    """Probability that it fits."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,19 +60,19 @@ class Scaling(Table):
 
     rows: tuple[ScalingRow, ...]
     predictions: tuple[Prediction, ...]
-    """Of each row, all that there is to say."""
+    """The prediction of each row."""
 
     @property
     def notes(self) -> list[str]:
-        """What must be known to read the table."""
+        """Notes on the ratio of the last to the first row, and on cut intervals."""
         return notes_of(self.predictions)
 
     def records(self) -> list[Record]:
-        """Return the rows, without what is the same as another column."""
+        """Return the rows, without redundant columns."""
         return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel scale --json`` prints: ``rows``; ``model`` and ``scenario`` of the last."""
+        """Return JSON of ``rows``, and of ``model`` and ``scenario`` of the last row."""
         rows = [
             vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
             for row in self.rows
@@ -82,10 +82,10 @@ class Scaling(Table):
 
     def __repr__(self) -> str:
         last = self.predictions[-1]
-        asked, sample = last.scenario, last.sample
+        scenario, sample = last.scenario, last.sample
         title = (
-            f"Scaling: {asked['workload']} on {asked['accelerator']}, {asked['precision']}, "
-            f"{asked['strategy']}, {last.scaling} scaling"
+            f"Scaling: {scenario['workload']} on {scenario['accelerator']}, {scenario['precision']}, "
+            f"{scenario['strategy']}, {last.scaling} scaling"
         )
         rows = [
             (
@@ -100,15 +100,17 @@ class Scaling(Table):
 
 
 def scaling_of(predictions: tuple[Prediction, ...]) -> Scaling:
-    """Return the table of predictions that differ in the number of accelerators alone."""
+    """Return the table of predictions that differ only in the number of accelerators."""
     return Scaling(tuple(_row(each, predictions[0]) for each in predictions), predictions)
 
 
 def _table(record: Interval | Ratio | None) -> dict[str, object] | None:
+    """Return the fields of a record as a dictionary; None for None."""
     return None if record is None else record.model_dump()
 
 
 def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
+    """Return the row of a prediction; ``first`` is that of the first row."""
     interval = prediction.interval
     return ScalingRow(
         world_size=prediction.scenario["world_size"],
@@ -128,11 +130,12 @@ def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
 
 
 def _gpus(prediction: Prediction) -> str:
+    """Return the number of accelerators of a prediction, as text."""
     return counted(prediction.scenario["world_size"], "GPU")
 
 
 def notes_of(predictions: Sequence[Prediction]) -> list[str]:
-    """Say how many times as fast the last prediction is as the first, and which intervals were cut."""
+    """Return notes on the speed ratio of the last to the first prediction, and on cut intervals."""
     first, last = predictions[0], predictions[-1]
     if last is first:
         return _cut(predictions)
@@ -142,7 +145,7 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
 
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:
-    """Say which 80 % intervals end at what physics allows; no line where none does."""
+    """Return a note for each bound at which 80 % intervals were cut."""
     counts: dict[str, list[str]] = {}
     for each in predictions:
         cut = each.interval

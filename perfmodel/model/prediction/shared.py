@@ -1,4 +1,4 @@
-"""Assemble a prediction of a transformer that is shared out by tensors, stages, positions or experts."""
+"""Assembly of the prediction of a transformer with a layout."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     memory = memory_needed(setting, constants, job.need)
 
     def warnings() -> list[str]:
-        """Return what to doubt, in words."""
+        """Return the warnings of the prediction."""
         result = list(setting.warnings)
         if start is not None:
             from perfmodel.model.prediction.intervals.own_transformers import remarks
@@ -63,8 +63,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         result += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
         if job.figures["scaling_efficiency"] > 1:
             result.append(
-                "scaling efficiency above 100 %: replicas share weight updates that one replica alone does "
-                "whole"
+                "scaling efficiency above 100 %: replicas divide weight updates that one replica does whole"
             )
         return result if memory.fits else [*result, does_not_fit(setting, memory)]
 
@@ -91,7 +90,7 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
 
 
 def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
-    """Return what groups of several ranks send."""
+    """Return the communication of groups of more than one rank."""
     return [
         Traffic.model_construct(
             group=row.group,
@@ -108,17 +107,18 @@ def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
 
 
 def _placement(setting: Setting, layout: Layout) -> str:
+    """Return the placement of a job with its layout, as text."""
     return f"{placement(setting)}; {short(layout.words())}"
 
 
 def layout_of_setting(setting: Setting) -> Layout:
-    """Return the layout of a setting that has one."""
+    """Return the layout of a setting, which must have one."""
     assert setting.layout is not None
     return setting.layout
 
 
 def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[str]:
-    """Return what is possible and poor on this machine."""
+    """Return warnings about a layout that is inefficient on its machine."""
     remarks = []
     own = setting.accelerator.compute_capability
     if own and own < setting.framework.flash_from <= AMPERE:
@@ -138,21 +138,21 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
 
 
 def _network_limit(setting: Setting, job: Job) -> str | None:
-    """Return what binds the exchange of replicas over adapters, other than their ports, in words."""
-    at, learned = job.groups.gather, fitted().parameters
-    if not at.outer_wire_time:
+    """Return the limit of the exchange of replicas over adapters other than their ports, as text, or None."""
+    cost, learned = job.groups.gather, fitted().parameters
+    if not cost.outer_wire_time:
         return None
-    link, asked = setting.inter_link, setting.scenario
-    if capped(link, setting.node, setting.nics, asked.network_cap) is not link:
+    link = setting.inter_link
+    if capped(link, setting.node, setting.nics, setting.scenario.network_cap) is not link:
         return with_remedy(limit_words(setting, "machine"), "machine")
-    alone = link.bandwidth.value * float(at.outer_wire_time) / float(at.wire_time)
-    outer = min(at.outer_wire_time / learned["between"], at.kernel_wire_time)
-    share = float(at.outer_wire_time) / float(outer)
+    alone = link.bandwidth.value * float(cost.outer_wire_time) / float(cost.wire_time)
+    outer = min(cost.outer_wire_time / learned["between"], cost.kernel_wire_time)
+    share = float(cost.outer_wire_time) / float(outer)
     if flow_binds(link, setting.connections):
         return connections_limit(link, setting.connections, alone)
     if alone > (1 + 1e-9) * share * link.bandwidth.value:
         return (
-            f"computation beside it: a collective gets at most {share:.0%} of a port then, "
+            f"computation at the same time: a collective then gets at most {share:.0%} of a port, "
             f"{show(share * link.bandwidth.value, 'B/s')} of {link.id}, and {show(alone, 'B/s')} alone "
             "(perfmodel collective)"
         )
@@ -162,6 +162,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
 
 
 def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
+    """Return the verdict: the largest bound, other large terms, and the network limit."""
     (most, head), whole_time = largest_bound(result), result.iteration_time
     others = {
         TERMS[name].label: float(time)
@@ -170,7 +171,7 @@ def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
     named = [f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest]
-    said = [head, f"besides computation: {', '.join(named)}"] if named else [head]
+    sentences = [head, f"other than computation: {', '.join(named)}"] if named else [head]
     if most == "communication-bound" and (limit := network_limit()) is not None:
-        said.append(f"what binds is {limit}")
-    return "; ".join(said)
+        sentences.append(f"what binds is {limit}")
+    return "; ".join(sentences)

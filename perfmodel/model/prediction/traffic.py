@@ -1,4 +1,4 @@
-"""What travels in an iteration of copies of a network, group by group."""
+"""Communication in an iteration of a data-parallel job, by group of ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfmodel.workloads.workload import Tables
 
 
 def traffic_of(setting: Setting, step: Step) -> list[Traffic]:
-    """What replicas exchange; a single accelerator does with parameter servers alone."""
+    """Return the communication of replicas and tables; for one accelerator only that with servers."""
     if not communicates(setting):
         return []
     if setting.strategy == ONE_PROCESS:
@@ -32,21 +32,21 @@ def traffic_of(setting: Setting, step: Step) -> list[Traffic]:
         ]
     tables = setting.workload.tables
     rows = [] if tables is None else [_of_tables(setting, tables, step)]
-    beside = sum(row.time for row in rows)
+    tables_time = sum(row.time for row in rows)
     gradients = Traffic.model_construct(
         group="replicas",
         collective=_collective(setting),
         ranks=setting.world_size,
         messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
         message_bytes=_sent_bytes(setting),
-        time=step.communication_time - beside,
-        exposed_time=step.exposed_communication_time - beside,
+        time=step.communication_time - tables_time,
+        exposed_time=step.exposed_communication_time - tables_time,
     )
     return [gradients, *rows]
 
 
 def _of_tables(setting: Setting, tables: Tables, step: Step) -> Traffic:
-    """Vectors of tables that are shared out, and their gradients."""
+    """Return the exchange of vectors of sharded tables and their gradients."""
     from perfmodel.model.step.tables import exchange_time, exchanged_bytes
 
     time = float(exchange_time(setting, tables, step.fabric))
@@ -62,13 +62,14 @@ def _of_tables(setting: Setting, tables: Tables, step: Step) -> Traffic:
 
 
 def _collective(setting: Setting) -> str:
+    """Return the name of the collective of a job's gradients."""
     if setting.compression is not None:
         return setting.compression.kind.collective
     return "all-reduce" if setting.strategy == "all-reduce" else "push and pull"
 
 
 def _sent_bytes(setting: Setting) -> float:
-    """Bytes of all gradients as their collective counts them: of all ranks where they are gathered."""
+    """Return the message size of all gradients [B]; for an all-gather the total of all ranks."""
     if setting.compression is None:
         return float(setting.format.gradient_bytes * setting.workload.parameters)
     from perfmodel.model.step.compressed import sent_bytes

@@ -1,4 +1,4 @@
-"""The question as it was understood: what a prediction says of its scenario."""
+"""The scenario of a prediction, with every default filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def understood(setting: Setting) -> dict[str, object]:
-    """The scenario with every default filled in, and what follows from it; a ``Scenario`` takes it back."""
+    """Return the scenario with every default filled in and its implications; ``Scenario`` accepts it."""
     filled = setting.scenario.__dict__ | {
         "accelerator": setting.accelerator.id,
         "node": setting.node.id,
@@ -54,13 +54,14 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.is_slice:
         filled["inter_link"] = None
     if setting.layout is not None:
-        filled |= {"overlap": None, **_of_layout(setting.layout)}
+        filled |= {"overlap": None, **_layout_options(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
-        # the measured wait stands, unless it was asked for other workers
+        # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled
 
 
-def _of_layout(layout: Layout) -> dict[str, object]:
+def _layout_options(layout: Layout) -> dict[str, object]:
+    """Return the options of a layout with their values."""
     words = layout.words()
     return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}

@@ -1,4 +1,4 @@
-"""One line that says what binds and what a better network would bring."""
+"""The verdict: one line on the bottleneck and the saving by a better network."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from perfmodel.model.step.terms import TERMS, by_bound, only_of
 
 
 def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
-    """Return what takes most of the iteration, and what would save of it.
+    """Return, as text, what takes most of the iteration, and what would shorten it.
 
-    Twice the bandwidth of the link that is crossed; where something else limits the rate, that is named, as a
-    faster link would then save nothing.  Where communication takes most and that link explains little of it,
-    what does.
+    The remedy is twice the bandwidth of the link in use; if something else limits the rate, that is named, as
+    a faster link would then save nothing.  If communication takes most and that link explains little of it,
+    the actual cause is named.
 
     Parameters
     ----------
-    setting : whose iteration it is
-    step : the iteration
+    setting : of the job
+    step : evaluation of the iteration
     constants : as for ``step``
     """
     most, head = largest_bound(step)
@@ -37,44 +37,47 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     better = _better(setting, ports, faster, step.fabric)
     bandwidth, latency = saved(setting, step, exchanges(setting, step, better, 2, constants), constants)
     limit = stated_limit(ports, binding, constants) if binding != "link" else ""
-    said = [head, _hidden(step), _savings(ports, limit, bandwidth, latency)]
-    said += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
+    sentences = [head, _hidden_text(step), _savings_text(ports, limit, bandwidth, latency)]
+    sentences += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)
-        said += [f"{each.words} would save {part(each.saves)}" for each in result]
-    return "; ".join(said)
+        sentences += [f"{each.words} would save {part(each.saves)}" for each in result]
+    return "; ".join(sentences)
 
 
 def largest_bound(result: Step | Evaluated) -> tuple[str, str]:
-    """Return what bounds most of an iteration, and the same with its share."""
+    """Return the verdict of the largest share of an iteration, and its text with the share."""
     shares = by_bound(result.terms)
     most = max(shares, key=shares.__getitem__)
     return most, f"{most}: {shares[most] / result.iteration_time:.0%} of the iteration"
 
 
-def _better(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
-    """Return the fabric with more bandwidth, then with half the latency, of the link that matters."""
+def _better(setting: Setting, ports: Setting, faster: float, fabric: Fabric) -> Fabric:
+    """Return the fabric with a faster main link, and with half its latency, as arrays of two variants."""
     bandwidth, latency, same = np.array([[faster], [1.0]]), np.array([[1.0], [0.5]]), np.ones((2, 1))
     if not crosses_network(setting):
-        return on._replace(
-            intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
-            intra_hop_latency=on.intra_hop_latency * latency,
+        return fabric._replace(
+            intra_link_bandwidth=fabric.intra_link_bandwidth * bandwidth,
+            intra_hop_latency=fabric.intra_hop_latency * latency,
         )
-    alike = setting.server_node.id == setting.node.id and on.server_bandwidth == on.inter_link_bandwidth
-    between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
-    return on._replace(
+    alike = (
+        setting.server_node.id == setting.node.id and fabric.server_bandwidth == fabric.inter_link_bandwidth
+    )
+    between = fabric.inter_link_bandwidth * (bandwidth if ports is setting else same)
+    return fabric._replace(
         inter_link_bandwidth=between,
-        inter_hop_latency=on.inter_hop_latency * latency,
+        inter_hop_latency=fabric.inter_hop_latency * latency,
         server_bandwidth=between
         if alike
-        else on.server_bandwidth * (same if ports is setting else bandwidth),
-        # a round trip crosses the link twice; what the host adds to it stays
-        round_trip_time=on.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
+        else fabric.server_bandwidth * (same if ports is setting else bandwidth),
+        # a round trip crosses the link twice; the host's part stays
+        round_trip_time=fabric.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
     )
 
 
-def _hidden(step: Step) -> str:
+def _hidden_text(step: Step) -> str:
+    """Return, as text, the hidden share of communication and what the rest adds."""
     share, slowdown = (
         time / step.iteration_time for time in (step.exposed_communication_time, step.contention_time)
     )
@@ -85,7 +88,8 @@ def _hidden(step: Step) -> str:
     return f"{hidden:.0%} of communication is hidden{slows}, the rest adds {share:.1%}"
 
 
-def _savings(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
+def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
+    """Return, as text, the savings by more bandwidth or less latency of the main link or limit."""
     link = crossed_link(ports).id
     if not limit:
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
@@ -96,12 +100,12 @@ def _savings(ports: Setting, limit: str, bandwidth: float, latency: float) -> st
 
 
 def slower_than_one(setting: Setting, step: Step, baseline_time: float) -> str:
-    """Say why several accelerators of one process do less than one of them alone, with the numbers.
+    """Return a note why several accelerators with one process are slower than one, with the numbers.
 
     Parameters
     ----------
     setting, step : of the job
-    baseline_time : of one accelerator [s]: of the same batch, or where the job's is fixed of all of it
+    baseline_time : of one accelerator with the same batch, or in strong scaling with the whole batch [s]
     """
     n, terms = setting.world_size, step.terms
     alone = baseline_time * (n if setting.scaling == "weak" else 1)
@@ -112,14 +116,14 @@ def slower_than_one(setting: Setting, step: Step, baseline_time: float) -> str:
     most = sorted(added, key=lambda name: -added[name])[:3]
     named = ", ".join(f"{TERMS[name].label} {show(added[name], 's')}" for name in most)
     return (
-        f"{n} accelerators are slower than one ({alone / step.iteration_time:.2f} times as fast): to share "
-        f"out the batch saves {show(saved, 's')}, and one process for all adds {show(whole, 's')} ({named}); "
+        f"{n} accelerators are slower than one ({alone / step.iteration_time:.2f} times as fast): to divide "
+        f"the batch saves {show(saved, 's')}, and one process for all adds {show(whole, 's')} ({named}); "
         f"--strategy all-reduce gives each a process of its own"
     )
 
 
 def part(share: float) -> str:
-    """Return a part of the iteration as text, none of it negative where it rounds to nothing.
+    """Return a share of the iteration as text, without a negative zero.
 
     >>> part(0.1234), part(-0.0001)
     ('12.3%', '0.0%')
@@ -128,7 +132,7 @@ def part(share: float) -> str:
 
 
 def placement(setting: Setting) -> str:
-    """Return how the job lies on its nodes."""
+    """Return the placement of the job on its nodes, as text."""
     n, nodes = setting.world_size, setting.nodes
     if nodes == 1:
         return f"1 node, {n} of {setting.node.accelerators} accelerators"

@@ -1,1 +1,1 @@
-"""From a scenario to a setting: names looked up, defaults taken, conflicts refused."""
+"""From a scenario to a setting: names resolved, defaults filled in, conflicts refused."""

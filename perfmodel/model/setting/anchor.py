@@ -1,4 +1,4 @@
-"""A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``.
+"""Anchors: measured times or rates, ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``.
 
 Of a transformer with a layout the options of the measured run may follow, and more runs after
 semicolons: ``iteration_time=6.2s@512,tensor_parallel=8; iteration_time=5.9s@512,tensor_parallel=4``.
@@ -26,38 +26,38 @@ RANGES = {
     "samples_per_second": (1e-6, 1e10),
     "tokens_per_second": (1e-6, 1e13),
 }
-"""What accelerators can be thought to do; anything else is a slip of the unit."""
+"""Plausible values by quantity; any other value is refused as a mistaken unit."""
 MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
 BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
-SHARED_BY = (*DEGREES, "sharding", "recompute")
-OWN = (*SHARED_BY, *BATCH, "sequence_length", "precision", *MACHINE)
+LAYOUT_OPTIONS = (*DEGREES, "sharding", "recompute")
+OWN = (*LAYOUT_OPTIONS, *BATCH, "sequence_length", "precision", *MACHINE)
 """Options in which a measured run of a transformer may differ from the job that is predicted."""
-TAKES = {
+IMPLIED = {
     "global_batch_size": ("accumulation_steps",),
     "accumulation_steps": ("global_batch_size",),
     "micro_batch_size": ("local_batch_size",),
     "accelerator": MACHINE,
     "node": MACHINE,
 }
-"""An option of the measured run -> those of the job that follow from it, or go with it, and hold no more."""
+"""An option stated of the measured run -> options of the job that no longer apply to that run."""
 
 
 class Anchor(NamedTuple):
-    """One measured run of the same plan, or of the same network in another layout."""
+    """One measured run of the job, or of the same network in another layout or on other hardware."""
 
     quantity: str
     value: float
     """Seconds, or samples or tokens per second of the whole job."""
     world_size: int
     options: Mapping[str, Any] = {}
-    """Of the measured run, where it says them; else they are those of the job."""
+    """Options of the measured run that differ from those of the job."""
 
     def iteration_time(self, samples: Any, sequence_length: Any = None) -> Any:
-        """Return the measured iteration time [s] of ``samples`` per iteration.
+        """Return the measured iteration time [s], given ``samples`` per iteration.
 
         Raises
         ------
-        InputError : a rate of tokens, of samples that are no sequences
+        InputError : the anchor is a rate of tokens and the network has no sequence length
         """
         if self.quantity == "iteration_time":
             return self.value
@@ -68,49 +68,49 @@ class Anchor(NamedTuple):
         return samples * sequence_length / self.value
 
     def words(self) -> str:
-        """Return the anchor as people write it."""
+        """Return the anchor in the notation of ``--anchor``."""
         options = "".join(f",{name}={value}" for name, value in self.options.items())
         return f"{self.quantity}={self.value!r}@{self.world_size}{options}"
 
     @property
-    def unlike(self) -> set[str]:
-        """Options that the measured run does not take from the job: those it states, and what follows."""
-        return {"anchor", "world_size", *self.options, *(e for o in self.options for e in TAKES.get(o, ()))}
+    def own_options(self) -> set[str]:
+        """Options that the measured run does not take from the job: those it states, and those they imply."""
+        return {"anchor", "world_size", *self.options, *(e for o in self.options for e in IMPLIED.get(o, ()))}
 
     def of_run(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of the measured run: its own, and for the rest those of the job.
+        """Return the options of the measured run: its own, completed with those of the job.
 
         >>> parse_anchor("iteration_time=2s@8,tensor_parallel=4").of_run({"gpus": 64, "tensor_parallel": 8})
         {'gpus': 64, 'tensor_parallel': 4, 'world_size': 8}
         """
-        kept = {name: value for name, value in job.items() if name not in self.unlike}
+        kept = {name: value for name, value in job.items() if name not in self.own_options}
         return {**kept, **self.options, "world_size": self.world_size}
 
 
 class Repeat(NamedTuple):
-    """The job itself was measured, on as many accelerators, and trains copies of a network."""
+    """The anchor is a measurement of this data-parallel job itself, on as many accelerators."""
 
     anchor: str | None
-    """The anchor as it was given; None of a calibration file."""
+    """The anchor as given; None if the time comes from a calibration file."""
     noise: float
-    """Standard deviation of the logarithm of its time, when it is measured again."""
+    """Standard deviation of the logarithm of the time between repeated measurements."""
 
 
 def parse_anchors(text: str) -> list[Anchor]:
-    """Read the anchors of a transformer.
+    """Parse the anchors of a transformer, separated by semicolons.
 
     >>> [anchor.world_size for anchor in parse_anchors("iteration_time=2s@8; iteration_time=1.1s@16")]
     [8, 16]
 
     Raises
     ------
-    InputError : as of ``parse_anchor``
+    InputError : as for ``parse_anchor``
     """
     return [parse_anchor(each) for each in text.split(";")]
 
 
 def parse_anchor(text: str) -> Anchor:
-    """Read an anchor.
+    """Parse one anchor: ``QUANTITY=VALUE@GPUS``, with options of the measured run after commas.
 
     >>> parse_anchor("iteration_time=145ms@1")
     Anchor(quantity='iteration_time', value=0.145, world_size=1, options={})
@@ -119,8 +119,7 @@ def parse_anchor(text: str) -> Anchor:
 
     Raises
     ------
-    InputError : another form, a value that no accelerators can have measured, or an option that a measured
-        run has not
+    InputError : a malformed text, an implausible value, or an option that a measured run cannot have
     """
     if ";" in text:
         raise refusal("anchor.several", "anchor", text=text)
@@ -141,7 +140,7 @@ def parse_anchor(text: str) -> Anchor:
 
 
 def _options(text: str, written: str) -> dict[str, Any]:
-    """Return what an anchor says of its run, as values of a scenario."""
+    """Parse the options after an anchor's number of GPUs into values of a ``Scenario``."""
     result: dict[str, Any] = {}
     for each in written.split(",")[1:]:
         key, equals, value = (part.strip() for part in each.partition("="))
@@ -165,17 +164,18 @@ def with_measured_runs(
     catalogue: Catalogue,
     resolve: Callable[[Scenario, Catalogue], Any],
 ) -> tuple[Scenario, tuple[Any, ...]]:
-    """Return a scenario whose anchors say all of their runs, and the ``Setting`` of each run.
+    """Return a scenario whose anchors state every option of their runs, and the ``Setting`` of each run.
 
     Parameters
     ----------
-    scenario : of a transformer that is shared out, with an anchor
-    software, precision : of the job, which are the run's, too
-    catalogue, resolve : what names mean, and how a scenario becomes a setting
+    scenario : of a transformer with a layout, with an anchor
+    software, precision : of the job; the runs have the same
+    catalogue : with the hardware that the runs name
+    resolve : turns a scenario into a setting; an argument, since it calls this function
 
     Raises
     ------
-    InputError : no anchor, or a run that cannot be
+    InputError : a malformed anchor, or an impossible run
     """
     job = {name: getattr(scenario, name) for name in scenario.model_fields_set}
     job |= {"framework": software, "precision": precision}
@@ -186,18 +186,18 @@ def with_measured_runs(
             anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
         except InputError as error:
             raise error.under("anchor", said=f"anchor {anchor.words()!r}") from error
-        words.append(anchor._replace(options=_said(run)).words())
+        words.append(anchor._replace(options=_run_options(run)).words())
         runs.append(run)
     return scenario.model_copy(update={"anchor": "; ".join(words)}), tuple(runs)
 
 
-def _said(run: Any) -> dict[str, Any]:
-    """Return all that an anchor may say of its run."""
+def _run_options(run: Any) -> dict[str, Any]:
+    """Return every option that an anchor may state, with its value in the ``Setting`` of a run."""
     words = run.layout.words()
-    said: dict[str, Any] = {name: words[name] for name in (*SHARED_BY, "micro_batch_size")}
-    said |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
+    options: dict[str, Any] = {name: words[name] for name in (*LAYOUT_OPTIONS, "micro_batch_size")}
+    options |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
     if run.workload.sequence_length is not None:
-        said |= {"sequence_length": run.workload.sequence_length}
+        options |= {"sequence_length": run.workload.sequence_length}
     machine = {name: getattr(run.scenario, name) for name in MACHINE}
     machine |= {"accelerator": run.accelerator.id, "node": run.node.id}
-    return said | {name: value for name, value in machine.items() if value is not None}
+    return options | {name: value for name, value in machine.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Takes the embedding tables of a recommender apart from its layers, where accelerators share them out."""
+"""Sharded embedding tables of recommenders: separated from the layers that every accelerator computes."""
 
 from __future__ import annotations
 
@@ -14,48 +14,50 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads.workload import Layer, Tables, Workload
 
 FAMILIES = ("recommender", "custom")
-"""Of networks whose tables hold what samples name; those of words are tied to the rest of a transformer."""
+"""Families of networks whose embedding tables can be sharded; word embeddings of transformers cannot."""
 LOOKUPS = "tables"
-"""The layer that stands for all look-ups."""
+"""Name of the one layer of all look-ups."""
 TRAFFIC = 2
-"""Elements moved by a look-up, over those looked up: each is read and written."""
+"""Elements moved over elements looked up: each is read and written."""
 
 
 def _is_table(layer: Layer) -> bool:
+    """Return whether a layer is an embedding table."""
     return layer.kind == "embedding" and layer.parameters > 0
 
 
 def usual_embedding(workload: Workload, strategy: str) -> Embedding:
-    """Return how a network's tables are kept where nobody says: all-reduce alone shares them out."""
+    """Return the default of ``embedding``: sharded for recommenders that usually are, with all-reduce."""
     return "sharded" if workload.shares_tables and strategy == "all-reduce" else "replicated"
 
 
 def has_tables(workload: Workload) -> bool:
-    """Whether a network has tables that may be shared out."""
+    """Whether a network has tables that can be sharded."""
     return workload.family in FAMILIES and any(_is_table(layer) for layer in workload.layers)
 
 
 def with_embedding(
     workload: Workload, scenario: Scenario, defaults: list[Note], warnings: list[str]
 ) -> Workload:
-    """Return a workload with its tables apart where they are shared out; else as it is.
+    """Return a workload with sharded tables separated from its layers; unchanged if tables are replicated.
 
     Parameters
     ----------
     workload : with its tables among its layers
-    scenario : what is asked
-    defaults, warnings : to which what is taken is added, and that some accelerators hold no table
+    scenario : with the options ``embedding``, ``strategy`` and ``world_size``
+    defaults, warnings : lists to which the default taken, and a warning of accelerators without tables, are
+        added
 
     Raises
     ------
-    InputError : tables that are not there, or not of a kind that is shared out; another strategy
+    InputError : sharded tables of a network without any, or with a strategy other than all-reduce
     """
-    asked = scenario.embedding
-    if asked is None:
-        asked = usual_embedding(workload, scenario.strategy)
+    embedding = scenario.embedding
+    if embedding is None:
+        embedding = usual_embedding(workload, scenario.strategy)
         if has_tables(workload):
-            defaults.append(default("embedding", asked))
-    if asked == "replicated":
+            defaults.append(default("embedding", embedding))
+    if embedding == "replicated":
         return workload
     if not has_tables(workload):
         raise refusal("tables.none", workload=workload.id)
@@ -71,7 +73,7 @@ def with_embedding(
 
 
 def _looked_up_at_once(lookups: list[Layer]) -> Layer:
-    """One layer for all tables: trainers that share them out fuse the look-ups of those one device holds.
+    """Return one layer for the look-ups of all tables, since trainers fuse those of one device.
 
     So do NVIDIA's DLRM (``joint_sparse``) and TorchRec (batched tables of FBGEMM).
     """
@@ -84,11 +86,11 @@ def _looked_up_at_once(lookups: list[Layer]) -> Layer:
 
 @lru_cache(maxsize=64)
 def tables_apart(workload: Workload) -> Workload:
-    """Return a workload whose tables are no tensors of its layers, and are looked up by one kernel.
+    """Return a workload whose tables are separate from its layers and looked up by one kernel.
 
     Raises
     ------
-    InputError : it has no other tensors
+    InputError : the network has no parameters besides its tables
     """
     lookups = [layer for layer in workload.layers if _is_table(layer)]
     first = workload.layers.index(lookups[0])

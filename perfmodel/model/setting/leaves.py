@@ -1,7 +1,7 @@
-"""The numbers that a prediction starts from, each with its name and source: of specs, fits and options.
+"""The input numbers of a prediction, each with name and source: from specs, fits and options.
 
-One walk over a setting and its constants changes any of them: into traced numbers, for explanations and
-derivatives, or into other plain ones.
+``with_leaves`` replaces any of them: by traced numbers, for explanations and derivatives, or by other plain
+numbers.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from perfmodel.model.transformers import parameters as transformers
 from perfmodel.workloads.workload import Workload
 
 Change = Callable[[Any, str, str], Any]
-"""From a number, its name and its source to what takes its place."""
+"""Maps a number, its name and its source to the number that replaces it."""
 Reaches = Callable[[str], bool]
-"""Whether it changes some number whose name begins so; others are not gone through."""
+"""Whether a change affects numbers whose names have this prefix; others are skipped."""
 
 SPECS = (
     "accelerator",
@@ -68,7 +68,7 @@ COLUMNS = (
     "gemm_depth",
     "gemm_columns",
 )
-"""Counts of every layer that a step is worked out from."""
+"""Counts of every layer that a step is computed from."""
 WIDTHS = (
     "hidden",
     "layers",
@@ -90,11 +90,11 @@ WIDTHS = (
     "window",
     "predicted_fraction",
 )
-"""Of an ``Architecture``: what a step of a transformer is worked out from."""
+"""Fields of an ``Architecture`` that a step of a transformer is computed from."""
 OPTIONS = {"oversubscription": 1.0, "lora": None}
-"""Numbers that are read from the scenario itself, and what they are where they have no effect."""
+"""Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
-"""How names begin of numbers that a term of the iteration holds itself; the vocabulary has the rest."""
+"""Prefix of the names of numbers that a term of the iteration defines itself."""
 WHILE_TRACING = (
     "jitter.",
     "anchor",
@@ -104,8 +104,8 @@ WHILE_TRACING = (
     "transformers.",
     OF_TERMS,
 )
-"""How names begin of numbers that are read from a text, a module or a fit: unlike those of a setting and its
-constants, these change while numbers are traced alone."""
+"""Prefixes of the names of numbers read from a text, a module or a fit rather than from a setting and its
+constants: they change only while numbers are traced."""
 OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
@@ -117,30 +117,30 @@ OF_TRANSFORMERS = "fitted to measured steps"
 
 
 def everything(_: str) -> bool:
-    """Return that a change reaches any number."""
+    """Return True: the change affects every number."""
     return True
 
 
 class Leaves(NamedTuple):
-    """A setting and its constants with other numbers."""
+    """A setting and its constants after a change of their numbers."""
 
     setting: Setting
     constants: Calibration
     learned: Mapping[str, Any]
-    """What ``perfmodel.core.tracing.tracing.Trace.learned`` takes."""
+    """Learned parameters by model, for ``perfmodel.core.tracing.tracing.Trace.learned``."""
 
 
 def with_leaves(
     setting: Setting, constants: Calibration, change: Change, reaches: Reaches = everything
 ) -> Leaves:
-    """Return a setting and its constants with every number replaced by what ``change`` makes of it.
+    """Return a setting and its constants with every number replaced by the result of ``change``.
 
     A number that is used in two places, as that of a link inside and between nodes, is changed once.
 
     Parameters
     ----------
-    setting, constants : that hold the numbers
-    change, reaches : what takes their place, and which of them it may change; by default any
+    setting, constants : whose numbers are replaced
+    change, reaches : the replacement, and which names it affects; by default all
     """
     trace = TRACE.get()
     if trace is not None:
@@ -181,7 +181,7 @@ def with_leaves(
         if reaches(f"{setting.workload.id}."):
             changed["workload"] = _workload(setting.workload, change)
         if has_layouts(setting.workload) and _reaches_transformers(reaches):
-            named = _named(constants.transformers, change, known)
+            named = _transformer_parameters(constants.transformers, change, known)
             constants = constants._replace(transformers=named)
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
@@ -195,7 +195,7 @@ def with_leaves(
 
 
 def _record(thing: Any, name: str, change: Change) -> Any:
-    """Return a spec or profile, or a part of one, with every number that says where it comes from changed."""
+    """Return a spec or profile, or a part of one, with every number that has a provenance changed."""
     if isinstance(thing, Provenance):
         stated: Any = thing
         is_named = stated.source not in (None, stated.basis)
@@ -216,9 +216,9 @@ def _record(thing: Any, name: str, change: Change) -> Any:
 
 
 def _with(thing: Any, parts: dict[str, Any]) -> Any:
-    """Return a record, tuple or table with other parts; where none is another, the very same, as caches know.
+    """Return a record, tuple or table with replaced parts; the same object if no part differs, for caches.
 
-    A table among the parts is another one where its own parts are.
+    A table among the parts is replaced only if its own parts differ.
     """
     known = thing if isinstance(thing, dict) else {name: getattr(thing, name) for name in parts}
     parts = {
@@ -232,6 +232,7 @@ def _with(thing: Any, parts: dict[str, Any]) -> Any:
 
 
 def _bytes(table: Any, name: str, change: Change) -> Any:
+    """Return a table of bytes, of a number format or optimizer, with changed numbers."""
     parts = table._asdict().items()
     return _with(
         table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
@@ -239,7 +240,7 @@ def _bytes(table: Any, name: str, change: Change) -> Any:
 
 
 def _feed(setting: Setting, node: Any, change: Change) -> Any:
-    """Return how samples come with other numbers: of storage, cache and decoder."""
+    """Return the setting's feed with changed numbers of storage, cache and decoder."""
     feed, known, rates = setting.feed, storages(), {}
     assert feed is not None
     for field, id in (("storage_bandwidth", setting.storage), ("cache_bandwidth", CACHE)):
@@ -255,7 +256,7 @@ def _feed(setting: Setting, node: Any, change: Change) -> Any:
 
 
 def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
-    """Return a layout whose passes are those of the setting."""
+    """Return a layout with changed degrees, and with the micro-batches of the changed setting."""
     degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
     passes = {
         "micro_batch_size": counts["local_batch_size"],
@@ -266,7 +267,7 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
 
 
 def _widths(workload: Workload, change: Change) -> dict[str, Any]:
-    """Return what a step of a transformer is worked out from, with other numbers."""
+    """Return the changed architecture and sequence length of a transformer, by field of ``Workload``."""
     model = workload.architecture
     assert model is not None
     widths = {
@@ -279,24 +280,30 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
 
 
 def _software(setting: Setting, change: Change) -> Any:
+    """Return the setting's software with a changed size of gradients."""
     facts = setting.framework
     travels: Any = change(facts.gradient_bytes, f"{setting.software}.gradient_bytes", OF_SOFTWARE)
     return _with(facts, {"gradient_bytes": travels})
 
 
 def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any:
+    """Return the fit of transformers with changed parameters."""
     known = transformers.shipped()
     if not _reaches_transformers(reaches):
         return known
-    return _with(known, {"parameters": _named(known.parameters, change, constants)})
+    return _with(known, {"parameters": _transformer_parameters(known.parameters, change, constants)})
 
 
 def _reaches_transformers(reaches: Reaches) -> bool:
-    """Return whether a change reaches any number that is learned of transformers."""
+    """Return whether a change affects any learned number of transformers."""
     return any(map(reaches, ("transformers.", "efficiency.", "constants.")))
 
 
-def _named(parameters: Mapping[str, float], change: Change, constants: Calibration) -> dict[str, Any]:
+def _transformer_parameters(
+    parameters: Mapping[str, float], change: Change, constants: Calibration
+) -> dict[str, Any]:
+    """Return the parameters of transformers changed, each under the name of its source."""
+
     def changed(name: str, value: float) -> Any:
         if name.partition("/")[0] in SIZES:
             return change(value, f"efficiency.{name}", FITTED)
@@ -308,7 +315,7 @@ def _named(parameters: Mapping[str, float], change: Change, constants: Calibrati
 
 
 def _data(workload: Workload, change: Change) -> dict[str, Any]:
-    """Return what is known of the samples of a network, with other numbers."""
+    """Return the changed numbers of a network's samples, by field of ``Workload``."""
     return {
         field: change(value, f"{workload.id}.{field}", OF_NETWORK)
         for field in ("input_elements", "stored_bytes", "dataset_samples")
@@ -317,6 +324,7 @@ def _data(workload: Workload, change: Change) -> dict[str, Any]:
 
 
 def _workload(workload: Workload, change: Change) -> Workload:
+    """Return a workload with changed counts of layers, tensors, tables and samples."""
     known = {field: workload.column(field) for field in COLUMNS}
     columns = {field: change(value, f"{workload.id}.{field}", OF_NETWORK) for field, value in known.items()}
     tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
@@ -338,6 +346,7 @@ def _workload(workload: Workload, change: Change) -> Workload:
 def _constants(
     constants: Calibration, change: Change, reaches: Reaches
 ) -> tuple[Calibration, dict[str, Any]]:
+    """Return the constants changed, and the changed parameters of collectives."""
     changed: dict[str, Any] = {}
     if reaches("efficiency."):
         changed["efficiency"] = constants.efficiency.with_numbers(
@@ -368,7 +377,7 @@ def _constants(
 
 
 def _source_of(name: str, value: float, constants: Calibration) -> str:
-    """Return where a constant comes from: what was believed of it, unless runs moved it."""
+    """Return the source of a constant: its prior's, or the fit if measured runs moved it."""
     entry = facts().get(name)
     if name in constants.assumed:
         return "assumed"

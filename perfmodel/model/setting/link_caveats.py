@@ -1,4 +1,4 @@
-"""What is wrong or doubtful about the links of a job, and what a machine lets its adapters send."""
+"""Errors and warnings about the links of a job, and the network limit of a machine."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 
 NCCL_CONNECTIONS = 16
-"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
-is a virtual one, it finds none and opens one."""
+"""NCCL opens two threads of eight connections if it finds an adapter of AWS.  In most containers, with a
+virtual network, it finds none and opens one connection."""
 GENERIC_NODE = "pcie-workstation-8gpu"
-"""The machine that accelerators without a usual one are taken to lie in, as long as no network matters."""
+"""Default machine of accelerators without a usual one, for jobs in one machine."""
 LARGEST_OVERSUBSCRIPTION = 1000
 
 
 def require_network(node: Node, between: str | None, accelerator: Accelerator | None) -> None:
-    """Refuse to send bytes between machines of which nobody says what joins them.
+    """Refuse a job over several machines whose network is unknown.
 
     Parameters
     ----------
-    node : the machine that accelerators lie on
+    node : the machine of the accelerators
     between : the link between machines, if a job names one
-    accelerator : the one whose usual machine was taken; None where a machine was named
+    accelerator : whose usual machine was taken by default; None if the scenario names a machine
 
     Raises
     ------
-    InputError : no machine was named and none is usual, or nobody knows its network
+    InputError : no machine is named and the accelerator has no usual one, or its network is unknown
     """
     if accelerator is not None and accelerator.usual_node is None:
         raise refusal(
@@ -42,13 +42,13 @@ def require_network(node: Node, between: str | None, accelerator: Accelerator | 
         raise refusal("machine.no_network", node=node.id, accelerators=node.accelerators)
 
 
-def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:
-    """Warn if a link that was asked for is used in a place it is not made for.
+def warn_of_misplaced_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:
+    """Warn of a link inside a node used between nodes, or the reverse.
 
     Parameters
     ----------
-    intra, inter : asked for inside a node and between nodes, if they were
-    warnings : to which is added
+    intra, inter : links that the scenario names inside a node and between nodes; None for defaults
+    warnings : list to which warnings are added
 
     Raises
     ------
@@ -64,15 +64,15 @@ def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> 
 
 
 def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float | None:
-    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
+    """Return the network limit of a machine over all its adapters [B/s]; None without a limit.
 
-    A provider limits the instance: over any link, and any number of adapters.  The limit of a machine of
-    one's own is that of its own adapters, and more of them have more of it; others are not known to have one.
+    A provider limits a rented machine over any link and any number of adapters.  The limit of a user's own
+    machine is that of its own adapters, and grows with more of them; other links have no known limit.
 
     Parameters
     ----------
-    node, link, nics : the machine, what its adapters are of, and how many it has
-    keeps : whether its limit holds, the option ``network_cap``
+    node, link, nics : the machine, the link of its adapters, and their number
+    keeps : whether the limit applies, the option ``network_cap``
     """
     limit = node.network_bandwidth
     if limit is None or not keeps or not (node.rented or link.id == node.inter_link):
@@ -84,22 +84,22 @@ def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float 
 
 
 def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
-    """Return an adapter with its share of what the machine may send, where its port could do more."""
+    """Return a link with its bandwidth reduced to the adapter's share of the machine's network limit."""
     limit = network_cap(node, link, nics, keeps)
     if limit is None:
         return link
     rate = ops.minimum(link.bandwidth.value, limit / nics)
-    return link if rate is link.bandwidth.value else _with_bandwidth(_Same(link), rate)
+    return link if rate is link.bandwidth.value else _with_bandwidth(_LinkIdentity(link), rate)
 
 
 def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> Any:
-    """Return what one adapter carries while the others of its machine are idle [B/s]."""
+    """Return the bandwidth of one adapter while the other adapters of its machine are idle [B/s]."""
     limit = network_cap(node, link, nics, keeps)
     return link.bandwidth.value if limit is None else ops.minimum(limit, link.bandwidth.value)
 
 
-class _Same:
-    """A link, equal to itself alone: two may have one id and differ."""
+class _LinkIdentity:
+    """A hashable link, equal only to the key object: links of one id may differ."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
@@ -108,22 +108,23 @@ class _Same:
         return id(self.link)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.link is self.link
+        return isinstance(other, _LinkIdentity) and other.link is self.link
 
 
-@remembered(maxsize=256)  # what is kept of a fabric knows it by its specs themselves
-def _with_bandwidth(same: _Same, rate: Any) -> Link:
-    link = same.link
+@remembered(maxsize=256)  # caches of a fabric compare specs by identity
+def _with_bandwidth(key: _LinkIdentity, rate: Any) -> Link:
+    """Return a link with another bandwidth [B/s], cached by the identity of the link."""
+    link = key.link
     return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})
 
 
-def doubt_adapters(node: Node, link: Link, nics: int, keeps: bool, warnings: list[str]) -> None:
-    """Note how a machine's network limit applies to other adapters than its own, or to none.
+def warn_of_network_limit(node: Node, link: Link, nics: int, keeps: bool, warnings: list[str]) -> None:
+    """Warn how a machine's network limit applies to adapters other than its own.
 
     Parameters
     ----------
     node, link, nics, keeps : the machine and its adapters, as for ``network_cap``
-    warnings : to which is added
+    warnings : list to which warnings are added
     """
     limit = node.network_bandwidth
     cap = network_cap(node, link, nics, keeps)
@@ -143,9 +144,9 @@ def doubt_adapters(node: Node, link: Link, nics: int, keeps: bool, warnings: lis
 
 
 def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | None:
-    """Say that a machine may send less than its adapters could; None where it may send as much.
+    """Return a note that a machine's network limit is below its adapters' rate; None if it is not.
 
-    Takes what ``capped`` takes.
+    Parameters as for ``capped``.
     """
     cap = network_cap(node, link, nics, keeps)
     if cap is None or capped(link, node, nics, keeps) is link:
@@ -156,7 +157,7 @@ def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | Non
 
 
 def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
-    """Return the oversubscription, where it is one that racks may have.
+    """Return the oversubscription of racks after checking it.
 
     Raises
     ------

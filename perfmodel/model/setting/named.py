@@ -1,4 +1,4 @@
-"""A scenario that names everything by its id, and what was chosen where a name fits several things."""
+"""Names of a scenario resolved to ids, with the choice made for each ambiguous name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads import understood
 
 
-class Meant(NamedTuple):
-    """What a name of a scenario was taken to be, of several things it fits."""
+class Interpretation(NamedTuple):
+    """The id that a name of a scenario was resolved to, and the other ids that match it."""
 
     option: str
     name: str
@@ -28,22 +28,24 @@ class Meant(NamedTuple):
         return taken_as(self.name, self.id, self.others)
 
 
-def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, tuple[Meant, ...]]:
-    """Return a scenario that names everything by its id, and what was chosen of several things.
+def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, tuple[Interpretation, ...]]:
+    """Return a scenario with every name replaced by its id, and the choices for ambiguous names.
 
     Raises
     ------
-    InputError : an unknown name, or one that fits several things of which none is the most common
+    InputError : an unknown name, or an ambiguous one without a most common match
     """
     ids, meant = _ids(_names(scenario), catalogue)
     return (scenario.model_copy(update=ids) if ids else scenario), meant
 
 
 @lru_cache(maxsize=256)
-def _ids(names: tuple[str | None, ...], catalogue: Catalogue) -> tuple[dict[str, str], tuple[Meant, ...]]:
-    """Return the ids of those names of ``BY_ID`` that are none, and what was chosen of several things."""
+def _ids(
+    names: tuple[str | None, ...], catalogue: Catalogue
+) -> tuple[dict[str, str], tuple[Interpretation, ...]]:
+    """Return ids, by field of ``BY_ID``, for names that are not ids, and the choices for ambiguous names."""
     ids: dict[str, str] = {}
-    meant: list[Meant] = []
+    meant: list[Interpretation] = []
     for field, name in zip(BY_ID, names, strict=True):
         if name is None:
             continue
@@ -55,33 +57,36 @@ def _ids(names: tuple[str | None, ...], catalogue: Catalogue) -> tuple[dict[str,
     return ids, tuple(meant)
 
 
-def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
-    """Return what the name of one field of a scenario means.
+def meaning_of(field: str, name: str, catalogue: Catalogue) -> Interpretation:
+    """Return the interpretation of the name in one field of a scenario.
 
     Raises
     ------
-    InputError : an unknown name, or one that fits several things of which none is the most common
+    InputError : an unknown name, or an ambiguous one without a most common match
     """
     if field in _SINGLE:
-        return Meant(field, name, _SINGLE[field](name, catalogue), ())
+        return Interpretation(field, name, _SINGLE[field](name, catalogue), ())
     if NAMED[field] == "workloads":
         network = understood(name)
-        return Meant(field, name, network.id, network.others)
+        return Interpretation(field, name, network.id, network.others)
     id = id_of(NAMED[field], name, catalogue)
-    return Meant(field.replace("_", "-"), name, id, catalogue.others(_HARDWARE[NAMED[field]][0], name))
+    return Interpretation(
+        field.replace("_", "-"), name, id, catalogue.others(_HARDWARE[NAMED[field]][0], name)
+    )
 
 
 def id_of(offers: Offers, name: str, catalogue: Catalogue) -> str:
-    """Return the id of what a person names, by what an option offers.
+    """Return the id of a name in an option that offers a list of the catalogue.
 
     Raises
     ------
-    InputError : an unknown name, or one that fits several things of which none is the most common
+    InputError : an unknown name, or an ambiguous one without a most common match
     """
     return understood(name).id if offers == "workloads" else _HARDWARE[offers][1](catalogue, name).id
 
 
 def _storage_id(name: str, catalogue: Catalogue) -> str:
+    """Return the id of a storage."""
     from perfmodel.hardware.storage import storage_id
 
     return storage_id(name)
@@ -97,9 +102,9 @@ LOOKED_UP: tuple[Offers, ...] = ("workloads", *_HARDWARE)
 NAMED: dict[str, Offers] = {
     field: one.info.offers for field, one in declared(Scenario).items() if one.info.offers in LOOKED_UP
 }
-"""Options that name a thing of the catalogue, and of what they do."""
+"""Options that name an entry of the catalogue -> the list that they offer."""
 _SINGLE = {"framework": software_id, "storage": _storage_id}
-"""Names that fit one thing each."""
+"""Options whose names are never ambiguous -> the function that finds the id."""
 BY_ID = (*NAMED, *_SINGLE)
-"""Options that name a thing that has an id."""
+"""Options whose values are names with ids."""
 _names = attrgetter(*BY_ID)

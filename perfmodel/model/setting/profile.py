@@ -1,4 +1,4 @@
-"""A measured profile: what a user's own trace says of the job, as a file that ``predict --profile`` reads."""
+"""A measured profile: numbers of a user's own trace, in a file that ``predict --profile`` reads."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -34,28 +34,28 @@ class LinkMeasure(Record):
     """Start-up time and bandwidth of a ring, from messages of different sizes."""
 
     latency: Measure
-    """Of one all-reduce of nothing [s]."""
+    """Time of an all-reduce of an empty message [s]."""
     bandwidth: Measure
-    """Of the bus [B/s]."""
+    """Bus bandwidth [B/s]."""
     group_size: Annotated[int, Within(ge=2)]
 
 
 class Profile(Record):
-    """What is carried over; what was not measured is absent and stays the model's own."""
+    """Measured numbers that replace the model's own; those not measured are absent."""
 
     made_by: str
-    """What wrote the file."""
+    """Program that wrote the file."""
     files: list[str]
-    """What it was measured from."""
+    """Names of the files that were measured."""
     workload: str
     accelerator: str
     precision: str
     local_batch_size: Annotated[int, Within(ge=1)]
     accumulation_steps: Annotated[int, Within(ge=1)] = 1
     input: Literal["synthetic", "real"] | None = None
-    """Whether the measured loop asked a loader for its samples; None where the file cannot say."""
+    """Whether the measured loop read samples from a loader; None if unknown."""
     loader_workers: Annotated[int, Within(ge=0)] | None = None
-    """That decoded for it; 0 is the training process itself, None unknown."""
+    """Loader workers of the measured run; 0 is the training process itself, None unknown."""
     computation: Measure | None = None
     """Busy time of one step over the model's [1]."""
     launch_overhead: Measure | None = None
@@ -63,19 +63,18 @@ class Profile(Record):
     link: LinkMeasure | None = None
     """An all-reduce of one group of ranks."""
     overlap: Measure | None = None
-    """Share of the communication that computation hid [1]; for information only: it depends on the network,
-    and the model works out how much hides."""
+    """Share of the communication hidden behind computation [1]; for information only: it depends on the
+    network, and the model computes its own."""
     jitter: Measure | None = None
     """Standard deviation over mean of the steps [1]."""
     input_time: Measure | None = None
-    """Waiting for samples in each step [s]; carried over where samples are real and no other number of
-    workers is asked for."""
+    """Time that a step waits for samples [s]; used for real samples with the same number of workers."""
     loader_time: Measure | None = None
-    """What one worker takes for the samples of one step [s]: foretells other numbers of workers."""
+    """Time of one worker for the samples of one step [s]: predicts other numbers of workers."""
     idle_time: Measure | None = None
-    """Of one step, when neither kernels nor short gaps nor waiting for samples fill it [s]: the host's, and
-    its profiler's.  Carried over, unless real samples were measured and synthetic ones are asked for: the
-    copy of samples that lets the accelerator run dry is gone then."""
+    """Time of a step outside kernels, short gaps and waiting for samples [s]: time of the host and of its
+    profiler.  Not used if samples were real in the measurement and are synthetic in the prediction, which
+    has no copies of samples."""
 
     def to_json(self) -> str:
         """Return what ``perfmodel calibrate --json`` prints of a trace or of times."""
@@ -101,22 +100,23 @@ class Profile(Record):
 
     @property
     def measures_input(self) -> bool:
-        """Whether it says how long a step waits for real samples."""
+        """Whether the profile has the time that a step waits for real samples."""
         return self.input == "real" and self.input_time is not None
 
 
 def read_profile(path: str) -> Profile:
-    """Return the profile of a TOML file, read once as long as it stays as it is.
+    """Return the profile in a TOML file, cached until the file changes.
 
     Raises
     ------
     InputError : the file cannot be read, a key is unknown or missing, a value does not fit
     """
-    return _profile(path, *version(path))
+    return _parsed_profile(path, *version(path))
 
 
 @lru_cache(maxsize=64)
-def _profile(path: str, changed: int, size: int) -> Profile:
+def _parsed_profile(path: str, changed: int, size: int) -> Profile:
+    """Read and check a profile; the time and size of the file are part of the cache's key."""
     from pydantic import ValidationError
 
     try:
@@ -147,16 +147,17 @@ def to_toml(profile: Profile) -> str:
     if profile.loader_workers is not None:
         lines.append(f"loader_workers = {profile.loader_workers}  # 0: the training process itself")
     for key in MEASURES:
-        lines += _measure(key, getattr(profile, key))
+        lines += _measure_lines(key, getattr(profile, key))
     if profile.link is not None:
         lines += ["", "[link]", f"group_size = {profile.link.group_size}"]
-        lines += _measure("link.latency", profile.link.latency) + _measure(
+        lines += _measure_lines("link.latency", profile.link.latency) + _measure_lines(
             "link.bandwidth", profile.link.bandwidth
         )
     return "\n".join(lines) + "\n"
 
 
-def _measure(name: str, measure: Measure | None) -> list[str]:
+def _measure_lines(name: str, measure: Measure | None) -> list[str]:
+    """Return the lines of one measured number in a profile's file."""
     if measure is None:
         return []
     return [
@@ -169,5 +170,6 @@ def _measure(name: str, measure: Measure | None) -> list[str]:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as a TOML string."""
     kept = "".join(c if c.isprintable() else " " for c in text)
     return '"' + kept.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,4 +1,4 @@
-"""From a scenario to a setting: defaults taken and named, and everything it names fetched and checked."""
+"""From a scenario to a setting: fill in and record defaults, look up every name, check conflicts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.embedding_tables import with_embedding
 from perfmodel.model.setting.named import by_id
 from perfmodel.model.setting.rings import check_rings
-from perfmodel.model.setting.sharing import batch_of, shared, software_of_copies, usual_precision
+from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
 from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.workload import Workload
@@ -44,14 +44,14 @@ DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 
 
 class Setting(NamedTuple):
-    """A scenario with nothing left open, and the things it names.
+    """A scenario with every default filled in, and the specs that it names.
 
     Counts typed ``Any`` are whole numbers, or in a sweep arrays of them.
     """
 
     scenario: Scenario
     profile: Profile | None
-    """What the scenario's own measurement says, which stands in for the model's numbers."""
+    """The user's measured profile, which replaces numbers of the model."""
     workload: Workload
     accelerator: Accelerator
     node: Node
@@ -61,11 +61,11 @@ class Setting(NamedTuple):
     socket_link: Link | None
     nics: int
     connections: int
-    """Over TCP between two machines; matters where a provider limits each."""
+    """TCP connections between two machines; a provider may limit the rate of each."""
     world_size: Any
     nodes: Any
     accelerators_per_node: Any
-    """In the fullest node."""
+    """Accelerators in the fullest node."""
     precision: str
     format: Format
     peak_flops: float
@@ -76,18 +76,18 @@ class Setting(NamedTuple):
     software: str
     """``NAME@YEAR``"""
     framework: Release
-    """What the software does."""
+    """Facts about the software."""
     software_year: int
-    """Of those that the data-parallel model has learned of."""
+    """Year of the software, limited to those that the data-parallel model was fitted to."""
     strategy: str
     overlap: str
     servers: Any
     server_shards: str
-    """How gradients are dealt out to them: a ``ServerShards``."""
+    """Distribution of gradients over the servers: a ``ServerShards``."""
     server_node: Node
-    """The machine of one; without servers, the node."""
+    """Machine of a parameter server; without servers, the node."""
     server_link: Link
-    """The link of its adapters."""
+    """Link of the server's adapters."""
     local_batch_size: Any
     global_batch_size: Any
     accumulation_steps: Any
@@ -96,21 +96,21 @@ class Setting(NamedTuple):
     loader_workers: Any
     storage: str
     decode_rate: float | None
-    """Samples/s that one loader worker decodes; None where the calibrated rate holds."""
+    """Samples/s that one loader worker decodes; None for the calibrated rate."""
     feed: Feed | None
-    """Where real samples come from and by what; None where they are synthetic."""
+    """Storage, cache, decoder and copies of real samples; None for synthetic ones."""
     defaults: tuple[Note, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
     layout: Layout | None = None
-    """How a transformer is shared out; None where copies of the network are trained."""
+    """Layout of a transformer; None for data-parallel jobs."""
     measured: tuple[Setting, ...] = ()
     """The runs that anchors were measured on, of a transformer with a layout."""
     repeat: Repeat | None = None
     compression: Scheme | None = None
-    """How gradients are made smaller."""
+    """Compression scheme of gradients."""
     updates: Updates | None = None
-    """How gradients become updates, where that is not one update from all of them in step."""
+    """Update strategy; None for one synchronous update from all gradients."""
 
     @property
     def software_name(self) -> str:
@@ -119,24 +119,24 @@ class Setting(NamedTuple):
 
     @property
     def local_aggregation(self) -> bool:
-        """Whether a node sums its gradients before a server sees them; workers out of step cannot."""
+        """Whether a node sums its gradients before it sends them to a server; asynchronous workers cannot."""
         return self.scenario.local_aggregation and self.updates is None
 
     @property
     def domains(self) -> Any:
-        """Groups that exchange over adapters: nodes, or domains of several, where servers are none."""
+        """Number of groups that exchange over adapters: nodes, or without servers NVLink domains of nodes."""
         if self.strategy == "parameter-server":
             return self.nodes
         return domains(self.nodes, self.node, self.intra_link, self.scenario.inter_link)
 
     @property
     def is_slice(self) -> bool:
-        """Whether all accelerators lie on one torus, whose links go on to other hosts."""
+        """Whether all accelerators lie on one torus whose links join hosts, as in a TPU slice."""
         return is_slice(self.node, self.intra_link, self.scenario.inter_link)
 
     @property
     def accelerators_per_domain(self) -> Any:
-        """In the fullest of these groups, over which nodes are spread evenly."""
+        """Accelerators in the fullest of the ``domains``, over which nodes are spread evenly."""
         groups = self.domains
         if groups is self.nodes:
             return self.accelerators_per_node
@@ -144,11 +144,12 @@ class Setting(NamedTuple):
 
     @property
     def nodes_per_domain(self) -> Any:
-        """In the smallest, all of whose adapters carry what leaves it."""
+        """Nodes in the smallest of the ``domains``, whose adapters carry all its outgoing traffic."""
         return self.nodes // self.domains
 
 
 def _profile(path: str | None) -> Profile | None:
+    """Return the profile in a file; None without a path."""
     if path is None:
         return None
     from perfmodel.model.setting.profile import read_profile
@@ -157,9 +158,10 @@ def _profile(path: str | None) -> Profile | None:
 
 
 class _Defaults(list[Note]):
-    """The options left open, as they are filled in."""
+    """Notes of the defaults taken for options left open."""
 
     def take(self, option: str, given: _T | None, value: _T) -> _T:
+        """Return a stated value, or note and return the default."""
         if given is not None:
             return given
         self.append(default(option, value))
@@ -167,7 +169,7 @@ class _Defaults(list[Note]):
 
 
 def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
-    """Return the setting that a scenario means.
+    """Return the setting of a scenario.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     """
     taken = _Defaults()
     warnings: list[str] = []
-    _take_what_was_not_said(scenario, taken)
+    _note_scenario_defaults(scenario, taken)
     scenario, meant = by_id(scenario, catalogue)
     for one in meant:
         taken.append(default(one.option, one.id))
@@ -189,7 +191,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     intra = catalogue.link(
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
-    sharing = shared(scenario, workload, accelerator, catalogue, warnings.append)
+    sharing = layout_setting(scenario, workload, accelerator, catalogue, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
     groups = domains(nodes, node, intra, scenario.inter_link)
@@ -246,14 +248,14 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(default("jitter", f"lognormal:cv={calibration().jitter:g}"))
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    link_caveats.doubt_links(
+    link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
     )
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.take("nics", scenario.nics, nics)
-        link_caveats.doubt_adapters(node, inter, nics, scenario.network_cap, warnings)
+        link_caveats.warn_of_network_limit(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
         taken.append(default("framework", software))
@@ -312,18 +314,18 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     )
 
 
-def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
-    """Name the options whose default the scenario itself holds, where they matter."""
-    said = scenario.model_fields_set
-    if "workload" not in said:
+def _note_scenario_defaults(scenario: Scenario, taken: _Defaults) -> None:
+    """Note the defaults that ``Scenario`` itself fills in, if they matter."""
+    stated = scenario.model_fields_set
+    if "workload" not in stated:
         taken.append(default("workload", scenario.workload))
-    if "world_size" not in said:
+    if "world_size" not in stated:
         taken.append(default("gpus", scenario.world_size))
     if scenario.world_size == 1:
         return
-    if "strategy" not in said:
+    if "strategy" not in stated:
         taken.append(default("strategy", scenario.strategy))
-    if "algorithm" not in said and network_of(scenario.strategy) == "all-reduce":
+    if "algorithm" not in stated and network_of(scenario.strategy) == "all-reduce":
         taken.append(default("algorithm", scenario.algorithm))
 
 
@@ -334,7 +336,7 @@ def _refuse_server_options(scenario: Scenario) -> None:
 
 
 def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:
-    """Return the accelerator of a scenario; where it names none, that of its machine, or the usual one.
+    """Return the accelerator of a scenario; by default that of its machine, else the usual one.
 
     Raises
     ------
@@ -360,7 +362,7 @@ def _hardware(
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:
-    """Samples per accelerator and micro-batch, samples per iteration, and the kind of scaling they say."""
+    """Return samples per accelerator and micro-batch, samples per iteration, and ``weak`` or ``strong``."""
     steps = scenario.accumulation_steps or 1
     parts = scenario.world_size * steps
     if scenario.global_batch_size is None:
@@ -387,7 +389,7 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
 
 
 def usual_connections(strategy: str) -> int:
-    """Return how many connections join two machines where nobody says: to parameter servers one."""
+    """Return the default number of TCP connections between two machines: 1 to parameter servers."""
     return 1 if strategy == "parameter-server" else link_caveats.NCCL_CONNECTIONS
 
 

@@ -1,4 +1,4 @@
-"""Rings that not all places have: along racks that a job fills, or among the peers of one node."""
+"""Ring algorithms that need a certain placement: along racks that a job fills, or within one node."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ MULTI_RING, AMONG_PEERS = "multi-ring", "ring-chunked"
 
 
 def filled_racks(rack_nodes: int | None, groups: int, machines: int) -> int:
-    """Return how many racks a job fills, alike; 0 where none are known, or not all hold as many nodes.
+    """Return how many racks a job fills equally; 0 if racks are unknown or hold different numbers of nodes.
 
     Parameters
     ----------
     rack_nodes : machines of a rack
-    groups : that exchange over adapters: machines, or NVLink domains of several
-    machines : of the job
+    groups : number of machines, or of NVLink domains of several, that exchange over adapters
+    machines : number of machines of the job
 
     >>> filled_racks(4, 8, 8), filled_racks(16, 8, 8), filled_racks(3, 8, 8), filled_racks(None, 8, 8)
     (2, 1, 0, 0)
@@ -31,20 +31,20 @@ def filled_racks(rack_nodes: int | None, groups: int, machines: int) -> int:
 def check_rings(
     algorithm: str, rack_nodes: int | None, placement: Placement, groups: int, machines: int
 ) -> None:
-    """Refuse an algorithm that these ranks have no place for.
+    """Refuse a ring algorithm that the placement of the ranks does not allow.
 
-    Those are rings along racks where there are none, where a job does not fill them or lies on them in
-    another order, and rings among peers that do not all lie in one node.
+    Refused are multi-rings without racks, or if the job does not fill its racks equally or lies on them in
+    another order; and chunked rings of ranks that are not in one node.
 
     Parameters
     ----------
     algorithm : of the all-reduce
-    rack_nodes, placement : as of a scenario
-    groups, machines : as of ``filled_racks``
+    rack_nodes, placement : the options of a scenario
+    groups, machines : as for ``filled_racks``
 
     Raises
     ------
-    InputError : with what would be right
+    InputError : with the nearest possible values
     """
     if algorithm == AMONG_PEERS and groups > 1:
         raise refusal("racks.one_node", algorithm=algorithm, groups=groups)

@@ -1,7 +1,7 @@
-"""Which model answers for a job, and of transformers what trains them and how: a stack and a layout.
+"""Which model answers for a job, and the software and layout of a transformer.
 
-One rule decides which model answers, ``model_of``: the network, its layout, and how gradients are exchanged.
-An option that the model does not know is refused.
+``model_of`` alone decides, by the network, its layout, and the exchange of gradients.  Options that the model
+does not support are refused.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from perfmodel.workloads.workload import Workload
 
 Model = Literal["data-parallel", "transformer"]
-"""Of every accelerator holding the whole network, in layers; or of a transformer under a layout."""
+"""Data parallelism of whole networks, as tables of layers; or a transformer under a layout."""
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
-"""In which a stack trains, by what a scenario calls them."""
+"""Precisions of a scenario -> the number format in which software for transformers trains."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
-"""Whether gradients or parameters are sharded, by the requested sharding; by others that is open."""
+"""Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
 SUMS = ("all-reduce", "fsdp")
-"""Strategies under a layout."""
+"""Strategies that a layout allows."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -49,26 +49,26 @@ FIXED = {
     ),
     "compression": (None, "under a layout gradients are sent whole; leave it out"),
 }
-"""Options that the transformer model leaves alone: the only value, and why."""
+"""Options that the transformer model does not vary -> their only value, and why."""
 
 
-class Shared(NamedTuple):
-    """How a job shares a transformer out."""
+class LayoutSetting(NamedTuple):
+    """Software, layout and usual precision of a transformer's job."""
 
     software: str
     """``NAME@YEAR``"""
     layout: Layout
     precision: str
-    """In which it is usually trained there."""
+    """The usual precision on the job's accelerator."""
 
 
 def model_of(scenario: Scenario, workload: Workload) -> Model:
-    """Return which model answers for a job: the network, its layout and its exchange decide.
+    """Return which model answers for a job, by its network, its layout and its exchange of gradients.
 
     The transformer model answers for networks that predict the next token, and for every transformer that a
-    job shares out, recomputes or adapts, ``sharing_option``.  The data-parallel model answers for all others,
-    and for those whose gradients go by parameter servers, out of step, compressed, or in one process; what
-    one accelerator computes of a transformer is the same in both.
+    job partitions, recomputes or adapts (``sharing_option``).  The data-parallel model answers for all
+    others, and for transformers with parameter servers, asynchronous updates, compression, or one process;
+    what one accelerator computes of a transformer is the same in both.
 
     Raises
     ------
@@ -87,17 +87,17 @@ def model_of(scenario: Scenario, workload: Workload) -> Model:
 
 
 def _exchange_of_copies(scenario: Scenario) -> str:
-    """Return the option that exchanges gradients as no layout does; empty where none does."""
+    """Return the option whose exchange of gradients no layout supports, with its value; empty if none."""
     if scenario.strategy not in SUMS:
         return f"strategy {scenario.strategy}"
     return "" if scenario.compression is None else f"compression {scenario.compression}"
 
 
 def sharing_option(scenario: Scenario) -> str:
-    """Return an option that makes another job of training copies of a network; empty where none does.
+    """Return an option, with its value, that makes a job other than plain data parallelism; empty if none.
 
-    A degree above 1, FSDP and ZeRO share it out; recomputation and adapters change what is computed.  Copies
-    have no sharding and recompute nothing anyway, so ``none`` is neither; nor are chunks without stages.
+    A degree above 1, FSDP and ZeRO partition the network; recomputation and adapters change the computation.
+    A sharding or recomputation of ``none`` does not count, nor do chunks without stages.
     """
     if scenario.strategy == "fsdp":
         return "strategy fsdp"
@@ -106,13 +106,13 @@ def sharing_option(scenario: Scenario) -> str:
 
 
 def _option_and_value(option: str) -> tuple[str, str]:
-    """Return an option, and what is said after it of its value."""
+    """Split ``option value`` into the option, and a blank with the value."""
     name, blank, value = option.partition(" ")
     return name, blank + value
 
 
 def _neutral_option(scenario: Scenario) -> str:
-    """Return an option of layouts that is given and changes nothing; empty where none is."""
+    """Return an option of layouts that is stated with a value without effect; empty if none."""
     if scenario.virtual_stages > 1:
         return "virtual-stages"
     return next((name for name in ("sharding", "recompute") if getattr(scenario, name) is not None), "")
@@ -121,12 +121,12 @@ def _neutral_option(scenario: Scenario) -> str:
 def stack_of(
     scenario: Scenario, workload: Workload, accelerator: Accelerator, catalogue: Catalogue
 ) -> str | None:
-    """Return the software that trains a job, as it is named, where the transformer model answers; else None.
+    """Return the name of a job's software if the transformer model answers; else None.
 
     Raises
     ------
     InputError : a layout of a network that has none; software, a strategy or an option that the model does
-        not know
+        not support
     """
     if model_of(scenario, workload) == "data-parallel":
         _refuse_layout_only(scenario, workload, catalogue)
@@ -142,23 +142,23 @@ def stack_of(
     return transformer_software(scenario.framework, workload, shards, catalogue)
 
 
-def shared(
+def layout_setting(
     scenario: Scenario,
     workload: Workload,
     accelerator: Accelerator,
     catalogue: Catalogue,
     remark: Callable[[str], None],
-) -> Shared | None:
-    """Return how a job shares a transformer out; None where it trains copies of the network.
+) -> LayoutSetting | None:
+    """Return software, layout and precision of a transformer's job; None for a data-parallel job.
 
     Parameters
     ----------
     scenario, workload, accelerator, catalogue : of the job
-    remark : takes what is possible and poor
+    remark : called with each warning of a possible but inefficient layout
 
     Raises
     ------
-    InputError : a layout that is none, or options that do not go with it
+    InputError : an impossible layout, or options that do not go with it
     """
     name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
@@ -195,13 +195,13 @@ def shared(
         )
         check(layout, model, length)
     except InputError as error:
-        from perfmodel.model.options.nearest_layout import Asked, advice, nearest
+        from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
-        asked = Asked(**degrees, **batch)
-        near = nearest(asked, scenario.world_size, model, length)
-        possible = advice(asked, near)
+        requested = Degrees(**degrees, **batch)
+        near = nearest(requested, scenario.world_size, model, length)
+        possible = advice(requested, near)
         advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
-        if model_of(advised, workload) == "data-parallel":  # with nothing shared out
+        if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
     check_adapters(scenario.lora, model)
@@ -210,18 +210,18 @@ def shared(
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
     for words in caveats(layout, model):
         remark(words)
-    return Shared(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+    return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
 
 def batch_of(
     scenario: Scenario, layout: Layout, take: Callable[[str, Any, Any], Any]
 ) -> tuple[int, int, str]:
-    """Return the samples of a replica's pass, those of a step, and the kind of scaling they say.
+    """Return the samples of a replica's micro-batch, those of a step, and ``weak`` or ``strong``.
 
     Parameters
     ----------
     scenario, layout : of the job
-    take : takes an option, what was said of it, and its default
+    take : called with an option, its stated value and its default; records a default that is taken
     """
     take("sharding", scenario.sharding, SHARDING[layout.sharding])
     take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
@@ -236,7 +236,7 @@ def usual_precision(accelerator: Accelerator) -> str:
 
 
 def has_layouts(workload: Workload) -> bool:
-    """Return whether a network is a transformer of which a layout may be given."""
+    """Return whether a network is a transformer that can have a layout."""
     return workload.architecture is not None and workload.tokens is not None
 
 
@@ -248,17 +248,17 @@ def predicts_tokens(workload: Workload) -> bool:
 
 @lru_cache(maxsize=256)
 def named_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
-    """Return the software that ``NAME`` or ``NAME@YEAR`` amounts to on one job, by its id, with the year.
+    """Return the software that a name means for one job, as ``ID@YEAR``, or ``ID`` without a year.
 
     Parameters
     ----------
-    text, workload : of the job
+    text, workload : ``NAME`` or ``NAME@YEAR``, and the network of the job
     shards : whether gradients or parameters are sharded (ZeRO 2, 3); None: as the software does
     catalogue : to look the software up in
 
     Raises
     ------
-    InputError : unknown software, or some that amounts to itself
+    InputError : unknown software, or software whose replacements refer to each other
 
     Examples
     --------
@@ -294,16 +294,16 @@ def software_of_copies(
 
 
 def _usual_release(workload: Workload, accelerator: Accelerator) -> int:
-    """Return the year of the software of a job that names none."""
+    """Return the year of the software of a job that states no year."""
     return LATEST_RELEASE if predicts_tokens(workload) else usual_year(accelerator.year)
 
 
 def transformer_software(text: str, workload: Workload, shards: bool | None, catalogue: Catalogue) -> str:
-    """Return ``named_software`` of a job that the transformer model answers.
+    """Return ``named_software`` for a job that the transformer model answers.
 
     Raises
     ------
-    InputError : as there, or software that trains no such transformers
+    InputError : as for ``named_software``, or software that does not train transformers
     """
     name = named_software(text, workload, shards, catalogue)
     if release(name, catalogue).trains == "others":
@@ -318,7 +318,7 @@ def transformer_software(text: str, workload: Workload, shards: bool | None, cat
 
 
 def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catalogue) -> None:
-    """Refuse what the transformer model alone knows, of a job that the data-parallel model answers."""
+    """Refuse options of the transformer model in a job that the data-parallel model answers."""
     name = scenario.framework
     if scenario.micro_batch_size is not None:
         if not has_layouts(workload):
@@ -346,18 +346,19 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
 
 
 def _layouts(scenario: Scenario, workload: Workload) -> str:
-    """Return what would give a job a layout."""
+    """Return a hint which options would give a job a layout."""
     if (exchange := _exchange_of_copies(scenario)) and predicts_tokens(workload):
         return f"which has no --{exchange}: leave one of them out"
     return f"e.g. --sharding zero1; of {workload.id} without one that is not known"
 
 
 def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
+    """Return the error for an option of layouts with a network that has none."""
     return refusal("layout.no_architecture", option, value=value, workload=workload.id)
 
 
 def _refuse(scenario: Scenario, software: str) -> None:
-    """Refuse what the transformer model does not know, or software does not do."""
+    """Refuse options that the transformer model or its software does not support."""
     if scenario.precision is not None and scenario.precision not in PRECISIONS:
         raise refusal(
             "software.precision", precision=scenario.precision, software=software, known=tuple(PRECISIONS)
@@ -373,6 +374,7 @@ def _refuse(scenario: Scenario, software: str) -> None:
 
 
 def _micro_batch(scenario: Scenario) -> int | None:
+    """Return the stated micro-batch of a replica, under either name; None if not stated."""
     micro, local = scenario.micro_batch_size, scenario.local_batch_size
     if micro is not None and local is not None and micro != local:
         raise refusal("batch.micro_and_local")

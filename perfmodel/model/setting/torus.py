@@ -1,4 +1,4 @@
-"""A two-dimensional torus of ranks: how many lie in a row and in a column."""
+"""A two-dimensional torus of ranks: its rows and columns, defaults and checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def runs_torus(scenario: Scenario, strategy: str) -> bool:
 
 @lru_cache(maxsize=256)
 def parse_torus(text: str) -> Torus:
-    """Return the grid that a text names.
+    """Parse the dimensions of a torus, e.g. ``4x8``.
 
     Raises
     ------
@@ -58,9 +58,9 @@ def parse_torus(text: str) -> Torus:
 
 
 def usual_torus(per_node: Any, nodes: Any) -> Torus:
-    """Return the grid where nobody says: a node a row; in one node, the most square one.
+    """Return the default grid: one row for each node; in one node, the most square grid.
 
-    Takes numbers, or arrays of which all have one node or all have more.
+    Parameters are numbers, or arrays in which all jobs have one node or all have several.
 
     >>> usual_torus(8, 4), usual_torus(8, 1)
     (Torus(columns=8, rows=4), Torus(columns=4, rows=2))
@@ -76,31 +76,31 @@ def usual_torus(per_node: Any, nodes: Any) -> Torus:
 
 
 def _shorter_side(ranks: float) -> int:
-    """Return the largest divisor that is no more than the square root."""
+    """Return the largest divisor of ``ranks`` up to its square root."""
     return next(side for side in range(int(ranks**0.5), 0, -1) if ranks % side == 0)
 
 
 def take_torus(
     scenario: Scenario, strategy: str, node: Node, link: Link, take: Callable[[str, Any, Any], Any]
 ) -> None:
-    """Check the grid of a job, and name the usual one where none is asked for.
+    """Check the torus dimensions of a job, and record the default if none are requested.
 
     Parameters
     ----------
     scenario, strategy : of the job
-    node, link : that its ranks lie on, and that joins those of a node, or of a domain of several
-    take : names the default of an option that was left open
+    node, link : the machine, and the link inside a node or an NVLink domain of several
+    take : called with an option, its stated value and its default; records a default that is taken
 
     Raises
     ------
-    InputError : as ``check_torus``, a strategy without an all-reduce, or nodes that are not equally full
+    InputError : as for ``check_torus``; a strategy without an all-reduce; nodes not equally full
     """
-    asked = scenario.torus_dimensions
+    requested = scenario.torus_dimensions
     if strategy != "all-reduce":
-        if asked is not None:
+        if requested is not None:
             raise refusal("torus.strategy", strategy=scenario.strategy)
         return
-    if asked is None and scenario.algorithm != ALGORITHM:
+    if requested is None and scenario.algorithm != ALGORITHM:
         return
     ranks = scenario.world_size
     held = scenario.accelerators_per_node or node.accelerators
@@ -113,13 +113,13 @@ def take_torus(
             per_node=per_node,
             jobs=Words(_even(scenario, held, node, link)),
         )
-    check_torus(asked, scenario.algorithm, ranks, per_node, nodes)
+    check_torus(requested, scenario.algorithm, ranks, per_node, nodes)
     if runs_torus(scenario, strategy) and scenario.world_size > 1:
-        take("torus-dimensions", asked, usual_torus(per_node, nodes))
+        take("torus-dimensions", requested, usual_torus(per_node, nodes))
 
 
 def _even(scenario: Scenario, held: int, node: Node, link: Link) -> str:
-    """Say which jobs near one fill their nodes evenly: fewer ranks, more, or as many on more nodes."""
+    """Return advice on similar jobs that fill their nodes evenly: other ranks, or fewer in a node."""
     ranks = scenario.world_size
 
     def fills(count: int, per_node: int) -> bool:
@@ -132,18 +132,18 @@ def _even(scenario: Scenario, held: int, node: Node, link: Link) -> str:
 
 
 def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nodes: int) -> None:
-    """Refuse a grid that does not hold the ranks, whose rows straddle nodes, or that nothing runs on.
+    """Refuse a grid of the wrong size, whose rows straddle nodes, or without the torus algorithm.
 
     Parameters
     ----------
     text : ``--torus-dimensions``, if any
     algorithm : of the all-reduce
-    ranks : in all; of one alone nothing is asked
-    per_node, nodes : how the ranks lie, as many in each: nodes, or NVLink domains of several
+    ranks : number of ranks of the job; a single one needs no grid
+    per_node, nodes : ranks in each node or NVLink domain, and the number of these
 
     Raises
     ------
-    InputError : with what would be right
+    InputError : with grids that are possible
     """
     if algorithm != ALGORITHM:
         if text is not None:
@@ -164,4 +164,5 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
 
 
 def _fits(columns: int, per_node: int) -> bool:
+    """Return whether rows of a torus divide a node, or nodes divide a row."""
     return per_node % columns == 0 or columns % per_node == 0

@@ -1,1 +1,1 @@
-"""What one iteration takes: its terms, and the one evaluation that every answer comes from."""
+"""The time and memory of one iteration: its terms, and the one evaluation behind every answer."""

@@ -1,7 +1,7 @@
-"""Every all-reduce that ranks on one or several nodes can use, and the choice among them.
+"""All-reduce algorithms of ranks on one or several nodes, and the choice between them.
 
-Where NCCL or RCCL runs, ``ring``, ``tree``, ``nvls`` and ``nvls-tree`` are the library's, and by ``auto`` it
-picks one.  Elsewhere ``ring`` is a plain ring, and ``auto`` means it.
+With NCCL or RCCL, ``ring``, ``tree``, ``nvls`` and ``nvls-tree`` are the library's, and ``auto`` is its
+choice. Without either, ``ring`` and ``auto`` are a plain ring.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from perfmodel.model.step.layout import Group
 from perfmodel.model.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
 IN_A_NODE = ("nvls", "ring-chunked")
-"""Algorithms that no link between nodes can do."""
+"""Algorithms that only ranks within one node can use."""
 NOT_ON_LINKS = "collective.not_on_links"
-"""The code of a problem: an algorithm that the links cannot do."""
-ONLY_WHEN_ASKED = (IN_NETWORK,)
-"""Algorithms that need a network which adds, which no link spec promises."""
+"""Problem code of an algorithm that the links do not support."""
+ONLY_ON_REQUEST = (IN_NETWORK,)
+"""Algorithms that need reduction in the network, which link specs do not state: used only on request."""
 
 
 def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
-    """Return every all-reduce a group can use, each as a function of message bytes that gives seconds."""
-    several, group_size, on = group.several_nodes, group.size, group.on
+    """Return every all-reduce of a group by name, as a function from message size [B] to time [s]."""
+    several, group_size, fabric = group.several_nodes, group.size, group.fabric
     per_node, nodes = group.per_node, group.nodes
-    hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
+    hop, bandwidth = fabric.intra_hop_latency, fabric.intra_link_bandwidth
     if several:
-        # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
-        hop = slowest_hop(hop, on.inter_hop_latency)
-        bandwidth = least_bandwidth(bandwidth, on.inter_link_bandwidth / per_node)
+        # ranks of a flat algorithm share their node's adapters, and the slowest hop limits the rate
+        hop = slowest_hop(hop, fabric.inter_hop_latency)
+        bandwidth = least_bandwidth(bandwidth, fabric.inter_link_bandwidth / per_node)
 
-    inner, outer = on[:2], on[2:4]
+    inner, outer = fabric[:2], fabric[2:4]
 
     def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
@@ -67,7 +67,7 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
         result |= {name: over_nodes(time) for name, time in GRID_ALGORITHMS.items()}
     if runs_nccl(group.accelerator):
         result |= {name: library_curve(group, name).time for name in library_algorithms(group)}
-    along_racks = bool(np.any(on.racks))
+    along_racks = bool(np.any(fabric.racks))
     if not several:
         result["hierarchical"] = result["ring"]
         if along_racks:
@@ -78,72 +78,72 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
 
 
 def chunked_ring_times(group: Group, message_bytes: Any) -> Any:
-    """Return the time of each message by a ring with two buffers, in one node [s], shape (..., messages).
+    """Return the time of each message by a chunked ring in one node [s], shape (..., messages).
 
-    Without an accelerator that is known adding takes no time.
+    The ring has two buffers.  Without a known accelerator, summation takes no time.
     """
-    chip, on = group.accelerator, group.on
+    chip, fabric = group.accelerator, group.fabric
     added = math.inf if chip is None else adding_bandwidth(chip.memory_bandwidth.value)
     time = ALGORITHMS["all-reduce"]["ring-chunked"].time
-    return time(group.size, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth, added)
+    return time(group.size, message_bytes, fabric.intra_hop_latency, fabric.intra_link_bandwidth, added)
 
 
 def multi_ring_times(group: Group, message_bytes: Any) -> Any:
-    """Return the time of each message by rings along nodes, racks and what joins racks [s].
+    """Return the time of each message by rings inside nodes, inside racks and between racks [s].
 
-    Shape (..., messages); infinite where the nodes do not fill their racks alike.
+    Shape (..., messages); infinite if the nodes do not fill their racks equally.
     """
-    on, racks = group.on, ops.maximum(group.on.racks, 1)
+    fabric, racks = group.fabric, ops.maximum(group.fabric.racks, 1)
     time = multi_ring_all_reduce_time(
         group.per_node,
         group.nodes / racks,
         racks,
         message_bytes,
-        on.intra_hop_latency,
-        on.intra_link_bandwidth,
-        on.inter_hop_latency,
-        node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.rack_factor),
-        node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.uplink_factor),
+        fabric.intra_hop_latency,
+        fabric.intra_link_bandwidth,
+        fabric.inter_hop_latency,
+        node_bandwidth(fabric.inter_link_bandwidth, 1, 1.0, fabric.rack_factor),
+        node_bandwidth(fabric.inter_link_bandwidth, 1, 1.0, fabric.uplink_factor),
     )
-    return ops.where(on.racks > 0, time, math.inf)
+    return ops.where(fabric.racks > 0, time, math.inf)
 
 
 def torus_times(group: Group, message_bytes: Any) -> Any:
     """Return the time of each message on a torus of two dimensions [s], shape (..., messages).
 
-    Rows that lie inside nodes cross their links alone, and the columns share the adapters of a node.  A row
-    that spans several nodes leaves each once, over all of its adapters, as the ranks of a node then do in
-    columns of their own.
+    Rows inside nodes cross only the nodes' links, and the columns share the adapters of a node.  A row that
+    spans several nodes leaves each node once, over all of its adapters; so do the ranks of a node in their
+    columns.
     """
     columns, rows = group.torus or usual_torus(group.per_node, group.nodes)
-    per_node, on = group.per_node, group.on
-    row = column = on.intra_hop_latency, on.intra_link_bandwidth
+    per_node, fabric = group.per_node, group.fabric
+    row = column = fabric.intra_hop_latency, fabric.intra_link_bandwidth
     if group.several_nodes:
-        hop = slowest_hop(on.intra_hop_latency, on.inter_hop_latency)
-        inside, outside = on.intra_link_bandwidth, on.inter_link_bandwidth
+        hop = slowest_hop(fabric.intra_hop_latency, fabric.inter_hop_latency)
+        inside, outside = fabric.intra_link_bandwidth, fabric.inter_link_bandwidth
         own = outside / ops.minimum(columns, per_node)
         row = (
-            ops.where(columns > per_node, hop, on.intra_hop_latency),
+            ops.where(columns > per_node, hop, fabric.intra_hop_latency),
             ops.where(columns > per_node, least_bandwidth(inside, outside), inside),
         )
         column = (
-            ops.where(columns < per_node, hop, on.inter_hop_latency),
+            ops.where(columns < per_node, hop, fabric.inter_hop_latency),
             ops.where(columns < per_node, least_bandwidth(inside, own), own),
         )
     return torus_all_reduce_time(columns, rows, message_bytes, *row, *column)
 
 
 def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
-    """Time of each message by ``best``, a named algorithm, or ``auto`` where no library runs [s].
+    """Return the time of each message by ``best``, a named algorithm, or ``auto`` without a library [s].
 
     Shape (..., messages).
 
     Raises
     ------
-    InputError : these ranks and links have no such algorithm
+    InputError : the ranks and links do not support the algorithm
     """
     if algorithm in ("auto", "ring") and not runs_nccl(group.accelerator):
-        return two_level_ring_all_reduce_time(group.per_node, group.nodes, message_bytes, *group.on.links)
+        return two_level_ring_all_reduce_time(group.per_node, group.nodes, message_bytes, *group.fabric.links)
     times = all_reduce_times(group)
     if algorithm == "best":
         return cheapest(times, message_bytes)
@@ -155,25 +155,25 @@ def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
 
 def named_algorithms(group: Group) -> tuple[str, ...]:
     """Return the algorithms of a group that ``best`` chooses from."""
-    return tuple(name for name in all_reduce_times(group) if name not in ONLY_WHEN_ASKED)
+    return tuple(name for name in all_reduce_times(group) if name not in ONLY_ON_REQUEST)
 
 
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
-    """Time of each message by whichever algorithm is fastest for it."""
-    able = {name: time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED}
+    """Return the time of each message by the fastest algorithm for its size [s]."""
+    able = {name: time(message_bytes) for name, time in times.items() if name not in ONLY_ON_REQUEST}
     of_all = np.broadcast_arrays(*map(ops.plain, able.values()))
     wins = np.bincount(np.argmin(of_all, axis=0).ravel(), minlength=len(able))
     return least_times(**{name: able[name] for name, won in zip(able, wins.tolist(), strict=True) if won})
 
 
 def choice_words(algorithm: str, group: Group, message_bytes: Any) -> str:
-    """Say what ``auto`` or ``best`` chose for these messages, and what the runner-up would cost."""
+    """Return a note on the algorithms that ``auto`` or ``best`` chose for messages, and on the runner-up."""
     sizes = np.atleast_1d(message_bytes)
     if algorithm == "auto":
         able = library_times(group, sizes)
     else:
         able = {
-            name: time(sizes) for name, time in all_reduce_times(group).items() if name not in ONLY_WHEN_ASKED
+            name: time(sizes) for name, time in all_reduce_times(group).items() if name not in ONLY_ON_REQUEST
         }
     names, times = list(able), np.stack(np.broadcast_arrays(*able.values()))
     chosen = [names[i] for i in times.argmin(axis=0).tolist()]

@@ -1,4 +1,4 @@
-"""How long gradients travel, and how much of it the backward pass does not hide."""
+"""Time of the exchange of gradients, and its part that the backward pass does not hide."""
 
 from __future__ import annotations
 
@@ -37,66 +37,71 @@ if TYPE_CHECKING:
 
 
 PARTITION_BYTES = 4e6
-"""ByteScheduler's usual partition."""
+"""Size of a partition in ByteScheduler by default [B]."""
 SOCKETS = 2
-"""Processors that a node's accelerators are spread over, each with a way to host memory (assumed)."""
+"""Processors of a node, each with its own path to host memory (assumed)."""
 
 
 def host_uplinks(setting: Setting) -> Any:
-    """Return the ways from a node's accelerators to host memory: all of them over those of the busiest way.
+    """Return the effective number of paths to host memory: accelerators over those on the busiest path.
 
-    Those below one PCIe switch, or where nobody says one processor, share its way: of three accelerators two,
-    so that there are 1.5 ways.
+    Accelerators below one PCIe switch, or by default one processor, share a path: two of three accelerators,
+    so that there are 1.5 paths.
     """
     g, below = setting.accelerators_per_node, setting.node.switch_accelerators
     return g / (ops.ceil(g / SOCKETS) if below is None else ops.minimum(g, below))
 
 
-def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
-    """Time of each message on its own [s], shape (..., messages) with the leading axes of ``on``."""
+def message_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any:
+    """Return the time of each message without overlap [s], with the leading axes of ``fabric``."""
     g = setting.accelerators_per_node
     if setting.strategy == "parameter-server":
-        return _parameter_server_times(setting, message_bytes, on)
+        return _parameter_server_times(setting, message_bytes, fabric)
     if setting.strategy == "parameter-server-local":
         return parameter_server_time(
             g,
             host_uplinks(setting),
             message_bytes,
-            on.intra_hop_latency,
-            on.intra_link_bandwidth,
-            on.intra_link_bandwidth,
+            fabric.intra_hop_latency,
+            fabric.intra_link_bandwidth,
+            fabric.intra_link_bandwidth,
         )
     if setting.compression is not None:
         from perfmodel.model.step.compressed import compressed_times
 
         return compressed_times(
-            setting, setting.compression, message_bytes, on, lambda sizes: _added_times(setting, sizes, on)
+            setting,
+            setting.compression,
+            message_bytes,
+            fabric,
+            lambda sizes: _all_reduce_times(setting, sizes, fabric),
         )
-    return _added_times(setting, message_bytes, on)
+    return _all_reduce_times(setting, message_bytes, fabric)
 
 
-def _added_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
-    """Time of the all-reduce of each message on its own [s]."""
-    asked, group = setting.scenario.algorithm, gradient_group(setting, on)
-    if by_library(setting):
-        return library_curve(group, asked).time(message_bytes)
+def _all_reduce_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any:
+    """Return the time of the all-reduce of each message without overlap [s]."""
+    algorithm, group = setting.scenario.algorithm, gradient_group(setting, fabric)
+    if uses_library(setting):
+        return library_curve(group, algorithm).time(message_bytes)
     from perfmodel.model.step.all_reduce import chosen_times
 
-    return chosen_times(asked, group, message_bytes)
+    return chosen_times(algorithm, group, message_bytes)
 
 
-def by_library(setting: Setting) -> bool:
-    """Whether gradients travel by an algorithm of NCCL or RCCL."""
-    asked, chip = setting.scenario.algorithm, setting.accelerator
+def uses_library(setting: Setting) -> bool:
+    """Return whether gradients are exchanged by an algorithm of NCCL or RCCL."""
+    algorithm, chip = setting.scenario.algorithm, setting.accelerator
     if setting.strategy != "all-reduce" or not runs_nccl(chip):
         return False
-    if asked in ("auto", *ALWAYS):
+    if algorithm in ("auto", *ALWAYS):
         return True
     several = ops.holds(setting.domains > 1)
-    return asked in algorithms(several, adds(setting.intra_link, chip), rings_only(chip))
+    return algorithm in algorithms(several, adds(setting.intra_link, chip), rings_only(chip))
 
 
-def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
+def _parameter_server_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any:
+    """Return the time of each message through parameter servers [s]."""
     g, nodes = setting.accelerators_per_node, setting.nodes
     through_servers = (
         pipelined_parameter_server_time if setting.framework.pipelined_servers else parameter_server_time
@@ -106,38 +111,38 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
             setting.world_size,
             setting.servers,
             message_bytes,
-            on.inter_hop_latency,
-            on.inter_link_bandwidth / g,
-            on.server_bandwidth,
+            fabric.inter_hop_latency,
+            fabric.inter_link_bandwidth / g,
+            fabric.server_bandwidth,
             imbalance(setting),
         )
-    inside = ring_all_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
+    inside = ring_all_reduce_time(g, message_bytes, fabric.intra_hop_latency, fabric.intra_link_bandwidth)
     between = through_servers(
         nodes,
         setting.servers,
         message_bytes,
-        on.inter_hop_latency,
-        on.inter_link_bandwidth,
-        on.server_bandwidth,
+        fabric.inter_hop_latency,
+        fabric.inter_link_bandwidth,
+        fabric.server_bandwidth,
         imbalance(setting),
     )
     return inside + between
 
 
 def communication(
-    setting: Setting, work: Computation, on: Fabric, variants: Fabric, hiding_cost: float = 0.0
+    setting: Setting, work: Computation, fabric: Fabric, variants: Fabric, hiding_cost: float = 0.0
 ) -> tuple[Any, Any]:
-    """Return the communication of one iteration: on its own, and what is left after overlap [s].
+    """Return the communication time of one iteration, in all and exposed after overlap [s].
 
     Only the last micro-batch's backward pass has gradients to send.
 
     Parameters
     ----------
-    setting : whose gradients travel
-    work : one micro-batch on one accelerator
-    on : bandwidths and latencies as they are; messages are merged for these
-    variants : the same and others to compare with, arrays of shape (variants, 1)
-    hiding_cost : computation lost for each second hidden; what merging for the least time weighs
+    setting : of the job
+    work : times of one micro-batch on one accelerator
+    fabric : bandwidths and latencies for which messages are merged
+    variants : bandwidths and latencies to evaluate, arrays of shape (variants, 1)
+    hiding_cost : computation lost for each second hidden, for merging by least time
 
     Returns
     -------
@@ -145,7 +150,7 @@ def communication(
     """
     if setting.overlap == "priority":
         return _priority(setting, work, variants)
-    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, fabric), hiding_cost)
     times = message_times(setting, sent.message_bytes, variants)
     backward_time = sum_over_layers(work.backward_by_layer)
     alone = times.sum(axis=-1)
@@ -157,11 +162,10 @@ def communication(
     return alone, exposed_communication_time(sent.ready_times, times, backward_time)
 
 
-def hiding_cost(setting: Setting, communication_time: Any, on: Fabric, constants: Calibration) -> Any:
-    """Return the computation lost for each second of communication that hides behind it.
+def hiding_cost(setting: Setting, communication_time: Any, fabric: Fabric, constants: Calibration) -> Any:
+    """Return the computation lost for each second of hidden communication [1].
 
-    Collectives that add up gradients keep the accelerators busy; copies to and from a server need no
-    multiprocessor.
+    Collectives that sum gradients occupy the accelerators; copies to and from a server do not.
     """
     if not adds_on_accelerators(setting):
         return 0.0
@@ -170,19 +174,19 @@ def hiding_cost(setting: Setting, communication_time: Any, on: Fabric, constants
         return cost
     whole = layer_bytes(setting).sum(keepdims=True)
     g = setting.accelerators_per_node
-    inside: Any = ring_all_reduce_time(g, whole, on.intra_hop_latency, on.intra_link_bandwidth)
+    inside: Any = ring_all_reduce_time(g, whole, fabric.intra_hop_latency, fabric.intra_link_bandwidth)
     return shared_hiding_cost(cost, inside.sum(axis=-1), communication_time)
 
 
 def cost_of_sums(accelerator: Accelerator, constants: Calibration) -> Any:
-    """Return the computation lost for each second of a collective that accelerators carry out themselves."""
+    """Return the computation lost for each second of a hidden collective on accelerators [1]."""
     if accelerator.compute_units is None or accelerator.is_tpu:
         return constants.contention
     return hiding_cost_of_units(constants.contention, accelerator.compute_units)
 
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:
-    """Gradients cut into partitions; those the next forward pass needs first overtake the others."""
+    """Return communication and exposed time [s] of partitioned gradients, sent in order of their next use."""
     from perfmodel.equations.priority import priority_iteration_time
 
     sizes = layer_bytes(setting)
@@ -194,15 +198,15 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     return times.sum(axis=-1), time_beyond_passes(period, forward, backward)
 
 
-def choice_note(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:
-    """Say which algorithms ``--algorithm auto`` or ``best`` chose, where a person asked for that choice."""
-    asked = setting.scenario
-    by_name = asked.algorithm not in ("auto", "best") or "algorithm" not in asked.model_fields_set
-    if by_name or setting.strategy != "all-reduce" or setting.world_size == 1:
+def choice_note(setting: Setting, work: Computation, fabric: Fabric, hiding_cost: float) -> str | None:
+    """Return a note on the choice of ``--algorithm auto`` or ``best``; None if neither was stated."""
+    scenario = setting.scenario
+    is_unstated = scenario.algorithm not in ("auto", "best") or "algorithm" not in scenario.model_fields_set
+    if is_unstated or setting.strategy != "all-reduce" or setting.world_size == 1:
         return None
-    if asked.algorithm == "auto" and not runs_nccl(setting.accelerator):
+    if scenario.algorithm == "auto" and not runs_nccl(setting.accelerator):
         return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
-    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, fabric), hiding_cost)
     from perfmodel.model.step.all_reduce import choice_words
 
-    return choice_words(asked.algorithm, gradient_group(setting, on), sent.message_bytes)
+    return choice_words(scenario.algorithm, gradient_group(setting, fabric), sent.message_bytes)

@@ -1,4 +1,4 @@
-"""Compressed gradients on their way, and what coding them takes of the accelerators."""
+"""Communication of compressed gradients, and the time to encode and decode them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.compression import Coded, coded, coding_time, gradient_of
 from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.layout import gradient_group
-from perfmodel.model.step.library import library_gather, runs_nccl
+from perfmodel.model.step.library import library_all_gather, runs_nccl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,55 +25,66 @@ if TYPE_CHECKING:
 
 
 @remembered(maxsize=1024)
-def _coded(scheme: Scheme, workload: Workload, ranks: int, software_year: int) -> Coded:
+def _compressed_gradient(scheme: Scheme, workload: Workload, ranks: int, software_year: int) -> Coded:
+    """Return the compressed gradient of a workload, cached."""
     return coded(scheme, gradient_of(workload), ranks, software_year)
 
 
 def compressed_times(
-    setting: Setting, scheme: Scheme, message_bytes: Any, on: Fabric, added: Callable[[Any], Any]
+    setting: Setting,
+    scheme: Scheme,
+    message_bytes: Any,
+    fabric: Fabric,
+    all_reduce_time: Callable[[Any], Any],
 ) -> Any:
-    """Return the time of each message on its own [s], its gradients compressed.
+    """Return the time of each message of compressed gradients, without overlap [s].
 
     Parameters
     ----------
-    setting : whose gradients they are
-    scheme : by which they are compressed
-    message_bytes : of gradients as they are, shape (messages,) [B]
-    on : bandwidths and latencies
-    added : the time of an all-reduce of messages [s]
+    setting : of the job
+    scheme : the compression scheme
+    message_bytes : of uncompressed gradients, shape (messages,) [B]
+    fabric : bandwidths and latencies
+    all_reduce_time : returns the time of an all-reduce [s] of messages [B]
     """
     whole = setting.format.gradient_bytes * setting.workload.parameters
     fractions = [size / whole for size in sent_bytes(setting, scheme) if size]
     if scheme.kind.collective == "all-reduce":
         sizes = [equations.compressed_message_bytes(message_bytes, each, 1) for each in fractions]
-        first, *others = (added(size) for size in sizes)
+        first, *others = (all_reduce_time(size) for size in sizes)
     else:
         n = setting.world_size
         sizes = [equations.compressed_message_bytes(message_bytes, each, n) for each in fractions]
-        first, *others = (gathered_time(setting, size, on) for size in sizes)
+        first, *others = (gathered_time(setting, size, fabric) for size in sizes)
     return equations.in_turn(first, *others) if others else first
 
 
 def sent_bytes(setting: Setting, scheme: Scheme) -> tuple[float, ...]:
-    """Return what one rank contributes to each collective [B]; it does not hang on how many there are."""
-    return _coded(scheme, setting.workload, 2, setting.software_year).messages
+    """Return the bytes that one rank contributes to each collective; independent of the number of ranks."""
+    return _compressed_gradient(scheme, setting.workload, 2, setting.software_year).messages
 
 
-def gathered_time(setting: Setting, message_bytes: Any, on: Fabric) -> Any:
-    """Return the time of an all-gather of so many bytes of all ranks together [s]."""
-    group = gradient_group(setting, on)
+def gathered_time(setting: Setting, message_bytes: Any, fabric: Fabric) -> Any:
+    """Return the time of an all-gather [s], given the total bytes of all ranks."""
+    group = gradient_group(setting, fabric)
     if runs_nccl(setting.accelerator):
-        return library_gather(group).time(message_bytes)
+        return library_all_gather(group).time(message_bytes)
     several = group.several_nodes
-    hop = ops.maximum(on.intra_hop_latency, on.inter_hop_latency) if several else on.intra_hop_latency
+    hop = (
+        ops.maximum(fabric.intra_hop_latency, fabric.inter_hop_latency)
+        if several
+        else fabric.intra_hop_latency
+    )
     narrow = (
-        ops.minimum(on.intra_link_bandwidth, on.inter_link_bandwidth) if several else on.intra_link_bandwidth
+        ops.minimum(fabric.intra_link_bandwidth, fabric.inter_link_bandwidth)
+        if several
+        else fabric.intra_link_bandwidth
     )
     return ring_all_gather_time(setting.world_size, message_bytes, hop, narrow)
 
 
 def coding_times(setting: Setting, constants: Calibration) -> Any:
-    """Return what encoding and decoding add to an iteration [s]; an array where the world size is one."""
+    """Return the time of encoding and decoding in an iteration [s]; an array if the world size is one."""
     scheme = setting.compression
     if scheme is None:
         return 0.0
@@ -85,9 +96,9 @@ def coding_times(setting: Setting, constants: Calibration) -> Any:
 
 
 def _time(setting: Setting, scheme: Scheme, ranks: int, constants: Calibration) -> Any:
-    """Coding time of one number of ranks [s]; a single one has nothing to send."""
+    """Return the coding time for one number of ranks [s]; 0 for a single rank."""
     if ranks == 1:
         return 0.0
-    work = _coded(scheme, setting.workload, ranks, setting.software_year)
+    work = _compressed_gradient(scheme, setting.workload, ranks, setting.software_year)
     times = (coding_time(one, setting, constants) for one in (work.encode, work.decode))
     return equations.coding_time(*times)

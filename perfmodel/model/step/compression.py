@@ -1,4 +1,4 @@
-"""What a compressed gradient is: bytes to send, the collective they need, and the time to code them."""
+"""Compressed gradients: bytes to send by each collective, and the work to encode and decode them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from perfmodel.workloads.workload import Workload
 
 VALUE_BYTES: Final = 4
 BUCKET_BYTES: Final = 25 << 20
-"""Of PyTorch's DistributedDataParallel, whose hooks compress a bucket at once."""
+"""Bucket of PyTorch's DistributedDataParallel, whose hooks compress a bucket at once."""
 NORM_BUCKET: Final = 512
 """Elements of QSGD that share a norm."""
 SELECTION: Final = 4.8
@@ -50,17 +50,17 @@ ASSUMED: Final = (
 
 
 class Gradient(NamedTuple):
-    """A network's gradient, as compression sees it."""
+    """The tensors of a network's gradient, as matrices and vectors."""
 
     matrices: tuple[tuple[float, float], ...]
     """Rows and columns of each tensor with more than one dimension."""
     vector_elements: float
-    """Of all others, which low-rank products leave as they are."""
+    """Elements of all other tensors, which low-rank compression does not compress."""
     tensors: int
 
     @property
     def elements(self) -> float:
-        """Numbers in all."""
+        """Total number of elements."""
         return sum(rows * columns for rows, columns in self.matrices) + self.vector_elements
 
 
@@ -72,7 +72,10 @@ def gradient_of(workload: Workload) -> Gradient:
     sizes = iter(workload.tensor_elements.tolist())
     for layer in workload.layers:
         columns = layer.gemm_columns * layer.gemm_count
-        if not columns and layer.kind in ("embedding", "other"):  # rows as wide as what reads them
+        if not columns and layer.kind in (
+            "embedding",
+            "other",
+        ):  # rows as wide as the product that reads them
             columns = next((width for width in widths if sum(layer.tensors) % width == 0), 0.0)
         for whole, elements in zip(layer.tensors, sizes, strict=False):
             if columns and whole > columns and whole % columns == 0:
@@ -83,96 +86,104 @@ def gradient_of(workload: Workload) -> Gradient:
 
 
 def square_gradient(message_bytes: float) -> Gradient:
-    """Return a gradient of so many bytes of which nothing else is known: one square matrix."""
+    """Return a gradient of ``message_bytes`` bytes with unknown tensors: one square matrix."""
     side = sqrt(message_bytes / VALUE_BYTES)
     return Gradient(((side, side),), 0.0, 1)
 
 
 class Coding(NamedTuple):
-    """Work of encoding or decoding."""
+    """Work of encoding or decoding on an accelerator."""
 
     traffic: Any
-    """Of the accelerator's memory [B]."""
+    """Memory traffic [B]."""
     kernels: Any
     searched: Any = 0.0
-    """Read in a search that was measured: it takes what the nominal bandwidth does [B]."""
+    """Traffic of a measured search, at the nominal bandwidth [B]."""
 
 
 class Coded(NamedTuple):
-    """A compressed gradient."""
+    """A compressed gradient: messages, coding work and variance."""
 
     messages: tuple[Any, ...]
-    """Bytes that one rank contributes to each collective, one after another."""
+    """Bytes that one rank contributes to each collective, in order."""
     encode: Coding
     decode: Coding
     variance: Any
-    """Bound on the variance that rounding adds, over the squared norm; None where none is known."""
+    """Bound on the variance that quantization adds, over the squared norm; None if unknown."""
 
     @property
     def bytes(self) -> Any:
-        """Bytes of one rank in all."""
+        """Total bytes of one rank."""
         return sum(self.messages)
 
 
 def coded(
     scheme: Scheme, gradient: Gradient, group_size: int, software_year: int = PARALLEL_SELECTION
 ) -> Coded:
-    """Return a gradient compressed on each of ``group_size`` ranks, by software of a year."""
+    """Return a gradient compressed by a scheme on each of ``group_size`` ranks, with software of a year."""
     result = _CODED[scheme.name](gradient, group_size, given(scheme.value, "compression", "the scenario"))
     if scheme.name != "topk":
         return result
     reads = SELECTION if software_year >= PARALLEL_SELECTION else OLD_SELECTION
-    return result._replace(encode=result.encode._replace(searched=reads * _dense(gradient)))
+    return result._replace(encode=result.encode._replace(searched=reads * _dense_bytes(gradient)))
 
 
 def coding_time(coding: Coding, setting: Setting, constants: Calibration) -> Any:
-    """Return how long the accelerator of a setting codes [s].
+    """Return the time of coding on a setting's accelerator [s].
 
     Its kernels stream memory as those of an optimizer do, launched by the same software.
     """
     chip, learned = setting.accelerator, constants.efficiency
     bandwidth = chip.memory_bandwidth.value
-    at = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
-    on_device = update_on_device(coding.traffic / bandwidth, at.update, coding.kernels, learned.kernel_floor)
-    coding_alone = paced_time(on_device, coding.kernels * learned.dispatch_time) * at.effect
+    rates = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, conditions(setting))
+    on_device = update_on_device(
+        coding.traffic / bandwidth, rates.update, coding.kernels, learned.kernel_floor
+    )
+    coding_alone = paced_time(on_device, coding.kernels * learned.dispatch_time) * rates.effect
     return ops.number(coding_alone + coding.searched / bandwidth)
 
 
-def _dense(gradient: Gradient) -> float:
+def _dense_bytes(gradient: Gradient) -> float:
+    """Return the bytes of an uncompressed gradient."""
     return VALUE_BYTES * gradient.elements
 
 
-def _traffic(gradient: Gradient, traversals: float, sent: Any, touched: float = 1) -> Any:
-    return ops.number(coding_traffic(_dense(gradient), traversals, sent, touched))
+def _coding_bytes(gradient: Gradient, traversals: float, sent: Any, touched: float = 1) -> Any:
+    """Return the memory traffic of coding a gradient [B]."""
+    return ops.number(coding_traffic(_dense_bytes(gradient), traversals, sent, touched))
 
 
 def _half(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient in 16-bit numbers."""
     sent, buckets = half_precision_bytes(gradient.elements), _buckets(gradient)
-    work = Coding(_traffic(gradient, 1, sent), buckets)
+    work = Coding(_coding_bytes(gradient, 1, sent), buckets)
     return Coded((sent,), work, work, None)
 
 
 def _buckets(gradient: Gradient) -> Any:
-    return ops.ceil(_dense(gradient) / BUCKET_BYTES)
+    """Return the number of buckets of a gradient."""
+    return ops.ceil(_dense_bytes(gradient) / BUCKET_BYTES)
 
 
 def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
+    """Return the largest elements of a gradient, a share ``density`` of it."""
     sent = top_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
-        # gradient and what was left out are added (3), searched, and cleared where they are sent
-        Coding(_traffic(gradient, 3, sent, 2), 8 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
+        # gradient and compression error are added (3), searched, and cleared where they are sent
+        Coding(_coding_bytes(gradient, 3, sent, 2), 8 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
         None,
     )
 
 
 def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
+    """Return random elements of a gradient, a share ``density`` of it."""
     sent = random_k_bytes(gradient.elements, density)
     return Coded(
         (sent,),
-        Coding(_traffic(gradient, 3, sent, 3), 4 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, 2), 2 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 3, sent, 3), 4 * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, 2), 2 * gradient.tensors),
         None,
     )
 
@@ -180,16 +191,17 @@ def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
 def _quantized(
     sent: Any, gradient: Gradient, group_size: int, traversals: float, kernels: int, variance: Any
 ) -> Coded:
-    """Fewer bits for each element: read so often and written once; everybody's are added up."""
+    """Return a quantized gradient, read ``traversals`` times; decoding sums the gradients of all ranks."""
     return Coded(
         (sent,),
-        Coding(_traffic(gradient, traversals, sent), kernels * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, group_size), 2 * gradient.tensors),
+        Coding(_coding_bytes(gradient, traversals, sent), kernels * gradient.tensors),
+        Coding(_coding_bytes(gradient, 1, sent, group_size), 2 * gradient.tensors),
         variance,
     )
 
 
 def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
+    """Return a gradient quantized by QSGD to a number of bits."""
     levels = 2 ** (bits - 1) - 1
     sent = qsgd_bytes(gradient.elements, levels, gradient.elements / NORM_BUCKET)
     variance = qsgd_variance_bound(NORM_BUCKET, levels)
@@ -197,22 +209,25 @@ def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
 
 
 def _sign(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return the signs of a gradient."""
     return _quantized(sign_bytes(gradient.elements), gradient, group_size, 1, 2, None)
 
 
 def _ternary(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient quantized by TernGrad."""
     sent = ternary_bytes(gradient.elements, gradient.tensors)
     return _quantized(sent, gradient, group_size, 2, 4, None)
 
 
 def _one_bit(gradient: Gradient, group_size: int, value: float) -> Coded:
+    """Return a gradient quantized by 1-bit SGD, with a scale for each column."""
     columns = sum(columns for _, columns in gradient.matrices)
     sent = one_bit_bytes(gradient.elements, columns)
     return _quantized(sent, gradient, group_size, 4, 4, None)
 
 
 def _power(gradient: Gradient, group_size: int, rank: float) -> Coded:
-    """Two all-reduces, of a tall and of a wide factor; what is smaller than its factors goes as it is."""
+    """Return PowerSGD's two all-reduces, of tall and wide factors; small matrices stay uncompressed."""
     tall = wide = 0.0
     whole, count = gradient.vector_elements, 0
     for rows, columns in gradient.matrices:
@@ -223,9 +238,9 @@ def _power(gradient: Gradient, group_size: int, rank: float) -> Coded:
     sent = VALUE_BYTES * (tall + wide)
     return Coded(
         (VALUE_BYTES * (tall + whole), VALUE_BYTES * wide),
-        # what was left out is added (3); each product reads the matrix; columns are made orthogonal
-        Coding(_traffic(gradient, 5, sent, 3), (6 + 4 * rank) * count),
-        Coding(_traffic(gradient, 3, sent), 2 * count),
+        # the compression error is added (3); each product reads the matrix; columns are made orthogonal
+        Coding(_coding_bytes(gradient, 5, sent, 3), (6 + 4 * rank) * count),
+        Coding(_coding_bytes(gradient, 3, sent), 2 * count),
         None,
     )
 

@@ -1,4 +1,4 @@
-"""The terms of one accelerator on its own: forward, backward, launches, update."""
+"""Computation of one accelerator: forward and backward pass, launches, update."""
 
 from __future__ import annotations
 
@@ -35,39 +35,39 @@ from perfmodel.model.step.layer_rates import (
 from perfmodel.model.step.layers import layer_table
 
 NEED_FORWARD = ("priority", "optimal")
-"""Overlaps that go by when each layer's forward pass needs its gradients."""
+"""Overlaps that depend on when each layer's forward pass needs its gradients."""
 
 
 class Computation(NamedTuple):
     """Times of one micro-batch on one accelerator, and of the update [s].
 
-    Each is a number, or in a sweep an array with one axis more in the times by layer.
+    Each is a number, or in a sweep an array; times by layer have one axis more.
     """
 
     forward_time: Any
     backward_time: Any
     launch_overhead_time: Any
-    """What forward and backward lose between kernels and to a host that launches them too slowly."""
+    """Time of forward and backward lost to gaps between kernels and to slow launches by the host."""
     update_time: Any
     iteration_overhead_time: Any
-    """Of every iteration, whatever it does, and what the update loses to the host."""
+    """Fixed overhead of an iteration, and time that the update loses to launches."""
     kernels: Any
-    """Launched in one forward and backward pass."""
+    """Kernels of one forward and backward pass."""
     forward_by_layer: Any
-    """What each layer's forward pass adds to its backward pass, launches included, shape (layers,); 0 where
-    nothing waits for single layers of the forward pass (``NEED_FORWARD``)."""
+    """Time of each layer's forward pass with its launches, shape (layers,); 0 unless the overlap depends on
+    it (``NEED_FORWARD``)."""
     backward_by_layer: Any
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
     host_share: Any
-    """Share of the iteration that the host paces: from 0, the accelerator alone, to 1, the host alone."""
+    """Share of the iteration limited by the host, from 0 (accelerator only) to 1 (host only)."""
 
     @property
     def pass_time(self) -> Any:
-        """Forward and backward of one micro-batch, launches included."""
+        """Time of forward and backward of one micro-batch, launches included [s]."""
         return self.forward_time + self.backward_time + self.launch_overhead_time
 
     def alone(self, steps: Any) -> Any:
-        """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
+        """Return the time of ``steps`` micro-batches and an update, without communication and waits [s]."""
         return alone_time(steps, self.pass_time, self.update_time, self.iteration_overhead_time)
 
 
@@ -78,20 +78,20 @@ def computation(
     steps: Any = None,
     forward_layers: bool | None = None,
 ) -> Computation:
-    """Return the terms of one accelerator for micro-batches of ``local_batch_size``.
+    """Return the times of one accelerator for micro-batches of ``local_batch_size`` samples.
 
     Parameters
     ----------
-    setting : the workload, the accelerator and the software; where tables are shared out, to how many
+    setting : workload, accelerator and software; with sharded tables also the world size
     local_batch_size : samples of one micro-batch; a number, or a column of plans, shape (plans, 1)
     calibration : the learned efficiencies
     steps : micro-batches of one iteration, a number or shape (plans,); by default the setting's
-    forward_layers : whether layers of the forward pass are timed one by one; by default where the setting's
-        overlap asks for it
+    forward_layers : whether to time single layers of the forward pass; by default if the setting's overlap
+        depends on them
 
     Returns
     -------
-    Computation, of a column of plans with times of shape (plans,), by layer (plans, layers)
+    Computation; for a column of plans with times of shape (plans,), by layer (plans, layers)
     """
     steps = setting.accumulation_steps if steps is None else steps
     if has_layouts(setting.workload):
@@ -102,12 +102,12 @@ def computation(
         from perfmodel.model.step.tables import with_lookups_of_fullest
 
         table = with_lookups_of_fullest(setting, tables, table)
-    asked = demand(setting, table, local_batch_size * 1.0)
+    load = demand(setting, table, local_batch_size * 1.0)
     memory_bandwidth = setting.accelerator.memory_bandwidth.value
-    at = rates_of(setting.workload, arithmetic(setting), memory_bandwidth, learned, conditions(setting))
-    effect, launches = at.effect, launches_of(setting.workload, learned)
+    rates = rates_of(setting.workload, arithmetic(setting), memory_bandwidth, learned, conditions(setting))
+    effect, launches = rates.effect, launches_of(setting.workload, learned)
 
-    busy = paced_time(*busy_times(asked, at))
+    busy = paced_time(*busy_times(load, rates))
     busy_forward, busy_backward = (
         sum_over_layers(forward_passes(busy)),
         sum_over_layers(backward_passes(busy)),
@@ -115,12 +115,12 @@ def computation(
     passes_on_device = busy_forward + busy_backward + launches.all_on_device
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.optimizer != "none" else 0.0
-    moved = asked.update_time
+    update_traffic_time = load.update_time
     if tables is not None:
         from perfmodel.model.step.tables import update_time
 
-        moved = update_time(setting, tables, moved, local_batch_size, steps)
-    update = update_on_device(moved, at.update, update_kernels, learned.kernel_floor)
+        update_traffic_time = update_time(setting, tables, update_traffic_time, local_batch_size, steps)
+    update = update_on_device(update_traffic_time, rates.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
     host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
     stretch = paced_time(device, host) / device
@@ -151,7 +151,7 @@ def computation(
 def _of_transformer(
     setting: Setting, local_batch_size: Any, calibration: Calibration, steps: Any, forward_layers: bool | None
 ) -> Computation:
-    """Return the same of a transformer; the rows of its table take each pass in turn, by their FLOP."""
+    """Return the ``computation`` of a transformer; each pass is divided over layers by their FLOP."""
     from perfmodel.model.transformers.computation import Passes, passes_of
 
     by_plan = getattr(local_batch_size, "ndim", 0) == 2
@@ -182,5 +182,5 @@ def _of_transformer(
 
 
 def along_layers(factor: Any) -> Any:
-    """Return a factor of each plan as one that multiplies times by layer."""
+    """Return a factor of each plan with an additional axis, to multiply times by layer."""
     return factor[..., None] if getattr(factor, "ndim", 0) else factor

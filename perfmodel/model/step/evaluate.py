@@ -1,4 +1,4 @@
-"""One evaluation of an iteration: what ``predict``, a fit, a what-if and an explanation all call."""
+"""The evaluation of one iteration, used by predictions, fits, what-if comparisons and explanations."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ from perfmodel.model.step.terms import StepContext, exposed_traffic, terms_of
 
 if TYPE_CHECKING:
     from perfmodel.model.transformers.levels import Update
-    from perfmodel.model.transformers.step import Step as SharedStep
+    from perfmodel.model.transformers.step import Step as TransformerStep
 
 
 class Step(NamedTuple):
-    """One iteration, worked out."""
+    """The evaluation of one iteration of a data-parallel job."""
 
     iteration_time: float
     terms: dict[str, float]
     """Exposed times by name, which sum to ``iteration_time`` [s]."""
     work: Computation
-    """Of one accelerator, an anchor's factor in it."""
+    """Times of one accelerator, including an anchor's factor."""
     anchor_factor: float
     fabric: Fabric
     communication_time: Any
-    """On its own, nothing hidden [s]."""
+    """Communication without overlap [s]."""
     exposed_communication_time: Any
-    """What no computation hides [s]."""
+    """Communication not hidden by computation [s]."""
     contention_time: Any
-    """By how much what is hidden slows computation [s]."""
+    """Slowdown of computation by hidden communication [s]."""
 
 
 class Outcome(NamedTuple):
-    """What one iteration comes to, whichever way the network is trained."""
+    """Time and terms of one iteration, of a data-parallel job or of a transformer with a layout."""
 
     iteration_time: Any
     terms: dict[str, Any]
     """Exposed times by name, which sum to ``iteration_time`` [s]."""
     anchor_factor: Any = 1.0
-    """By which a measured run moved all of them."""
+    """Factor of measured runs in all terms."""
 
 
 def outcome(setting: Setting, constants: Calibration, start: Update | None = None) -> Outcome:
-    """Return what one iteration takes, of copies of a network or of a transformer that is shared out.
+    """Return time and terms of one iteration, of a data-parallel job or of a transformer with a layout.
 
     Parameters
     ----------
     setting, constants : of the job
-    start : what measured runs say of it, by default as ``start_of`` says
+    start : update by measured runs, by default the result of ``start_of``
     """
     if setting.layout is None:
         step = evaluate(setting, constants)
@@ -75,7 +75,7 @@ def outcome(setting: Setting, constants: Calibration, start: Update | None = Non
 
 
 def start_of(setting: Setting, constants: Calibration) -> Update | None:
-    """Return what an anchor and own runs say of a transformer; None where there are none of it."""
+    """Return the update of a transformer's prediction by anchors and own runs; None without any."""
     if setting.layout is None or not (setting.measured or (constants.own and constants.own.transformers)):
         return None
     from perfmodel.model.transformers.own_runs import runs_of, update_of
@@ -84,9 +84,9 @@ def start_of(setting: Setting, constants: Calibration) -> Update | None:
 
 
 def outcome_of(
-    setting: Setting, step: SharedStep, constants: Calibration, start: Update | None = None
+    setting: Setting, step: TransformerStep, constants: Calibration, start: Update | None = None
 ) -> Outcome:
-    """Return what the step of a transformer that is shared out comes to."""
+    """Return time and terms of a transformer's iteration, given the terms of its step."""
     terms = terms_of(StepContext(setting, constants, step._asdict()))
     if start is None:
         return Outcome(iteration_time(**terms), terms)
@@ -99,27 +99,32 @@ def outcome_of(
 
 
 def evaluate(setting: Setting, constants: Calibration) -> Step:
-    """Return what one iteration of copies of a network takes, by the learned efficiencies."""
+    """Return the evaluation of one iteration of a data-parallel job."""
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
     factor = anchor_factor(setting, work_alone(setting, work, constants), constants)
     work = scaled(work, factor)
-    on = fabric_of(setting, constants)
-    exchanged = exchange(setting, work, on, on, constants) if communicates(setting) else Exchanged()
-    return step_of_parts(setting, work, factor, on, exchanged, constants)
+    fabric = fabric_of(setting, constants)
+    exchanged = exchange(setting, work, fabric, fabric, constants) if communicates(setting) else Exchanged()
+    return step_of_parts(setting, work, factor, fabric, exchanged, constants)
 
 
 def step_of_parts(
-    setting: Setting, work: Computation, factor: Any, on: Fabric, exchanged: Exchanged, constants: Calibration
+    setting: Setting,
+    work: Computation,
+    factor: Any,
+    fabric: Fabric,
+    exchanged: Exchanged,
+    constants: Calibration,
 ) -> Step:
     """Return an iteration of a data-parallel job from its parts, numbers or arrays.
 
     Parameters
     ----------
-    setting, work, factor, on : of the iteration, as ``Step`` has them
-    exchanged : its communication
-    constants : what was learned
+    setting, work, factor, fabric : of the iteration, as in ``Step``
+    exchanged : communication of the iteration
+    constants : learned constants
     """
-    known = exposed_traffic(setting, on, exchanged.exposed, exchanged.contention)
+    known = exposed_traffic(setting, fabric, exchanged.exposed, exchanged.contention)
     terms = terms_of(StepContext(setting, constants, known, work, factor))
     whole: Any = iteration_time(**terms)
-    return Step(whole, terms, work, factor, on, *exchanged)
+    return Step(whole, terms, work, factor, fabric, *exchanged)

@@ -1,4 +1,4 @@
-"""What gradients travel on: the bandwidths and latencies that the links of a setting come to."""
+"""Bandwidths and latencies of the links that gradients are exchanged over."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ class Fabric(NamedTuple):
 
     intra_hop_latency: Any
     intra_link_bandwidth: Any
-    """Of one rank inside its node."""
+    """Bandwidth of one rank inside its node."""
     inter_hop_latency: Any
     inter_link_bandwidth: Any
-    """Of all adapters of one node together."""
+    """Bandwidth of all adapters of one node together."""
     server_bandwidth: Any = 0.0
-    """Of a parameter server's port; it matters where there are any."""
+    """Bandwidth of a parameter server's port; unused without servers."""
     launch_time: Any = 0.0
-    """Of a collective of NCCL or RCCL, before its first hop; what follows is of such a collective too."""
+    """Time of a collective of NCCL or RCCL before its first hop; the next fields are of such a collective."""
     library_hop_latency: Any = 0.0
-    """Of a hop inside a node by a low-latency protocol."""
+    """Latency of a hop inside a node by a low-latency protocol."""
     round_trip_time: Any = 0.0
-    """Between two nodes and back, by such a protocol; 0 on one node."""
+    """Round trip between two nodes by such a protocol; 0 on one node."""
     crowd_latency: Any = 0.0
-    """For each of several nodes."""
+    """Additional latency for each of several nodes."""
     low_latency: Any = True
-    """Whether what lies between the nodes carries such a protocol."""
+    """Whether the network between nodes carries low-latency protocols."""
     ramp_factor: Any = 1.0
-    """How much stronger the transport makes the ramp of large messages [1]."""
+    """Factor of the transport on the ramp of large messages [1]."""
     exchange_slowdown: Any = 1.0
-    """How many times less adapters carry of an all-to-all than of an all-reduce, by uplinks of racks [1]."""
+    """Slowdown of an all-to-all by uplinks of racks, over that of an all-reduce [1]."""
     own_port: Any = 1.0
-    """How many times its share of ``inter_link_bandwidth`` one rank reaches that sends alone [1]."""
+    """Bandwidth of a rank that sends alone, over its share of ``inter_link_bandwidth`` [1]."""
     racks: Any = 0
-    """That the nodes fill alike; 0 where none are known, or some hold fewer."""
+    """Racks that the nodes fill equally; 0 if unknown or unequal."""
     rack_factor: Any = 1.0
-    """How many times less than ``inter_link_bandwidth`` adapters carry inside a rack; at most 1."""
+    """``inter_link_bandwidth`` over the adapters' bandwidth inside a rack; at most 1."""
     uplink_factor: Any = 1.0
-    """How many times less they carry to other racks while all nodes send there."""
+    """``inter_link_bandwidth`` over the adapters' bandwidth to other racks while all nodes send there."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -72,8 +72,8 @@ class Fabric(NamedTuple):
 
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
-    """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
-    # variables in host memory are reached over the host's link, whatever joins the accelerators
+    """Return the bandwidths and latencies of bulk transfers in a setting."""
+    # variables in host memory are reached over the host's link, for any link between accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
     limits, servers = adapter_limits(setting, calibration), at_servers(setting)
     between = narrowest(limits)
@@ -91,7 +91,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
 
 
 def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Start:
-    """What an all-reduce of NCCL or RCCL starts with, in the order of ``Fabric``."""
+    """Return the latencies of collectives of NCCL or RCCL, in the order of ``Fabric``."""
     chip, outer, several = setting.accelerator, setting.inter_link, bool(setting.domains > 1)
     of_link = outer.hop_latency.value, outer.kind in BUILT_IN, has_low_latency(outer, inside, chip)
     known = several, inside.switched, generation_index(inside, chip), *of_link
@@ -99,13 +99,12 @@ def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Sta
 
 
 def at_servers(setting: Setting) -> Setting:
-    """Return the setting with the adapters of a parameter server for those of a node.
+    """Return the setting with a parameter server's adapters in place of a node's.
 
-    What crosses uplinks of racks is counted for the nodes, not once more for the servers.
+    Uplinks of racks are counted for the nodes, not again for the servers.
     """
     if setting.strategy == "parameter-server" and racks_of(setting) is not None:
-        asked = setting.scenario.model_copy(update={"oversubscription": 1.0})
-        setting = setting._replace(scenario=asked)
+        setting = setting._replace(scenario=setting.scenario.model_copy(update={"oversubscription": 1.0}))
     server = setting.server_node
     if server.id == setting.node.id:
         return setting
@@ -113,7 +112,7 @@ def at_servers(setting: Setting) -> Setting:
 
 
 def busiest_ports(setting: Setting, calibration: Calibration) -> Setting:
-    """Return the setting, with the adapters of its servers where those are busy longer than its nodes'."""
+    """Return the setting, with its servers' adapters if they are busy longer than the nodes'."""
     at = at_servers(setting)
     if at is setting:
         return setting
@@ -122,7 +121,7 @@ def busiest_ports(setting: Setting, calibration: Calibration) -> Setting:
 
 
 def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
-    """Return how long a push of 1 GB keeps a worker's port busy, and the fullest server's [s]."""
+    """Return the time that a push of 1 GB occupies a worker's port, and the fullest server's [s]."""
     aggregated = setting.local_aggregation
     workers = setting.nodes if aggregated else setting.world_size
     port = on.inter_link_bandwidth / (1 if aggregated else setting.accelerators_per_node)
@@ -133,35 +132,36 @@ def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
 def adapter_limits(
     setting: Setting, calibration: Calibration, slowdown: float | None = None
 ) -> dict[str, float]:
-    """Return what may bind all adapters of one node together [B/s], by what limits it, own runs included."""
-    return _moved(_adapter_limits(setting, calibration, slowdown), setting.inter_link, calibration)
+    """Return the bandwidth limits of all adapters of one node [B/s], by name, with own runs' effects."""
+    return _with_own_effect(_adapter_limits(setting, calibration, slowdown), setting.inter_link, calibration)
 
 
 def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
-    """Return what may bind all rings inside a node together [B/s], by what limits it, own runs included."""
+    """Return the bandwidth limits of all rings inside a node [B/s], by name, with own runs' effects."""
     link = inside_link(setting)
-    return _moved(_inside_limits(setting, link, calibration), link, calibration)
+    return _with_own_effect(_inside_limits(setting, link, calibration), link, calibration)
 
 
-def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
+def _with_own_effect(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
+    """Return limits multiplied by the effect of own runs on a link, if there is one."""
     own = calibration.own
     if own is None or (name := f"link/{link.id}") not in own.logarithms:
         return limits
     factor = ops.exp(own.effect(name))
-    moved: dict[str, Any] = {limit: rate * factor for limit, rate in limits.items()}
-    return moved
+    result: dict[str, Any] = {limit: rate * factor for limit, rate in limits.items()}
+    return result
 
 
 def _adapter_limits(
     setting: Setting, calibration: Calibration, slowdown: float | None = None
 ) -> dict[str, float]:
-    """Return what may bind all adapters of one node, or NVLink domain, together [B/s], by what limits it.
+    """Return the bandwidth limits of all adapters of a node or NVLink domain [B/s], by name.
 
-    ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
-    what the provider lets whole machines send; ``path``: what accelerators reach their adapters over, by a
-    library; ``server``: what one parameter server adds up; ``uplinks``: what the uplinks of racks carry to
-    such servers and back.  Uplinks slow what ports and machines send, not what a host is too slow for: by
-    ``slowdown`` times, where given, else as a ring along the racks meets them.
+    ``link``: the ports; ``kernel``: the kernel's TCP; ``connections``: the provider's limit on each
+    connection; ``machine``: the provider's limit on machines; ``path``: from accelerators to their adapters,
+    with a library; ``server``: summation by one parameter server; ``uplinks``: uplinks of racks to such
+    servers and back. Uplinks slow ports and machines, not limits of the host: by ``slowdown`` if given, else
+    by that of a ring along the racks.
     """
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
@@ -189,7 +189,7 @@ def _adapter_limits(
         limits["server"] = calibration.server_ceiling
         if (racks := racks_of(setting)) is not None:
             sent = narrowest({name: limits[name] for name in ("link", "machine") if name in limits})
-            # pushes and pulls go both ways at once: of blocks, or of workers out of step
+            # pushes and pulls overlap: of blocks, or of asynchronous workers
             both = setting.framework.pipelined_servers or (
                 setting.updates is not None and not setting.updates.in_step(setting.world_size)
             )
@@ -199,14 +199,14 @@ def _adapter_limits(
 
 
 def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float], between: Any) -> Any:
-    """Return what one rank sends alone, over its share of what all of its node send together [1].
+    """Return the bandwidth of a rank that sends alone, over its share of its node's bandwidth [1].
 
-    It has an adapter of its own at least and all that the machine may send, and no uplink of a rack slows it.
+    It has at least one adapter and the whole limit of its machine, and uplinks do not slow it.
 
     Parameters
     ----------
     setting, calibration : of the job
-    shared, between : ``adapter_limits`` of all of its node, and the least of them
+    shared, between : ``adapter_limits`` of its whole node, and the least of them
     """
     ranks, machines = setting.accelerators_per_domain, setting.nodes_per_domain
     of_port, of_machine = ops.maximum(1.0, ranks / (setting.nics * machines)), ranks / machines
@@ -221,14 +221,14 @@ def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, floa
 
 
 def machine_limit(setting: Setting) -> float | None:
-    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it."""
+    """Return the network limit of a machine over all its adapters [B/s]; None without a limit."""
     return network_cap(setting.node, setting.inter_link, setting.nics, setting.scenario.network_cap)
 
 
 def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slower: float) -> float:
-    """Share of a machine's limit that bulk transfers reach: over a link not its own no less than TCP's.
+    """Return the share of a machine's limit that bulk transfers reach; at least TCP's over another link.
 
-    So a faster link is never slower under the same limit.
+    A faster link is thus never slower under the same limit.
     """
     link = setting.inter_link
     below: Any = ops.maximum(1.0, setting.nics * link.bandwidth.value / whole)
@@ -241,30 +241,31 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
 
 
 def crosses_network(setting: Setting) -> bool:
-    """Whether gradients leave their machine, or NVLink domain, over adapters."""
+    """Return whether gradients leave their machine, or NVLink domain, over adapters."""
     return setting.strategy == "parameter-server" or bool(setting.domains > 1)
 
 
 def adds_on_accelerators(setting: Setting) -> bool:
-    """Whether the accelerators of a node add up gradients among themselves, by a collective."""
+    """Return whether the accelerators of a node sum gradients by a collective."""
     if setting.strategy == "parameter-server":
         return setting.local_aggregation
     return setting.strategy == "all-reduce"
 
 
 def _latency(link: Link) -> float:
+    """Return the latency of a link for bulk transfers [s]."""
     return (link.bulk_hop_latency or link.hop_latency).value
 
 
 def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
-    """The fields of a fabric that rings along racks need."""
-    asked = setting.scenario
-    if asked.rack_nodes is None or setting.strategy != "all-reduce" or asked.placement != "contiguous":
+    """Return the fields of ``Fabric`` for rings along racks."""
+    scenario = setting.scenario
+    if scenario.rack_nodes is None or setting.strategy != "all-reduce" or scenario.placement != "contiguous":
         return {}
-    racks = filled_racks(asked.rack_nodes, ops.plain(setting.domains), ops.plain(setting.nodes))
+    racks = filled_racks(scenario.rack_nodes, ops.plain(setting.domains), ops.plain(setting.nodes))
     if not racks:
         return {}
-    if asked.oversubscription == 1:
+    if scenario.oversubscription == 1:
         return {"racks": racks}
 
     def carried(slowdown: float) -> Any:
@@ -273,26 +274,26 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
     return {
         "racks": racks,
         "rack_factor": between / carried(1.0),
-        "uplink_factor": between / carried(asked.oversubscription),
+        "uplink_factor": between / carried(scenario.oversubscription),
     }
 
 
 def inside_link(setting: Setting) -> Link:
-    """Return the link that gradients cross inside a node: the host's, where the named one cannot join all."""
+    """Return the link of gradients inside a node: the host's if the named one does not join all ranks."""
     link = setting.intra_link
     if setting.strategy == "parameter-server-local":
         return setting.host_link
     if link.joins is not None and setting.accelerators_per_domain > link.joins:
-        return setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
+        return setting.host_link  # a bridge joins two cards; a larger ring uses the host's link
     if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
-        return setting.host_link  # the mesh closes no ring of so many
+        return setting.host_link  # the mesh has no ring of so many ranks
     return link
 
 
 def _inside_limits(setting: Setting, link: Link, calibration: Calibration) -> dict[str, float]:
-    """Return what may bind all rings inside a node together [B/s], by what it is a limit of.
+    """Return the bandwidth limits of all rings inside a node [B/s], by name.
 
-    ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the
+    ``link``: measured, from the graph of a mesh, or the link's rate; ``sockets``: the link between
     processors.
     """
     if _is_mesh(setting, link):
@@ -303,22 +304,22 @@ def _inside_limits(setting: Setting, link: Link, calibration: Calibration) -> di
     if crosses_sockets(setting):
         limits["sockets"] = socket_bandwidth(setting, calibration)
     if setting.accelerator.peer_access or not adds_on_accelerators(setting):
-        return limits  # the others sum in host memory, or copy one way at a time
-    # by way of host memory, where peers are shut off
+        return limits  # others sum in host memory, or copy in one direction at a time
+    # through host memory, without access to peers
     share = calibration.staged_fraction
     staged: dict[str, Any] = {name: staged_bandwidth(rate, share) for name, rate in limits.items()}
     return staged
 
 
 def crosses_sockets(setting: Setting) -> bool:
-    """Whether accelerators of both processors of a node exchange gradients, over what joins those."""
+    """Return whether the exchange of gradients crosses the link between a node's processors."""
     node, inside = setting.node, inside_link(setting)
     known = setting.socket_link is not None or node.cross_socket_bandwidth is not None
     return known and inside.kind == "pcie" and bool(2 * setting.accelerators_per_domain > node.accelerators)
 
 
 def socket_bandwidth(setting: Setting, calibration: Calibration) -> float:
-    """Return what joins the processors of a node [B/s]: as the machine says, else as its link reaches."""
+    """Return the bandwidth between the processors of a node [B/s]: the machine's own, else its link's."""
     own, link = setting.node.cross_socket_bandwidth, setting.socket_link
     if own is not None:
         return own.value
@@ -328,7 +329,7 @@ def socket_bandwidth(setting: Setting, calibration: Calibration) -> float:
 
 
 def _is_mesh(setting: Setting, link: Link) -> bool:
-    """Whether the rate of a link inside a node hangs on which accelerators it joins."""
+    """Return whether the bandwidth inside a node depends on which accelerators the link joins."""
     return bool(
         setting.node.peer_graph
         and setting.accelerators_per_node > 1
@@ -339,7 +340,7 @@ def _is_mesh(setting: Setting, link: Link) -> bool:
 
 
 def _mesh_bandwidth(setting: Setting, link: Link) -> float:
-    """Bandwidth of all rings that the graph of a mesh closes [B/s]; 0 where it closes none."""
+    """Return the bandwidth of all rings in the graph of a mesh [B/s]; 0 without a ring."""
     from perfmodel.equations.ring_search import ring_bandwidth as of_rings
 
     graph = setting.node.peer_graph

@@ -1,4 +1,4 @@
-"""The input pipeline's term: how long accelerators wait for samples."""
+"""The input term: the time that accelerators wait for samples."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from perfmodel.model.options.layout import Layout
 
 NATIVE_SPEED = 3
-"""Of decoding by compiled code made for it, over a Python worker's (assumed)."""
+"""Decoding rate of specialised compiled code, over a Python worker's (assumed)."""
 SAMPLE_ELEMENT_BYTES = 4
 """Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
 
 
 def decode_rate(setting: Setting, calibration: Calibration) -> float:
-    """Return the samples/s that one loader worker decodes: as asked, or the calibrated rate of images."""
+    """Return the samples/s that one loader worker decodes: as stated, or the calibrated rate of images."""
     if setting.decode_rate is not None:
         return setting.decode_rate
     return calibration.decode_rate * (NATIVE_SPEED if setting.framework.native_decoding else 1)
@@ -41,16 +41,16 @@ def decode_rate(setting: Setting, calibration: Calibration) -> float:
 def stage_times(
     setting: Setting, accelerators: Any, samples: Any, calibration: Calibration
 ) -> dict[str, Any]:
-    """Return what each stage of the pipeline takes for the samples of one iteration, were it alone [s].
+    """Return the time of each stage of the input pipeline for one iteration's samples, without overlap [s].
 
-    Takes what ``input_time`` takes; samples are real.  ``serial`` is what no step before hides.
+    Parameters as for ``input_time``; samples are real.  ``serial`` is the part that no previous step hides.
     """
     feed, stored = _feed(setting), setting.workload.stored_bytes
     reading = input_rate(1, math.inf, read_bandwidth(setting, feed, calibration), stored)
     workers = _loaders(setting, feed, accelerators)
     decoding = input_rate(workers, decode_rate(setting, calibration), math.inf, stored)
     engines = _engines(math.inf, accelerators, feed)
-    copied, host = _copied_beside(setting, feed), bulk_bandwidth(setting.host_link, calibration)
+    copied, host = _overlapped_copy_bytes(setting, feed), bulk_bandwidth(setting.host_link, calibration)
     times = {
         stage: exposed_input_time(accelerators, samples, rate, size, host, 0.0)
         for stage, rate, size in (
@@ -65,7 +65,7 @@ def stage_times(
 
 
 def read_bandwidth(setting: Setting, feed: Feed, calibration: Calibration) -> Any:
-    """Return the bytes of samples that one host reads in a second, in epochs after the first."""
+    """Return the rate at which one host reads samples in epochs after the first [B/s]."""
     workload = setting.workload
     bandwidth: Any = feed.storage_bandwidth
     if math.isfinite(ops.plain(feed.storage_requests)):
@@ -84,9 +84,9 @@ def input_time(
 
     Parameters
     ----------
-    setting : says where samples come from
-    accelerators : which share the host
-    samples : of one accelerator, all micro-batches together
+    setting : with the source of samples
+    accelerators : number of accelerators that share the host
+    samples : of one accelerator in all micro-batches
     busy_time : the rest of the iteration [s]
     calibration : rates of decoding and copying
     """
@@ -118,7 +118,7 @@ def input_time(
         accelerators,
         samples,
         rate,
-        _copied_beside(setting, feed),
+        _overlapped_copy_bytes(setting, feed),
         bulk_bandwidth(setting.host_link, calibration),
         busy_time,
     )
@@ -126,16 +126,17 @@ def input_time(
 
 
 def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibration: Calibration) -> Any:
-    """Return the time [s] that a transformer which is shared out waits for the samples of one step.
+    """Return the time that a transformer with a layout waits for the samples of one step [s].
 
-    Of the ranks that split a sample by tensors or positions one reads it and sends it to the others.
-    The first stage of a pipeline reads for the others: stages are outermost, its ranks neighbours.
+    One of the ranks that split a sample by tensors or positions reads it and sends it to the others.  The
+    first stage of a pipeline reads for the others: stages are outermost, and the ranks of a stage are
+    neighbours.
 
     Parameters
     ----------
-    setting : as ``input_time`` takes it
-    layout : its own, or that of one replica
-    busy_time, calibration : as ``input_time`` takes them
+    setting : as for ``input_time``
+    layout : of the setting, or of one replica
+    busy_time, calibration : as for ``input_time``
     """
     if setting.scenario.input == "synthetic":
         return 0.0
@@ -147,12 +148,12 @@ def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibrat
 
 
 def epoch_start_time(setting: Setting, calibration: Calibration, persistent: bool | None = None) -> Any:
-    """Return the time before the first batch of an epoch [s], number or array; 0 of synthetic samples.
+    """Return the time before the first batch of an epoch [s], number or array; 0 for synthetic samples.
 
     Parameters
     ----------
     setting, calibration : as for ``input_time``
-    persistent : whether loader workers are there already, by default as the scenario says
+    persistent : whether loader workers are already running; by default the scenario's option
     """
     profiled = setting.profile is not None and setting.profile.measures_input
     if setting.feed is None or profiled or not setting.workload.stored_bytes:
@@ -170,39 +171,40 @@ def epoch_start_time(setting: Setting, calibration: Calibration, persistent: boo
 
 
 def _feed(setting: Setting) -> Feed:
+    """Return the feed of a setting, which must have one."""
     assert setting.feed is not None
     return setting.feed
 
 
 def _loaders(setting: Setting, feed: Feed, accelerators: Any) -> Any:
-    """Return how many load on a host: its workers, or its training processes themselves."""
+    """Return the number of loading processes of a host: its workers, or its training processes."""
     if feed.ahead:
         return setting.loader_workers
     return 1 if setting.strategy == "data-parallel-single-process" else accelerators
 
 
 def _engines(rate: Any, accelerators: Any, feed: Feed) -> Any:
-    """Return the rate of a host with that of its accelerators' engines, where those decode."""
+    """Return the input rate of a host, limited by its accelerators' decoding engines if they decode."""
     decoder = feed.decoder
     if decoder is None or decoder.accelerator_rate is None or not decoder.engine:
         return rate
     return engine_input_rate(rate, accelerators, decoder.accelerator_rate.value)
 
 
-def _copied_beside(setting: Setting, feed: Feed) -> float:
-    """Return the bytes of a sample that are copied beside the step before."""
-    return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES if feed.copied_beside else 0.0
+def _overlapped_copy_bytes(setting: Setting, feed: Feed) -> float:
+    """Return the bytes of a sample that are copied during the previous step."""
+    return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES if feed.copies_overlap else 0.0
 
 
 def _serial(setting: Setting, feed: Feed, samples: Any, calibration: Calibration) -> Any:
-    """Return what samples take from the training itself [s]; None where they take nothing."""
+    """Return the time of samples that does not overlap with training [s]; None if all of it does."""
     decoder = feed.decoder
     by_cores = decoder is not None and decoder.accelerator_rate is not None and not decoder.engine
-    if feed.copied_beside and not by_cores:
+    if feed.copies_overlap and not by_cores:
         return None
     rate = decoder.accelerator_rate.value if by_cores else math.inf  # type: ignore[union-attr]
     host = bulk_bandwidth(setting.host_link, calibration)
-    if feed.copied_beside:
+    if feed.copies_overlap:
         host = math.inf
     elif not feed.pinned:
         host = host * calibration.pageable_fraction

@@ -1,4 +1,4 @@
-"""How fast an accelerator and its software run each pass of a network, and what passes ask of them."""
+"""Rates at which an accelerator and its software run each pass of a network, and the work of passes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NO_WINOGRAD = 1.8
-"""What a 3x3 convolution with stride 1 takes without Winograd's algorithm over what it takes with it."""
+"""Time of a 3x3 convolution with stride 1 without Winograd's algorithm, over that with it."""
 REFERENCE_PER_WATT = 125e12 / 300
-"""Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
+"""Matrix FLOP/s per watt of the V100, the reference of the effect of power."""
 REFERENCE_YEAR = 2020
 VECTOR_FP32 = 0
 """Index in ``UNITS``: no matrix units, fp32."""
@@ -49,14 +49,14 @@ _PRODUCT_TRAFFIC = KINDS.index("product")
 
 
 def unit(setting: Setting) -> int:
-    """Index in ``UNITS`` of the arithmetic that serves the setting's products."""
+    """Return the index in ``UNITS`` of the arithmetic of a setting's products."""
     if setting.peak_format in ("fp32", "fp16-vector"):
         return VECTOR_FP32 if setting.precision == "fp32" else 1
     return _MATRIX_TF32 if setting.precision == "tf32" else _MATRIX_16
 
 
 def conditions(setting: Setting) -> EffectInputs:
-    """Return what the effects of a setting hang on."""
+    """Return the inputs of a setting's learned effects."""
     accelerator, framework = setting.accelerator, setting.framework
     tdp = accelerator.tdp.value if accelerator.tdp else given(USUAL_POWER, "usual_power", "assumed")
     power: Any = (
@@ -79,18 +79,18 @@ def conditions(setting: Setting) -> EffectInputs:
 
 
 class Demand(NamedTuple):
-    """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
+    """Work of a setting's layers, before any efficiency; shape (..., 2 * layers)."""
 
     flops: Real
     bytes: Real
     work: Real
-    """FLOP of a compute unit, in ``WORK_UNIT``."""
+    """FLOP per compute unit, in ``WORK_UNIT``."""
     update_time: Real
-    """Bytes of the optimizer over the nominal bandwidth [s]."""
+    """Traffic of the optimizer at the nominal bandwidth [s]."""
 
 
 def element_bytes(form: Format, table: LayerTable) -> Any:
-    """Return the bytes of an element that each pass reads and writes; one number where all are alike."""
+    """Return the bytes of an element for each pass; one number if all are equal."""
     alike = ops.plain(form.lookup_bytes) == ops.plain(form.activation_bytes)
     if alike or not table.lookup.any():
         return form.activation_bytes
@@ -98,9 +98,9 @@ def element_bytes(form: Format, table: LayerTable) -> Any:
 
 
 def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand:
-    """Return what one micro-batch of ``local_batch_size`` samples asks for.
+    """Return the work of one micro-batch of ``local_batch_size`` samples.
 
-    A column of batches, shape (plans, 1), gives what grows with the batch a row for each.
+    For a column of batches, shape (plans, 1), quantities that grow with the batch have a row for each.
     """
     accelerator, form = setting.accelerator, setting.format
     flops = operation_flops(local_batch_size, table.flops)
@@ -121,20 +121,20 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
 
 
 class Arithmetic(NamedTuple):
-    """What a setting has its layers computed by, besides the layers themselves."""
+    """Properties of a setting that determine the rates of its layers, other than the layers."""
 
     unit: int
     """Index in ``UNITS``."""
     peak_flops: float
-    """Of that unit [FLOP/s]."""
+    """Peak of that unit [FLOP/s]."""
     vector_peak: float
-    """Of the ordinary units, which serve depthwise convolutions [FLOP/s]."""
+    """Peak of the ordinary units, which run depthwise convolutions [FLOP/s]."""
     winograd: str
     channels_first: bool
 
 
 def arithmetic(setting: Setting) -> Arithmetic:
-    """Return what a setting has its layers computed by."""
+    """Return the arithmetic of a setting: units, peaks and algorithms."""
     peaks, framework = setting.accelerator.peak_flops, setting.framework
     vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
     return Arithmetic(
@@ -143,21 +143,21 @@ def arithmetic(setting: Setting) -> Arithmetic:
 
 
 class Service(NamedTuple):
-    """What serves each pass of a table of layers, whatever the batch; arrays of shape (2 * layers,)."""
+    """Units and penalties of each pass of a table of layers, for any batch; shape (2 * layers,)."""
 
     peak_flops: Array
-    """Of the units that serve each product [FLOP/s]."""
+    """Peak of the units that run each product [FLOP/s]."""
     penalty: Array
-    """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
+    """Factor on a product without Winograd's algorithm; 0 for layers without a product."""
     units: NDArray[np.intp]
     """Index in ``UNITS``."""
     on_matrix_units: NDArray[np.bool_]
     transposed: NDArray[np.bool_]
-    """Whose traffic pays for channels that come first."""
+    """Whether a pass transposes images, whose channels come first."""
 
 
 def service(table: LayerTable, by: Arithmetic) -> Service:
-    """Return what serves each pass of a table of layers."""
+    """Return units and penalties of each pass of a table of layers."""
     units = np.where(table.product == _DEPTHWISE, min(by.unit, 1), by.unit)
     on_matrix_units = units >= _MATRIX_16
     penalty: Array = table.is_product.astype(np.float64)
@@ -178,30 +178,30 @@ def service(table: LayerTable, by: Arithmetic) -> Service:
 
 
 class Rates(NamedTuple):
-    """How fast a setting's software runs each pass, whatever the batch; arrays of shape (passes,)."""
+    """Rates of each pass with a setting's software, for any batch; arrays of shape (passes,)."""
 
     flop_time: Any
-    """Of one operation of a very large product of each shape [s/FLOP]."""
+    """Time of one operation of a very large product of each shape [s/FLOP]."""
     half_work: Array
     byte_time: Any
-    """Of each pass's memory traffic [s/B]."""
+    """Time of each pass's memory traffic [s/B]."""
     update: Real
     """Time of the optimizer's memory traffic over that at the nominal bandwidth."""
     effect: Real
-    """On the whole."""
+    """Factor on the whole computation."""
 
 
 def rates(
     table: LayerTable, served: Service, memory_bandwidth: Any, learned: Efficiency, effects: Effects
 ) -> Rates:
-    """Return how fast passes run.
+    """Return the rates of passes.
 
     Parameters
     ----------
-    table, served : the passes of one network, or of many end to end
-    memory_bandwidth : nominal [B/s]; a number, or where passes differ in it an array of shape (passes,)
+    table, served : the passes of one network, or of several concatenated
+    memory_bandwidth : nominal [B/s]; a number, or an array of shape (passes,)
     learned : the efficiencies
-    effects : numbers, or where passes differ in them arrays of shape (passes,)
+    effects : numbers, or arrays of shape (passes,)
     """
     group = served.on_matrix_units.view(np.int8)
     products = learned.slowdown[served.units, table.product]
@@ -226,32 +226,32 @@ def rates(
 def rates_of(
     workload: Workload, by: Arithmetic, memory_bandwidth: float, learned: Efficiency, on: EffectInputs
 ) -> Rates:
-    """Return how fast the passes of a network run; made once."""
+    """Return the rates of a network's passes, cached."""
     table = layer_table(workload)
     return rates(table, service(table, by), memory_bandwidth, learned, learned.effects(on))
 
 
-def busy_times(asked: Demand, at: Rates) -> tuple[Any, Any]:
-    """Return what products and memory traffic take in each pass, each on its own [s]."""
-    saturation = small_product_saturation(asked.work, at.half_work)
-    return product_time(asked.flops, at.flop_time, saturation), traffic_time(asked.bytes, at.byte_time)
+def busy_times(load: Demand, rates: Rates) -> tuple[Any, Any]:
+    """Return the times of products and of memory traffic of each pass [s]."""
+    saturation = small_product_saturation(load.work, rates.half_work)
+    return product_time(load.flops, rates.flop_time, saturation), traffic_time(load.bytes, rates.byte_time)
 
 
 class Launches(NamedTuple):
-    """What launches take, whatever the kernels do [s]."""
+    """Fixed times of the kernels of a network [s]."""
 
     on_device: Any
-    """Of each pass, shape (2 * layers,)."""
+    """Time of each pass on the accelerator, shape (2 * layers,)."""
     all_on_device: Any
     on_host: Any
-    """As ``on_device``."""
+    """Time of each pass on the host, shape (2 * layers,)."""
     host_elapsed: Any
-    """On the host, of the backward passes up to each layer, shape (layers + 1,)."""
+    """Time on the host of the backward passes up to each layer, shape (layers + 1,)."""
 
 
 @remembered(maxsize=256)
 def launches_of(workload: Workload, learned: Efficiency) -> Launches:
-    """Return what the launches of a network take; made once."""
+    """Return the fixed times of a network's kernels, cached."""
     table = layer_table(workload)
     on_host = learned.dispatch_time * table.kernels
     floor, set_up = learned.kernel_floor, learned.product_set_up

@@ -1,4 +1,4 @@
-"""A network's layers as the arrays that its time is computed from."""
+"""The layers of a network as arrays, from which its time is computed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 NO_PRODUCT = len(CLASSES)
 """Class of a layer without a product: the last column of ``Efficiency.slowdown``."""
 FEWEST_COLUMNS = 32
-"""A group of a convolution with fewer output channels leaves tiles of the matrix units empty."""
+"""Fewest output channels of a convolution's group that fill a tile of the matrix units."""
 STEM_CHANNELS = 4
-"""A convolution of at most these input channels reads the image."""
+"""Most input channels of a convolution that reads the image."""
 
 
 TOTALS = 3
-"""Columns at the end of a ``LayerTable`` that are one number."""
+"""Fields at the end of a ``LayerTable`` that are scalars."""
 
 
 class LayerTable(NamedTuple):
     """Both passes of every layer: forward ones first, then backward ones, each in forward order.
 
-    Arrays have shape (2 * layers,); counts are per sample where they grow with the batch.
+    Arrays have shape (2 * layers,); counts that grow with the batch are per sample.
     """
 
     flops: Array
@@ -42,7 +42,7 @@ class LayerTable(NamedTuple):
     """Read by the forward pass; read and written by the backward pass."""
     kernels: Array
     product_kernels: Array
-    """Of which compute products."""
+    """Kernels that compute products."""
     product: Indices
     """Index in ``CLASSES``, or ``NO_PRODUCT``."""
     traffic: Indices
@@ -53,10 +53,10 @@ class LayerTable(NamedTuple):
     light: NDArray[np.bool_]
     """Grouped and depthwise convolutions."""
     image: NDArray[np.bool_]
-    """Convolutions whose traffic a layout can double; depthwise ones run outside matrix units."""
+    """Convolutions whose images may be transposed; depthwise ones run outside matrix units."""
     elementwise: NDArray[np.bool_]
     lookup: NDArray[np.bool_]
-    """Of rows of a table."""
+    """Look-ups of rows of a table."""
     winograd: NDArray[np.bool_]
     """Convolutions that Winograd's algorithm can compute."""
     backward: NDArray[np.bool_]
@@ -67,13 +67,14 @@ class LayerTable(NamedTuple):
 
 
 def product_class(layer: Layer) -> int:
-    """Index of a layer's product in ``CLASSES``; ``NO_PRODUCT`` where it has none."""
+    """Return the index of a layer's product in ``CLASSES``, or ``NO_PRODUCT``."""
     product = layer.operation.product
-    name = _convolution(layer) if product == CONVOLUTION else product
+    name = _convolution_class(layer) if product == CONVOLUTION else product
     return CLASSES.index(name) if name else NO_PRODUCT
 
 
-def _convolution(layer: Layer) -> str:
+def _convolution_class(layer: Layer) -> str:
+    """Return the class of a convolution, by kernel, stride, groups and channels."""
     height, width = layer.kernel_size
     if layer.gemm_count > 1 and layer.gemm_columns < FEWEST_COLUMNS:
         return "grouped"
@@ -86,7 +87,7 @@ def _convolution(layer: Layer) -> str:
 
 @remembered(maxsize=256)
 def layer_table(workload: Workload) -> LayerTable:
-    """Return the arrays of a network; made once."""
+    """Return the table of a network's layers, cached."""
 
     def both(forward: str, backward: str) -> Array:
         return np.concatenate([workload.column(forward), workload.column(backward)])

@@ -1,4 +1,4 @@
-"""How the ranks that exchange are arranged: how many in each node, on how many nodes, over which links."""
+"""The group of ranks that exchange gradients: ranks in each node, nodes, and links between them."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from perfmodel.model.step.fabric import Fabric
 
 
 class Group(NamedTuple):
-    """Ranks that take part in one collective, and what joins them."""
+    """Ranks of one collective, and the links between them."""
 
     per_node: Any
     """Ranks of each node, or NVLink domain of several; a whole number, or an array of them."""
     nodes: Any
-    """Of these: a whole number, or an array, all of them one, or all of them more."""
+    """Nodes or domains: a whole number, or an array in which all are one or all are more."""
     link: Link
-    """Inside a node."""
-    on: Fabric
+    """Link inside a node."""
+    fabric: Fabric
     """Bandwidths and latencies."""
     accelerator: Accelerator | None = None
-    """Of every rank; without one, links are taken as those between NVIDIA's GPUs of their time."""
+    """Accelerator of every rank; None: an NVIDIA GPU contemporary with the link."""
     year: int = USUAL_YEAR
-    """Of the library."""
+    """Year of the library."""
     torus: Torus | None = None
-    """The grid asked for, where the usual one is not meant."""
+    """The requested torus; None for the default one."""
 
     @property
     def size(self) -> Any:
-        """Ranks in all."""
+        """Total number of ranks."""
         return self.per_node * self.nodes
 
     @property
     def several_nodes(self) -> bool:
-        """Whether ranks exchange over the links between nodes."""
+        """Whether ranks are on more than one node."""
         return ops.holds(self.nodes > 1)
 
 
-def gradient_group(setting: Setting, on: Fabric) -> Group:
-    """Return the ranks that sum up gradients: all of the job."""
+def gradient_group(setting: Setting, fabric: Fabric) -> Group:
+    """Return the group of ranks that sum gradients: all ranks of the job."""
     per_domain, year = setting.accelerators_per_domain, setting.software_year
-    asked = setting.scenario.torus_dimensions
-    torus = None if asked is None else parse_torus(asked)
-    return Group(per_domain, setting.domains, setting.intra_link, on, setting.accelerator, year, torus)
+    dimensions = setting.scenario.torus_dimensions
+    torus = None if dimensions is None else parse_torus(dimensions)
+    return Group(per_domain, setting.domains, setting.intra_link, fabric, setting.accelerator, year, torus)

@@ -1,7 +1,7 @@
-"""The memory that training takes of one accelerator, in one table of rows: every listing and chart reads it.
+"""Memory of one accelerator in training, as one table of rows that every listing and chart reads.
 
-A new use of memory is one entry here: its name, what people call it, and the function that says how many
-bytes it takes, once or for each sample of a micro-batch.
+A new use of memory is one entry here: its name, its label, and the function that returns its bytes, once or
+for each sample of a micro-batch.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Row(NamedTuple):
     name: str
     """Key of ``Memory.rows``."""
     label: str
-    """For people."""
+    """Label in listings and charts."""
     bytes: Callable[[Setting, Calibration], Any]
-    """What it takes [B]; of a row that ``grows``, for one sample."""
+    """Size [B]; of a row that ``grows``, for one sample."""
     grows: bool = False
-    """Whether every sample of a micro-batch takes as much again."""
+    """Whether the size is proportional to the samples of a micro-batch."""
 
 
 def _weights(setting: Setting, _: Calibration) -> Any:
@@ -55,7 +55,7 @@ def _optimizer(setting: Setting, _: Calibration) -> Any:
 
 
 def _tables(setting: Setting, _: Calibration) -> Any:
-    """Embedding tables that are shared out, with their moments."""
+    """Return the bytes of sharded embedding tables with their moments."""
     if setting.workload.tables is None:
         return 0.0
     from perfmodel.model.step.tables import memory_bytes
@@ -64,24 +64,26 @@ def _tables(setting: Setting, _: Calibration) -> Any:
 
 
 def _activations(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the stored activations of one sample."""
     if not predicts_tokens(setting.workload):
         return setting.format.activation_bytes * setting.workload.saved_elements
     from perfmodel.model.transformers.computation import job_of_whole
     from perfmodel.model.transformers.memory import memory_of as memory_of_job
 
-    # its software may keep no attention scores, as under a layout
+    # its software may keep no attention scores, as with a layout
     memory = memory_of_job(job_of_whole(setting, 1.0, setting.accumulation_steps))
     return memory.activations + memory.logits
 
 
-def _left_out(setting: Setting, _: Calibration) -> Any:
-    """What compression leaves out of a gradient is kept for the next, in fp32."""
+def _compression_error(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the compression error, kept in fp32 for the next gradient."""
     scheme = setting.compression
     kept = scheme is not None and scheme.kind.error_feedback
     return parameter_memory_bytes(setting.workload.parameters, 4 if kept else 0)
 
 
 def _whole_batch(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the others' samples on GPU 0, for one of its own."""
     if setting.strategy != ONE_PROCESS:
         return 0.0
     from perfmodel.model.step.one_process import whole_batch_bytes
@@ -90,6 +92,7 @@ def _whole_batch(setting: Setting, _: Calibration) -> Any:
 
 
 def _summed_gradients(setting: Setting, _: Calibration) -> Any:
+    """Return the bytes of the sum of all gradients on GPU 0."""
     if setting.strategy != ONE_PROCESS:
         return 0
     from perfmodel.model.step.one_process import summed_gradients_bytes
@@ -108,43 +111,43 @@ ROWS: dict[str, Row] = {
         Row("weight_copy", "16-bit weights", _weight_copy),
         Row("gradients", "gradients", _gradients),
         Row("optimizer", "optimizer's moments", _optimizer),
-        Row("tables", "tables shared out", _tables),
+        Row("tables", "sharded tables", _tables),
         Row("activations", "activations", _activations, grows=True),
-        Row("left_out", "gradients left out", _left_out),
+        Row("left_out", "compression error", _compression_error),
         Row("whole_batch", "others' samples and outputs", _whole_batch, grows=True),
         Row("summed_gradients", "sum of all gradients", _summed_gradients),
         Row("reserved", "context and libraries", _reserved),
     )
 }
 """Every use of memory by name; they sum to what training needs."""
-OF_THE_FIRST = ("optimizer", "whole_batch", "summed_gradients")
-"""Rows that GPU 0 alone has where one process shares the batch out and updates the parameters there."""
+FIRST_ACCELERATOR_ROWS = ("optimizer", "whole_batch", "summed_gradients")
+"""Rows that only GPU 0 has if one process distributes the batch and updates the parameters there."""
 ALLOCATOR = "allocator"
-"""What the allocator loses to rounding and between blocks, a share of all rows but ``reserved``."""
+"""Row of the allocator's rounding and fragmentation, a share of all rows but ``reserved``."""
 MORE_LABELS = {
     "logits": "logits",
-    "other": "layers gathered",
+    "other": "gathered layers",
     ALLOCATOR: "allocator's rounding and fragments",
 }
-"""What people call further rows: those of a model-parallel transformer, and the allocator's."""
+"""Labels of further rows: of a transformer with a layout, and of the allocator."""
 
 
 class Need(NamedTuple):
-    """What training takes of one accelerator's memory; bytes are numbers, or arrays where batches are."""
+    """Memory that training needs on one accelerator; bytes are numbers, or arrays if batches are."""
 
     rows: dict[str, Any]
     """Bytes by the names of ``ROWS``."""
     bytes: Any
-    """Of all rows together."""
+    """Sum of all rows [B]."""
     capacity: float
-    """What a program can use [B]."""
+    """Memory that a program can use [B]."""
     largest_local_batch_size: Any
-    """The largest that fits, a whole number; 0 where not even the model does.  With a layout a function that
-    returns it."""
+    """The largest batch that fits, a whole number; 0 if not even the model does.  With a layout a function
+    that returns it."""
 
 
 def memory_of(setting: Setting, constants: Calibration) -> Need:
-    """Return what training takes of the fullest accelerator's memory."""
+    """Return the memory that training needs on the fullest accelerator."""
     rows: dict[str, Any] = {}
     fixed: Any = 0.0
     each_sample: Any = 0.0
@@ -161,24 +164,24 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     fixed += allocator_bytes(fixed - rows["reserved"], share)
     each_sample += allocator_bytes(each_sample, share)
     capacity = setting.accelerator.memory_capacity
-    # a table of layers may say nothing of activations
+    # a table of layers may lack activations
     largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
     if not isinstance(largest, np.ndarray):
         largest = int(ops.plain(largest))
     return Need(rows, training_memory_bytes(**rows), capacity, largest)
 
 
-def of_the_others(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the rows of the accelerators that are not the first; None where all keep the same."""
+def other_accelerators_rows(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the rows of the accelerators other than the first; None if all have the same."""
     if setting.strategy != ONE_PROCESS or setting.world_size == 1 or not setting.framework.python_replicas:
         return None
-    others = {name: 0.0 if name in OF_THE_FIRST else size for name, size in rows.items()}
+    others = {name: 0.0 if name in FIRST_ACCELERATOR_ROWS else size for name, size in rows.items()}
     mine, theirs = (sum(each.values()) - each[ALLOCATOR] - each["reserved"] for each in (rows, others))
     return others | {ALLOCATOR: rows[ALLOCATOR] * theirs / mine}
 
 
 def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Return label and bytes of the rows that take any, the largest first.
+    """Return label and bytes of the rows that are not empty, the largest first.
 
     >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
     [('activations', 9.0), ('weights', 4.0)]

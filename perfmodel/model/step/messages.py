@@ -1,4 +1,4 @@
-"""Which gradients travel together, and when each message is ready."""
+"""Merging of gradients into messages, and the time when each message is ready."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ if TYPE_CHECKING:
 
 
 MERGED = "merged"
-"""Neighbours merged so that the iteration ends first; one of the ways among which ``optimal`` chooses."""
+"""Overlap that merges neighbours for the least iteration time; one of the candidates of ``optimal``."""
 FIRST_LAYER = np.zeros(1, dtype=np.intp)
-"""All gradients are there when the first layer's backward pass is done."""
+"""The layer whose backward pass completes all gradients."""
 
 
 class Messages(NamedTuple):
-    """Gradients as they are sent, in the order they become ready."""
+    """Messages of gradients, in the order in which they become ready."""
 
     message_bytes: Array
     """Shape (messages,)."""
     ready_times: Array
-    """Since the backward pass began [s], shape (..., messages) with the leading axes of the work."""
+    """Since the start of the backward pass [s], shape (..., messages), leading axes of the work."""
 
 
 class _Gradients(NamedTuple):
-    """Every gradient tensor, in the order they become ready: the reverse of registration."""
+    """Gradient tensors, in the order in which they become ready: the reverse of registration."""
 
     tensor_bytes: Array
     """Shape (tensors,)."""
     layer: NDArray[np.intp]
-    """Whose backward pass makes each, in forward order, shape (tensors,)."""
+    """Layer whose backward pass computes each, in forward order, shape (tensors,)."""
 
 
 @remembered(maxsize=256)
 def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
+    """Return the gradient tensors of a network, the last layer's first, cached."""
     layers = [index for index, layer in enumerate(workload.layers) for _ in layer.tensors]
     sizes: Array = workload.tensor_elements[::-1] * element_bytes
     return _Gradients(sizes, np.array(layers[::-1], dtype=np.intp))
@@ -55,12 +56,13 @@ def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
 
 @remembered(maxsize=256)
 def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
-    """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
+    """Return the gradients merged as in DistributedDataParallel; a bucket is ready with its last tensor."""
     tensors = _gradients(workload, element_bytes)
-    return _merged(tensors, ddp_buckets(tensors.tensor_bytes))
+    return _merged_gradients(tensors, ddp_buckets(tensors.tensor_bytes))
 
 
-def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
+def _merged_gradients(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
+    """Return gradients merged by groups; a group is ready with its last tensor."""
     last = np.full(int(ops.plain(group)[-1]) + 1, np.iinfo(np.intp).max)
     np.minimum.at(last, ops.plain(group), tensors.layer)
     sizes: Any = np.bincount(group, weights=tensors.tensor_bytes)
@@ -70,16 +72,16 @@ def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
 def messages(
     setting: Setting, work: Computation, time: Callable[[Array], Array], hiding_cost: float = 0.0
 ) -> Messages:
-    """Return the gradients of one iteration as they are sent.
+    """Return the messages of one iteration's gradients.
 
     Parameters
     ----------
-    setting : its ``overlap`` says how they are merged
-    work : the backward pass that makes them
-    time : of messages on their own [s], given their bytes
-    hiding_cost : computation lost for each second hidden; what merging for the least time weighs
+    setting : whose ``overlap`` determines how gradients are merged
+    work : times of the backward pass
+    time : returns the time of messages without overlap [s], given their bytes
+    hiding_cost : computation lost for each second hidden, for merging by least time
 
-    ``fused`` and ``merged`` go by the times of one setting, so they take no arrays of work.
+    ``fused`` and ``merged`` depend on the times of one setting and do not accept arrays.
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
     backward = work.backward_by_layer
@@ -102,11 +104,11 @@ def messages(
         groups, _ = optimal_buckets(
             tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
         )
-        merged = _merged(tensors, groups)
+        merged = _merged_gradients(tensors, groups)
         return Messages(merged.tensor_bytes, gradient_ready_times(backward, merged.layer))
     return Messages(tensors.tensor_bytes, tensor_ready)
 
 
 def layer_bytes(setting: Setting) -> Array:
-    """Gradient bytes of every layer, in forward order, shape (layers,)."""
+    """Return the gradient bytes of every layer, in forward order, shape (layers,)."""
     return setting.format.gradient_bytes * setting.workload.column("parameters")

@@ -1,4 +1,4 @@
-"""The arithmetic of a network that its utilisation counts, and the fewest operations its products come by."""
+"""The FLOP of a network for its utilisation, and the fewest operations of its products."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from perfmodel.model.transformers.flops import NOMINAL, step_flops
 from perfmodel.workloads.workload import CONVOLUTION, Layer, Workload
 
 WINOGRAD_SAVING = 2.25
-"""Of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
+"""Saving of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
 
 
 class Counted(NamedTuple):
     """FLOP of the forward and backward pass of one sample."""
 
     computed: float
-    """Without those that masks, windows and fast algorithms leave out."""
+    """FLOP computed, without those that masks, windows and fast algorithms avoid."""
     nominal: float
-    """As most publications count: PaLM's count of a transformer, every product of a convolution."""
+    """FLOP as in most publications: PaLM's count of a transformer, every product of a convolution."""
 
 
 def counted_flops(setting: Setting) -> Counted:
-    """Return the FLOP of a sample that utilisation counts.
+    """Return the FLOP of a sample for utilisation, computed and nominal.
 
-    Convolutions run by fast algorithms where the ordinary units serve fp32 and the software knows such.
+    Convolutions use fast algorithms in fp32 on ordinary units, if the software has them.
     """
     workload = setting.workload
     model, length = workload.architecture, workload.tokens
@@ -44,10 +44,10 @@ def counted_flops(setting: Setting) -> Counted:
 
 
 def saving(layer: Layer) -> float:
-    """How many times fewer operations a fast algorithm needs for a layer than its FLOP count.
+    """Return the FLOP of a layer over the operations of a fast algorithm for it [1].
 
     A Fourier transform replaces a filter of k by k taps by one product for each point of the spectrum: it
-    can save up to k squared, of which we grant a quarter, as its products are complex.
+    saves up to k squared, of which a quarter is assumed, as its products are complex.
     """
     height, width = layer.kernel_size
     if layer.operation.product != CONVOLUTION or max(height, width) < 3:
@@ -59,7 +59,7 @@ def saving(layer: Layer) -> float:
 
 @remembered(maxsize=256)
 def least_flops(workload: Workload) -> float:
-    """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
+    """Return the least FLOP of one sample's forward and backward pass with fast algorithms."""
     if workload.architecture is not None and workload.tokens is not None:
         flops: float = ops.number(step_flops(workload.architecture, 1, workload.tokens))
         return flops

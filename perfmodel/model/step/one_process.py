@@ -1,9 +1,9 @@
-"""What one process does for several accelerators, part by part: PyTorch's DataParallel, and its like.
+"""Training by one process on several accelerators, as PyTorch's DataParallel, by parts.
 
-Each micro-batch is shared out from the first accelerator, the network is copied to all, their outputs come
-back to the first, which takes the loss of all of them, and their gradients are summed there.  Frameworks
-whose replicas stay where they are take samples and losses where they compute; of those only parameters and
-gradients travel, once an iteration.
+Each micro-batch is scattered from the first accelerator, the network is copied to all, their outputs return
+to the first, which computes the loss of all of them, and their gradients are summed there.  Frameworks with
+permanent replicas load samples and compute losses on each accelerator; they send only parameters and
+gradients, once an iteration.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from perfmodel.model.step.layers import layer_table
 from perfmodel.workloads.workload import Workload
 
 NORM_BUFFERS = 3
-"""Running mean, running variance and a counter."""
+"""Buffers of a normalisation: running mean, running variance and a counter."""
 
 
 class Parts(NamedTuple):
-    """What of a network passes through the hands of the process, of one replica or one sample."""
+    """Objects of a network that the process handles, for one replica or one sample."""
 
     copied: float
-    """Modules, their tensors and buffers: what Python touches to make one replica."""
+    """Modules, tensors and buffers that Python copies for one replica."""
     launched: float
-    """Kernels of the forward pass, which its threads launch by turns."""
+    """Kernels of the forward pass, which the threads launch in turn."""
     output_elements: float
-    """What each sample's losses read."""
+    """Elements that the losses of a sample read."""
     loss_elements: float
-    """What they read and write, forward and backward."""
+    """Elements that the losses read and write, forward and backward."""
     loss_layer: int | None
-    """Place of the first of them; None of a network without."""
+    """Index of the first loss layer; None for a network without one."""
 
 
 @remembered(maxsize=256)
 def parts_of(workload: Workload) -> Parts:
-    """Return what of a network passes through the hands of the process."""
+    """Return the objects of a network that the process handles."""
     layers = workload.layers
     norms = sum(layer.kind == "norm" for layer in layers)
     losses = [index for index, layer in enumerate(layers) if layer.kind == "loss"]
@@ -70,13 +70,13 @@ def parts_of(workload: Workload) -> Parts:
 
 
 def shares_batch(setting: Setting) -> bool:
-    """Whether samples leave the first accelerator and outputs come back to it, in every micro-batch."""
+    """Return whether every micro-batch is scattered from the first accelerator and gathered there."""
     return setting.strategy == ONE_PROCESS and setting.framework.python_replicas
 
 
-def traffic(setting: Setting, on: Fabric) -> dict[str, Any]:
-    """Return the time of each thing that travels in an iteration [s], by the names of the terms."""
-    workers, wires = setting.world_size, (on.intra_hop_latency, on.intra_link_bandwidth)
+def traffic(setting: Setting, fabric: Fabric) -> dict[str, Any]:
+    """Return the communication times of an iteration [s], by the names of the terms."""
+    workers, wires = setting.world_size, (fabric.intra_hop_latency, fabric.intra_link_bandwidth)
     gradients = 1.0 * setting.format.gradient_bytes * setting.workload.parameters
     copied_out = copy_out_time(workers, gradients, *wires)
     reduced = first_port_time(workers, 1, gradients, *wires)
@@ -94,7 +94,7 @@ def traffic(setting: Setting, on: Fabric) -> dict[str, Any]:
 
 
 def traffic_bytes(setting: Setting) -> dict[str, float]:
-    """Return what passes the first accelerator's port in an iteration [B], by the same names."""
+    """Return the bytes through the first accelerator's port in an iteration, by the names of the terms."""
     others, gradients = setting.world_size - 1, setting.format.gradient_bytes * setting.workload.parameters
     sizes = {"broadcast_time": gradients, "reduce_time": others * gradients}
     if shares_batch(setting):
@@ -106,18 +106,19 @@ def traffic_bytes(setting: Setting) -> dict[str, float]:
 
 
 def _input_bytes(setting: Setting) -> float:
+    """Return the bytes of one sample on the accelerator."""
     return setting.workload.input_elements * SAMPLE_ELEMENT_BYTES
 
 
 def _output_bytes(setting: Setting) -> float:
+    """Return the bytes of one sample's outputs."""
     return parts_of(setting.workload).output_elements * setting.format.activation_bytes
 
 
 def whole_batch_bytes(setting: Setting) -> Any:
-    """Return what the first accelerator keeps of all others' samples for each of its own [B].
+    """Return the memory of the others' samples on the first accelerator, for each of its own samples [B].
 
-    Samples before they are scattered, outputs after they are gathered, and of the loss its result and its
-    gradient.
+    It holds samples before the scatter, outputs after the gather, and result and gradient of the loss.
     """
     if not shares_batch(setting):
         return 0.0
@@ -125,54 +126,55 @@ def whole_batch_bytes(setting: Setting) -> Any:
 
 
 def summed_gradients_bytes(setting: Setting) -> Any:
-    """Return the gradients of all replicas that the first accelerator keeps beside its own [B]."""
+    """Return the memory of the summed gradients on the first accelerator, in addition to its own [B]."""
     several = shares_batch(setting) * (setting.world_size > 1)
     return several * setting.states.gradient_bytes * setting.workload.parameters
 
 
 def replicate_time(setting: Setting, constants: Calibration) -> Any:
-    """Return what Python takes to make the replicas of an iteration [s], number or array."""
+    """Return the time that Python needs to make the replicas of an iteration [s], number or array."""
     if not setting.framework.python_replicas:
         return 0.0
     copied = parts_of(setting.workload).copied
-    return _of_several(setting, replica_time(setting.world_size, copied, _each(constants)))
+    return _of_several(setting, replica_time(setting.world_size, copied, _replica_dispatch_time(constants)))
 
 
 def parallel_apply_time(setting: Setting, work: Computation, constants: Calibration) -> Any:
-    """Return what one process loses by launching on all its accelerators by turns [s], number or array.
+    """Return the time lost by one process that launches on all accelerators in turn [s], number or array.
 
-    Threads do not help where they share one interpreter lock.
+    Threads do not help, since they share one interpreter lock.
     """
     n = setting.world_size
     if setting.framework.python_replicas:
         launched = parts_of(setting.workload).launched
-        return _of_several(setting, replica_time(n, launched, _each(constants)))
+        return _of_several(setting, replica_time(n, launched, _replica_dispatch_time(constants)))
     steps = setting.accumulation_steps
     busy = work.alone(steps) / steps
     lost = launch_overhead(busy, n * work.kernels, constants.efficiency.dispatch_time)
     return _of_several(setting, lost)
 
 
-def _each(constants: Calibration) -> float:
+def _replica_dispatch_time(constants: Calibration) -> float:
+    """Return the time of the process for one tensor, module or launch of a replica [s]."""
     return constants.replica_dispatches * constants.efficiency.dispatch_time
 
 
 def _of_several(setting: Setting, time: Any) -> Any:
-    """Return a time of a micro-batch as one of the iteration; none where there is one accelerator."""
+    """Return the time of an iteration from that of a micro-batch [s]; 0 for one accelerator."""
     whole = setting.accumulation_steps * time
     return ops.where(setting.world_size > 1, whole, 0.0)
 
 
 def loss_time(setting: Setting, anchor_factor: Any, constants: Calibration) -> Any:
-    """Return what the first accelerator takes for the losses of the others' samples [s], number or array."""
+    """Return the time of the first accelerator for the losses of the others' samples [s], number or array."""
     network = parts_of(setting.workload)
     if network.loss_layer is None or not shares_batch(setting):
         return 0.0
     bandwidth = setting.accelerator.memory_bandwidth.value
-    on = conditions(setting)
-    at = rates_of(setting.workload, arithmetic(setting), bandwidth, constants.efficiency, on)
-    slower = ops.number(at.byte_time[network.loss_layer]) * bandwidth  # as in the passes
+    effects = conditions(setting)
+    rates = rates_of(setting.workload, arithmetic(setting), bandwidth, constants.efficiency, effects)
+    slower = ops.number(rates.byte_time[network.loss_layer]) * bandwidth  # as in the passes
     moved = share_bytes(setting.local_batch_size, network.loss_elements * setting.format.activation_bytes)
-    own = traffic_time(moved, byte_time(bandwidth, slower)) * at.effect
+    own = traffic_time(moved, byte_time(bandwidth, slower)) * rates.effect
     others = first_loss_time(setting.world_size, own * anchor_factor)
     return setting.accumulation_steps * others

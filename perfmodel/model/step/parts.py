@@ -1,8 +1,8 @@
-"""What one iteration takes and what that comes to, for one setting or for arrays of settings.
+"""Parts of the evaluation of an iteration, for one setting or for arrays of settings.
 
 ``predict`` calls these functions with the numbers of one setting.  A sweep calls the same ones with arrays
 in the setting's counts: ``local_batch_size``, ``accumulation_steps`` and the times of a ``Computation`` of
-shape (plans, 1), world sizes and what else tells one place from another of shape (places,).
+shape (plans, 1), world sizes and other numbers of a placement of shape (places,).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.communication import communication, cost_of_sums, hiding_cost
 from perfmodel.model.step.computation import Computation, along_layers, computation
-from perfmodel.model.step.fabric import Fabric, fabric
+from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.fabric import fabric as fabric_of_specs
 from perfmodel.model.step.layout import gradient_group
 from perfmodel.model.step.memory import memory_of
 from perfmodel.model.step.messages import MERGED
@@ -35,21 +36,21 @@ from perfmodel.model.step.model_flops import counted_flops
 from perfmodel.model.step.terms import StepContext, counted_alone, time_alone
 
 BY_TIMES = (MERGED, "fused")
-"""Ways to overlap in which the times of messages decide which gradients travel together."""
-WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
-"""Ways to overlap that ``optimal`` chooses from."""
+"""Overlaps in which the times of messages determine which gradients are merged."""
+OVERLAPS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
+"""Overlaps that ``optimal`` chooses from."""
 
 
 def computation_of(
     setting: Setting, micro: Any, constants: Calibration, steps: Any, forward_layers: bool | None = None
 ) -> Computation:
-    """Return the terms of one accelerator, with a profile's numbers where one is given.
+    """Return the times of one accelerator, with a profile's numbers if one is given.
 
-    Takes what ``perfmodel.model.step.computation.computation`` takes.
+    Parameters as for ``perfmodel.model.step.computation.computation``.
     """
     work = computation(setting, micro, constants, steps, forward_layers)
     if setting.profile is None:
-        # learned efficiencies may be too good for hardware unlike all that was measured
+        # learned efficiencies may exceed the peak on hardware unlike any that was measured
         slowdown = slowdown_to_peak(work.alone(steps), peak_time(setting, micro, steps))
         return work if ops.holds(slowdown == 1) else scaled(work, slowdown)
     from perfmodel.model.step.profiled import profiled
@@ -64,17 +65,17 @@ def peak_time(setting: Setting, micro: Any, steps: Any) -> Any:
 
 
 def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
-    """Return bandwidths and latencies, with a profile's numbers where one is given."""
-    on = fabric(setting, constants)
+    """Return bandwidths and latencies, with a profile's numbers if one is given."""
+    fabric = fabric_of_specs(setting, constants)
     if setting.profile is None:
-        return on
+        return fabric
     from perfmodel.model.step.profiled import profiled_fabric
 
-    return profiled_fabric(on, setting, setting.profile)
+    return profiled_fabric(fabric, setting, setting.profile)
 
 
 def work_alone(setting: Setting, work: Computation, constants: Calibration) -> Computation:
-    """Return the terms of one accelerator that does the same batch by itself: all tables are its own."""
+    """Return the times of a single accelerator with the same batch, which holds all tables itself."""
     if setting.workload.tables is None:
         return work
     micro, steps = setting.local_batch_size, setting.accumulation_steps
@@ -84,9 +85,9 @@ def work_alone(setting: Setting, work: Computation, constants: Calibration) -> C
 def alone_time(
     setting: Setting, work: Computation, micro: Any, steps: Any, factor: Any, constants: Calibration
 ) -> Any:
-    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples.
+    """Return the iteration time of a single accelerator with ``steps`` batches of ``micro`` samples [s].
 
-    An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
+    An anchor's ``factor`` is already in ``work``; it applies to the wait for input as well.
     """
     if counted_alone():
         one = setting._replace(
@@ -105,15 +106,15 @@ def alone_time(
         return busy
     from perfmodel.model.step.input_wait import input_time
 
-    rest = busy / factor  # what samples are fetched behind, before a measurement is known
+    rest = busy / factor  # the time that hides input, before the anchor's factor
     waits = input_time(setting, 1, steps * micro, rest, constants)
     return busy + waits * factor
 
 
 def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> Any:
-    """Measured over predicted time of one accelerator, whose terms ``work`` has; 1 without a measurement.
+    """Return measured over predicted time of one accelerator with times ``work``; 1 without an anchor.
 
-    It scales computation alike at every number of accelerators.
+    The factor scales computation at any number of accelerators.
     """
     if setting.scenario.anchor is None:
         return 1.0
@@ -129,7 +130,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
 
 
 def scaled(work: Computation, factor: Any) -> Computation:
-    """Return every time of ``work`` multiplied by an anchor's factor."""
+    """Return ``work`` with every time multiplied by a factor."""
     if type(factor) is float and factor == 1.0:
         return work
     by_layer = along_layers(factor)
@@ -145,7 +146,7 @@ def scaled(work: Computation, factor: Any) -> Computation:
 
 
 def communicates(setting: Setting) -> Any:
-    """Whether gradients travel at all: one accelerator keeps them, unless a server adds them."""
+    """Return whether gradients are sent: by several accelerators, or to parameter servers."""
     return (setting.world_size > 1) | (setting.strategy == "parameter-server")
 
 
@@ -153,40 +154,44 @@ class Exchanged(NamedTuple):
     """The communication of one iteration [s], numbers or arrays."""
 
     alone: Any = 0.0
-    """On its own, nothing hidden."""
+    """Communication without overlap."""
     exposed: Any = 0.0
-    """What no computation hides."""
+    """Communication not hidden by computation."""
     contention: Any = 0.0
-    """By how much what is hidden slows the computation that hides it."""
+    """Slowdown of computation by hidden communication."""
 
     @property
     def added(self) -> Any:
-        """What it adds to the iteration."""
+        """Time that communication adds to the iteration."""
         return self.exposed + self.contention
 
 
 def exchange(
-    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+    setting: Setting, work: Computation, fabric: Fabric, variants: Fabric, constants: Calibration
 ) -> Exchanged:
     """Return the communication of one iteration.
 
-    Takes what ``perfmodel.model.step.communication.communication`` takes.
+    Parameters as for ``perfmodel.model.step.communication.communication``.
     """
-    ways = [_exchange(each, work, on, variants, constants) for each in _ways(setting, on)]
-    if len(ways) == 1:
-        return ways[0]
-    if np.ndim(ways[0].added) == 0:
-        return min(ways, key=lambda way: ops.plain(way.added))
-    added = np.stack([way.added for way in ways])
+    candidates = [
+        _exchange(each, work, fabric, variants, constants) for each in _candidate_settings(setting, fabric)
+    ]
+    if len(candidates) == 1:
+        return candidates[0]
+    if np.ndim(candidates[0].added) == 0:
+        return min(candidates, key=lambda candidate: ops.plain(candidate.added))
+    added = np.stack([candidate.added for candidate in candidates])
     least = added.argmin(axis=0)[None]
-    columns = (np.stack(np.broadcast_arrays(*times, added[0])[:-1]) for times in zip(*ways, strict=True))
+    columns = (
+        np.stack(np.broadcast_arrays(*times, added[0])[:-1]) for times in zip(*candidates, strict=True)
+    )
     return Exchanged(*(np.take_along_axis(column, least, 0)[0] for column in columns))
 
 
 def _exchange(
-    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+    setting: Setting, work: Computation, fabric: Fabric, variants: Fabric, constants: Calibration
 ) -> Exchanged:
-    """Return the same of one way to overlap, whose messages go by what the scenario's algorithm says."""
+    """Return the communication of one iteration with a given overlap and the scenario's algorithm."""
     if setting.strategy == ONE_PROCESS:
         from perfmodel.model.step.one_process import traffic
 
@@ -196,15 +201,15 @@ def _exchange(
     if setting.updates is not None:
         from perfmodel.model.step.updates import exchange_of_round
 
-        return Exchanged(*exchange_of_round(setting, work, on, variants, constants, _together))
-    return _together(setting, work, on, variants, constants)
+        return Exchanged(*exchange_of_round(setting, work, fabric, variants, constants, _together))
+    return _together(setting, work, fabric, variants, constants)
 
 
 def _together(
-    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+    setting: Setting, work: Computation, fabric: Fabric, variants: Fabric, constants: Calibration
 ) -> Exchanged:
-    """Return the exchange of all workers at once."""
-    alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
+    """Return the communication of all workers in one exchange."""
+    alone, exposed = communication(setting, work, fabric, variants, merging_cost(setting, constants))
     cost = hiding_cost(setting, alone, variants, constants)
     slowed = contention_time(alone, exposed, cost)
     if setting.workload.tables is None:
@@ -216,52 +221,57 @@ def _together(
     return Exchanged(with_tables(alone, rows), with_tables(exposed, rows), slowed)
 
 
-def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> float:
-    """Return what a push and a pull add to a gradient of a worker that meets nobody on its way [s]."""
+def visit_time(setting: Setting, work: Computation, fabric: Fabric, constants: Calibration) -> float:
+    """Return the time that a push and a pull add to a gradient of a worker without contention [s]."""
     from perfmodel.model.step.updates import alone
 
-    visit: float = ops.number(_together(alone(setting), work, on, on, constants).added)
+    visit: float = ops.number(_together(alone(setting), work, fabric, fabric, constants).added)
     return visit
 
 
 def merging_cost(setting: Setting, constants: Calibration) -> float:
-    """Return what every second of a hidden message costs, as merging for the least time weighs it."""
+    """Return the computation lost for each second hidden, for merging by least time [1]."""
     return cost_of_sums(setting.accelerator, constants) if setting.strategy == "all-reduce" else 0.0
 
 
-def _ways(setting: Setting, on: Fabric) -> list[Setting]:
+def _candidate_settings(setting: Setting, fabric: Fabric) -> list[Setting]:
+    """Return a setting with each overlap and algorithm that its scenario lets the model choose from."""
     if setting.overlap != "optimal":
-        return _by_algorithm(setting, on)
-    return [way for each in WAYS for way in _by_algorithm(setting._replace(overlap=each), on)]
+        return _by_algorithm(setting, fabric)
+    return [
+        candidate for each in OVERLAPS for candidate in _by_algorithm(setting._replace(overlap=each), fabric)
+    ]
 
 
-def _by_algorithm(setting: Setting, on: Fabric) -> list[Setting]:
-    """Return a setting, and by ``best`` the same with each algorithm, where merging goes by times.
+def _by_algorithm(setting: Setting, fabric: Fabric) -> list[Setting]:
+    """Return a setting, and with ``best`` variants with each algorithm, if merging depends on times.
 
-    The fastest algorithm for each message merges them otherwise than any one does, and not always better.
+    Merging for the fastest algorithm of each message is not always better than for one algorithm.
     """
-    asked = setting.scenario
-    if asked.algorithm != "best" or setting.strategy != "all-reduce" or setting.overlap not in BY_TIMES:
+    scenario = setting.scenario
+    if scenario.algorithm != "best" or setting.strategy != "all-reduce" or setting.overlap not in BY_TIMES:
         return [setting]
     from perfmodel.model.step.all_reduce import named_algorithms
 
-    names = named_algorithms(gradient_group(setting, on))
-    each = (asked.model_copy(update={"algorithm": name}) for name in names)
-    return [setting, *(setting._replace(scenario=scenario) for scenario in each)]
+    names = named_algorithms(gradient_group(setting, fabric))
+    variants = (scenario.model_copy(update={"algorithm": name}) for name in names)
+    return [setting, *(setting._replace(scenario=each) for each in variants)]
 
 
-def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Setting:
-    """Return the setting with what ``optimal``, and ``best``, chose in its place; any other as it is."""
-    ways = _ways(setting, on)
-    if len(ways) == 1:
+def with_cheapest_exchange(
+    setting: Setting, work: Computation, fabric: Fabric, constants: Calibration
+) -> Setting:
+    """Return the setting with the overlap and algorithm that ``optimal`` and ``best`` choose."""
+    candidates = _candidate_settings(setting, fabric)
+    if len(candidates) == 1:
         return setting
-    return min(ways, key=lambda each: ops.plain(_exchange(each, work, on, on, constants).added))
+    return min(candidates, key=lambda each: ops.plain(_exchange(each, work, fabric, fabric, constants).added))
 
 
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
-    """Return the micro-batch one accelerator would do the whole job's batch in, and how many of them.
+    """Return the micro-batch of a single accelerator for the whole job's batch, and the number of these.
 
-    The largest that fits, since one accelerator alone would use it; it compresses no gradients.
+    The micro-batch is the largest that fits; a single accelerator compresses no gradients.
     """
     fits = memory_of(setting._replace(world_size=1, compression=None), constants).largest_local_batch_size
     largest = min(setting.global_batch_size, max(fits, 1))
@@ -272,14 +282,14 @@ def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
 def figures(
     setting: Setting, iteration_time: Any, baseline_time: Any, exposed: Any, replicas: Any = None
 ) -> dict[str, Any]:
-    """Return what an iteration time comes to, by the names of a ``Prediction``.
+    """Return the figures derived from an iteration time, by the names of a ``Prediction``.
 
     Parameters
     ----------
-    setting : whose iteration it is
-    iteration_time, baseline_time : of the job and of one accelerator, or one replica [s]
-    exposed : what communication adds to the iteration [s]
-    replicas : of the network, by default one on each accelerator
+    setting : of the job
+    iteration_time, baseline_time : of the job, and of one accelerator or replica [s]
+    exposed : time that communication adds to the iteration [s]
+    replicas : of the network; by default one on each accelerator
     """
     workload, n, samples = setting.workload, setting.world_size, setting.global_batch_size
     copies = n if replicas is None else replicas

@@ -1,4 +1,4 @@
-"""What one adapter or port carries of bulk transfers, and the rings of a link."""
+"""Bandwidth of bulk transfers over one adapter or port, and of the rings of a link."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
 
 KERNEL_TCP = "ethernet-tcp"
-"""The kind of a link that ``passes_kernel``, by which its share is learned."""
+"""Link kind of transports through the kernel, under which their share is learned."""
 RDMA = "roce"
-"""The kind of RDMA on the same ports."""
+"""Link kind of RDMA on the same ports."""
 
 
 def narrowest(limits: dict[str, float]) -> float:
@@ -37,17 +37,17 @@ def narrowest(limits: dict[str, float]) -> float:
 def fraction(
     link: Link, calibration: Calibration, ceiling: float | None = None, slowdown: float = 1.0
 ) -> float:
-    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
+    """Return the share of a link's rate that bulk transfers reach: its own if measured, else its kind's.
 
-    Transports between nodes that spare the kernel its work reach at least what its TCP does by the usual
-    connections on a port of the same rate, or behind the same uplinks: whoever has both may take the faster.
-    By more connections that TCP reaches no more than RDMA does.
+    Transports between nodes that bypass the kernel reach at least the rate of its TCP with the usual
+    connections on a port of the same rate, or behind the same uplinks, since TCP is an alternative.  With
+    more connections TCP reaches no more than RDMA.
 
     Parameters
     ----------
-    link, calibration : what is known of it
-    ceiling : what the kernel's TCP carries at most over one adapter [B/s]; by default by usual connections
-    slowdown : how many times less than its rate uplinks, or a machine's limit, leave of a port [1]
+    link, calibration : the link, and the learned shares
+    ceiling : rate of the kernel's TCP over one adapter [B/s]; by default with the usual connections
+    slowdown : of a port by uplinks or by a machine's limit [1]
     """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
@@ -68,12 +68,12 @@ def fraction(
 
 
 def tcp_ceiling(calibration: Calibration, connections: int, usual: int = NCCL_CONNECTIONS) -> float:
-    """Return what the kernel's TCP carries at most over one adapter [B/s].
+    """Return the largest rate of the kernel's TCP over one adapter [B/s].
 
     Parameters
     ----------
-    calibration : has what it carries by the usual connections
-    connections, usual : between two machines, and what the software opens where nobody says
+    calibration : with the rate for the usual connections
+    connections, usual : TCP connections between two machines, and the software's default
     """
     if connections == usual:
         return calibration.tcp_ceiling
@@ -89,9 +89,9 @@ def port_limits(
     usual: int = NCCL_CONNECTIONS,
     slowdown: float = 1.0,
 ) -> dict[str, float]:
-    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names.
+    """Return the bandwidth limits of bulk transfers over one port [B/s], by the names of ``adapter_limits``.
 
-    Takes what ``tcp_ceiling`` and ``fraction`` take.
+    Parameters as for ``tcp_ceiling`` and ``fraction``.
     """
     ceiling = tcp_ceiling(calibration, connections, usual)
     share = fraction(link, calibration, ceiling, slowdown)
@@ -104,12 +104,12 @@ def port_limits(
 
 
 def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
-    """Rate of bulk transfers over one adapter or port [B/s], by as many connections as are usual there."""
+    """Return the bandwidth of bulk transfers over one adapter or port [B/s], with the default connections."""
     return narrowest(port_limits(link, calibration, connections, connections))
 
 
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
-    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
+    """Return the bandwidth of all rings over one link [B/s]; measured ones by the nearest number of ranks."""
     if link.ring_bandwidth is not None:
         by_size = link.ring_bandwidth.by_group_size
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))

@@ -1,4 +1,4 @@
-"""A measured profile in place of the model's own numbers."""
+"""Replacement of the model's own numbers by those of a measured profile."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.library import ring_part
 
 LEAST_NOISE = 0.03
-"""Deviation of a profile that is worth a word [1]."""
+"""Deviation of a profile from which it is reported [1]."""
 LEAST_LATENCY = 1e-9
-"""Of a measured line through nothing [s]."""
+"""Least latency of a measured line, whose intercept may be zero [s]."""
 LEAST_REPORTED = 1e-3
-"""Waits of one step that are worth a word [s]."""
+"""Waits of one step from which they are reported [s]."""
 
 
 def with_profile(constants: Calibration, profile: Profile) -> Calibration:
-    """Return constants with the measured spread of steps."""
+    """Return constants with the profile's jitter, if measured."""
     return constants if profile.jitter is None else constants._replace(jitter=profile.jitter.value)
 
 
 def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note]]:
-    """Return the scenario with what it leaves open taken from the profile, and those options by name."""
+    """Return the scenario with open options taken from the profile, and a note of each."""
     left: dict[str, Any] = {
         name: value
         for name, value in (
@@ -50,7 +50,7 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note
         if value is not None and _is_open(scenario, name)
     }
     if scenario.node is not None:
-        left.pop("accelerator", None)  # a machine says what is in it
+        left.pop("accelerator", None)  # a machine determines its accelerator
     if scenario.global_batch_size is not None:
         left.pop("local_batch_size", None)
         left.pop("accumulation_steps", None)
@@ -61,18 +61,19 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note
 
 
 def _is_open(scenario: Scenario, option: str) -> bool:
+    """Return whether a scenario leaves an option open."""
     return option not in scenario.model_fields_set or getattr(scenario, option) is None
 
 
 def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -> Computation:
-    """Return the terms of one accelerator with the measured computation, gaps between kernels and idling.
+    """Return the times of one accelerator with the profile's computation, gaps between kernels and idle time.
 
     Parameters
     ----------
-    work : as the model says
-    profile : measured; without gaps of its own, its computation stands for the whole step
-    steps : micro-batches of an iteration, which share the measured gaps; a number, or one for each plan
-    synthetic : whether samples are, so that nothing idles around the copy of real ones
+    work : times by the model
+    profile : measured; without gaps, its factor on computation applies to the whole step
+    steps : micro-batches of an iteration, over which gaps are divided; a number, or one for each plan
+    synthetic : whether samples are synthetic, without idle time around copies of real ones
     """
     if profile.computation is None:
         return work
@@ -101,22 +102,22 @@ def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -
 
 
 def _idles_for_samples(profile: Profile, synthetic: bool) -> bool:
-    """Whether what idled in the profile goes away with the copy of real samples."""
+    """Return whether the profile's idle time is absent in the prediction, since samples are synthetic."""
     return synthetic and profile.input == "real"
 
 
 def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_time: Any) -> Any:
-    """Return the time [s] an accelerator waits for real samples, as measured, number or array.
+    """Return the measured time that an accelerator waits for real samples [s], number or array.
 
-    The wait of the profile, for as many samples; with another number of workers asked for, what their
-    decoding leaves when the rest of the iteration runs beside it, where the profile knows how long it takes.
-    Every accelerator has as many workers as the measured one had.
+    It is the profile's wait, scaled to the number of samples.  For another number of workers, if the profile
+    has the loader's time, it is their decoding time beyond the rest of the iteration.  Every accelerator has
+    as many workers as the measured one.
 
     Parameters
     ----------
-    setting : says how many workers
-    profile : one that ``measures_input``
-    samples : of one accelerator, all micro-batches together
+    setting : with the number of workers
+    profile : with ``measures_input``
+    samples : of one accelerator in all micro-batches
     busy_time : the rest of the iteration [s]
     """
     measured = profile.local_batch_size * profile.accumulation_steps
@@ -128,23 +129,23 @@ def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_t
     if same is True:
         return waited
     prepared = measured_wait(profile.loader_time.value, samples, measured)
-    foreseen = wait_with_workers(prepared, workers, busy_time)
-    return foreseen if same is False else ops.where(same, waited, foreseen)
+    predicted = wait_with_workers(prepared, workers, busy_time)
+    return predicted if same is False else ops.where(same, waited, predicted)
 
 
-def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
-    """Return bandwidths and latencies with those measured inside a node.
+def profiled_fabric(fabric: Fabric, setting: Setting, profile: Profile) -> Fabric:
+    """Return bandwidths and latencies with those that the profile measured inside a node.
 
-    What was measured is a line over the size of the message, so nothing is launched and no ramp is left
-    beside it in a node; where the library had its switch add, its rings carry less than what was measured.
+    The measurement is a line over the message size, so launch time and ramp in a node become zero; if the
+    library reduced in the switch, its rings carry less than the measured bandwidth.
     """
     link = profile.link
     if link is None:
-        return on
+        return fabric
     ranks, latency = link.group_size, max(link.latency.value, LEAST_LATENCY)
     if not link.bandwidth.value:
         raise refusal("profile.no_bandwidth", "profile")
-    measured = on._replace(
+    measured = fabric._replace(
         intra_hop_latency=ring_hop_latency(latency, ranks),
         library_hop_latency=ring_hop_latency(latency, min(ranks, LONGEST_CHAIN + 1.0)),
         intra_link_bandwidth=ring_part(setting.intra_link, setting.accelerator, ranks, link.bandwidth.value),
@@ -155,34 +156,34 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
 
 
 def defaults_of(setting: Setting, profile: Profile) -> list[Note]:
-    """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
-    asked = setting.scenario
-    measures_input = profile.measures_input and asked.loader_workers is None
+    """Return the notes of defaults, except those that the profile measured: input and jitter."""
+    scenario = setting.scenario
+    measures_input = profile.measures_input and scenario.loader_workers is None
     measured = ("loader-workers", "storage") if measures_input else ()
     lines = [line for line in setting.defaults if line.about not in measured]
-    if profile.jitter is None or asked.jitter is not None:
+    if profile.jitter is None or scenario.jitter is not None:
         return lines
     jitter = default("jitter", f"lognormal:cv={profile.jitter.value:.3g}", " (from the profile)")
     return [jitter if line.about == "jitter" else line for line in lines]
 
 
 def warnings_of(setting: Setting, profile: Profile) -> list[str]:
-    """Say where the profile was taken of something else than is predicted."""
-    asked = {
+    """Return warnings of differences between profiled and predicted job, and notes of waits carried over."""
+    predicted = {
         "workload": setting.workload.id,
         "accelerator": setting.accelerator.id,
         "precision": setting.precision,
     }
     taken = [
         f"the profile was taken of {getattr(profile, key)}, and {value} is predicted with it"
-        for key, value in asked.items()
+        for key, value in predicted.items()
         if getattr(profile, key) != value
     ]
     return taken + _waits_carried_over(setting, profile)
 
 
 def _waits_carried_over(setting: Setting, profile: Profile) -> list[str]:
-    """Say which of the measured step's waits are carried over, and which are dropped."""
+    """Return notes of the measured step's waits that are carried over or dropped."""
     report = []
     synthetic = setting.scenario.input == "synthetic"
     idle, waited = profile.idle_time, profile.input_time
@@ -190,10 +191,12 @@ def _waits_carried_over(setting: Setting, profile: Profile) -> list[str]:
         if _idles_for_samples(profile, synthetic):
             report.append(f"{show(idle.value, 's')} of host idling dropped, as samples are synthetic")
         else:
-            way = (
+            advice = (
                 "--input synthetic leaves it" if profile.input == "real" else "remove [idle_time] to leave it"
             )
-            report.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
+            report.append(
+                f"{show(idle.value, 's')} of host idling carried over from the profile; {advice} out"
+            )
     if waited is None or not profile.measures_input:
         return report
     workers, before = setting.scenario.loader_workers, profile.loader_workers

@@ -1,4 +1,4 @@
-"""How evenly gradients lie on parameter servers: whole tensors fill some servers before others."""
+"""Imbalance of gradients over parameter servers, since whole tensors fill some servers more."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LARGEST_WHOLE_ELEMENTS = 1e6
 
 
 def imbalance(setting: Setting) -> Any:
-    """Return the largest shard over the mean shard of a setting's servers, number or array as these are.
+    """Return the largest over the mean shard of a setting's servers [1]; an array if the servers are.
 
-    Every message is taken to be spread over the servers as the whole model is.
+    Every message is assumed to be distributed over the servers like the whole model.
     """
     if setting.server_shards == "even" or not setting.workload.parameters:
         return 1.0
@@ -33,6 +33,7 @@ def imbalance(setting: Setting) -> Any:
 
 @remembered(maxsize=4096)
 def _imbalance(workload: Workload, shards: str, servers: int) -> float:
+    """Return the largest over the mean shard for one number of servers, cached."""
     from perfmodel.equations.server_load import (
         greedy_shard_imbalance,
         shard_imbalance,
@@ -40,18 +41,18 @@ def _imbalance(workload: Workload, shards: str, servers: int) -> float:
     )
 
     if shards == "greedy":
-        return greedy_shard_imbalance(_dealt(workload), servers)
+        return greedy_shard_imbalance(_variable_sizes(workload), servers)
     if shards == "large-split":
         # MXNet gives key k to server 9973 k mod s, which renames the servers of k mod s
         return split_shard_imbalance(workload.tensor_elements.tolist(), servers, LARGEST_WHOLE_ELEMENTS)
-    return shard_imbalance(_dealt(workload), servers)
+    return shard_imbalance(_variable_sizes(workload), servers)
 
 
-def _dealt(workload: Workload) -> Sequence[float]:
-    """Elements of each variable in the order TensorFlow places them, as far as gradients of it travel.
+def _variable_sizes(workload: Workload) -> Sequence[float]:
+    """Return the elements of each variable with a gradient, in the order in which TensorFlow places them.
 
-    Of a batch normalisation it places mean and variance too, which no gradient changes: they take their
-    turns and no bytes.
+    Mean and variance of a batch normalisation take their turns as well, but no bytes, since they have no
+    gradients.
     """
     sizes: list[float] = []
     elements = iter(workload.tensor_elements.tolist())

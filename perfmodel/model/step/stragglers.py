@@ -1,4 +1,4 @@
-"""The straggler term: how long the iteration waits for its slowest worker."""
+"""The straggler term: the wait of an iteration for its slowest worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from perfmodel.model.setting.resolve import Setting
 
 
 @remembered(maxsize=256)
-def _law(spec: str) -> Distribution | None:
+def _parsed_law(spec: str) -> Distribution | None:
+    """Return the distribution of a text, cached; None for ``none``."""
     from perfmodel.equations.distributions import parse_distribution
 
     if spec == "none":
@@ -30,34 +31,34 @@ def _law(spec: str) -> Distribution | None:
 
 
 def push_share(setting: Setting) -> float:
-    """Return the share of an exchange with servers in which workers push.
+    """Return the share of an exchange with servers in which workers push [1].
 
-    All of it where blocks come back while the next go out, else its first half.
+    All of it if blocks return while the next are sent, else its first half.
     """
     share: float = given(1.0 if setting.framework.pipelined_servers else 0.5, "push_share", "the software")
     return share
 
 
 ALIKE = Distribution("uniform", (1 - 1e-9, 1 + 1e-9))
-"""Of workers whose times do not spread."""
+"""Distribution of workers with equal times."""
 NOTED = 0.05
-"""Part of the iteration from which the wait for stragglers is worth a note on what it rests on: what 16
-accelerators of the default spread wait, so that small jobs do without."""
+"""Share of the iteration from which the wait for stragglers gets a note on its assumption: that of 16
+accelerators with the default jitter, so that small jobs have no note."""
 
 
 def spread_note(
     setting: Setting, waiting_time: float, iteration_time: float, efficiency: float, calibration: Calibration
 ) -> str | None:
-    """Say what the default spread rests on, the efficiency that it alone allows, and what it does here.
+    """Return a note on the default jitter, its bound on efficiency, and its effect on the job.
 
-    None where the wait is a small share of the iteration, or the spread was given or measured.
+    None if the wait is a small share of the iteration, or if the jitter is stated or measured.
 
     Parameters
     ----------
-    setting : of the iteration
-    waiting_time, iteration_time : what is waited for stragglers, and all of it [s]
-    efficiency : of scaling, with that wait
-    calibration : holds the default spread
+    setting : of the job
+    waiting_time, iteration_time : wait for stragglers, and the whole iteration [s]
+    efficiency : scaling efficiency, with that wait
+    calibration : with the default jitter
     """
     share = waiting_time / iteration_time
     if share < NOTED or setting.scenario.jitter is not None or setting.updates is not None:
@@ -77,32 +78,33 @@ def spread_note(
 
 @remembered(maxsize=16)
 def _usual_law(jitter: float) -> Distribution:
+    """Return the default distribution of a worker's time, with a coefficient of variation."""
     return Distribution("lognormal", (1.0, jitter))
 
 
 def law_of(setting: Setting, calibration: Calibration) -> Distribution | None:
-    """Return how a worker's time spreads, in any unit; None where it does not."""
+    """Return the distribution of a worker's time, in any unit; None without jitter."""
     given = setting.scenario.jitter
     if given is None:
         return _usual_law(calibration.jitter) if calibration.jitter else None
-    return _law(given)
+    return _parsed_law(given)
 
 
 def straggler_time(
     setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
 ) -> Any:
-    """Return the mean wait [s] for the slowest of all workers, number or array.
+    """Return the mean wait for the slowest of all workers [s], number or array.
 
-    A ring starts when the last worker is there, so it hides nothing.  A parameter server takes pushes one
-    after another, and those of the fast hide behind the wait for the slow: the wait is what the queue of
-    the others does not cover, as far as that queue is left after the backward pass.
+    A ring starts with the last worker, so it hides nothing.  A parameter server receives pushes in sequence,
+    and those of fast workers hide behind the wait for slow ones: the wait is the part that the exposed queue
+    of the other workers does not cover.
 
     Parameters
     ----------
-    setting : whose workers wait for each other
-    busy_time : computation of one worker [s]; jitter spreads around it
+    setting : of the job
+    busy_time : mean computation of one worker [s]
     exposed_communication_time : push and pull after overlap [s]
-    calibration : holds the default spread
+    calibration : with the default jitter
     """
     law = law_of(setting, calibration)
     if law is None:

@@ -1,7 +1,7 @@
-"""The terms of an iteration, in one table: every listing, chart, share of power and key reads it.
+"""The terms of an iteration, as one table that every listing and chart reads.
 
-A new term is one entry here: its name, what people call it, what kind of time it is, whose iterations have
-it, and the function that says how long it takes.
+A new term is one entry here: its name, its label, its kind of time, the jobs that have it, and the function
+that returns its time.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from perfmodel.model.step.stragglers import straggler_time
 Kind = Literal["busy", "network", "host", "wait"]
 Place = Literal["before", "start", "forward", "between", "passes", "after", "update"]
 Job = Literal["replicas", "one process", "layout"]
-"""Copies of the network, each with a process of its own or all in one; or a transformer with a layout."""
+"""Data parallelism with a process for each replica or one for all; or a transformer with a layout."""
 EVERY: tuple[Job, ...] = get_args(Job)
 COPIES: tuple[Job, ...] = ("replicas", "one process")
 
 
 class StepContext(NamedTuple):
-    """What the terms of an iteration are worked out from; numbers, or in a sweep arrays."""
+    """Inputs of the terms of an iteration; numbers, or in a sweep arrays."""
 
     setting: Setting
     constants: Calibration
     known: Mapping[str, Any]
-    """Times that are worked out already, by the names of their terms: of what travels between copies, or of
-    all parts of a step with a layout."""
+    """Times already computed, by the names of their terms: communication of replicas, or all parts of a step
+    with a layout."""
     work: Computation | None = None
-    """Times of one copy, an anchor's factor in them."""
+    """Times of one replica, including an anchor's factor."""
     anchor_factor: Any = 1.0
 
     @property
     def copy(self) -> Computation:
-        """Times of one copy, of a job that has them."""
+        """Times of one replica, of a data-parallel job."""
         assert self.work is not None
         return self.work
 
     @property
     def counted(self) -> Computation:
-        """Times of the gradients that count: late ones may be cut short."""
+        """Times of the gradients that count; late gradients may be discarded early."""
         if self.setting.updates is None:
             return self.copy
         from perfmodel.model.step.updates import counted_work
@@ -63,25 +63,25 @@ class Term(NamedTuple):
     name: str
     """Key of ``Prediction.terms``, ending in ``_time``."""
     label: str
-    """For people."""
+    """Label in listings and charts."""
     kind: Kind
-    """busy: the accelerator works, at its rated power; network: it communicates, or spins in a collective
-    until the others are there; host: it idles between kernels; wait: it idles until something arrives."""
+    """busy: the accelerator works, at its rated power; network: it communicates, or waits in a collective for
+    others; host: it idles between kernels; wait: it idles until data arrive."""
     bound: str
-    """The verdict where this term, with others of the same verdict, takes most of the iteration."""
+    """The verdict if this term, with others of the same verdict, takes most of the iteration."""
     place: Place
-    """Where in a step the timeline and the emulator put it: before all else, before the passes, the forward
-    pass, between it and the backward pass, one of the passes, after them, or with the update at the end."""
+    """Position in the timeline of a step: before everything, before the passes, in the forward pass, between
+    forward and backward, in any pass, after them, or with the update at the end."""
     time: Callable[[StepContext, Mapping[str, Any]], Any] | None = None
-    """Its time [s], from the context and the terms before it in the table, where the context does not know
-    it; None of what is known or 0."""
+    """Returns its time [s] from the context and the previous terms of the table, if the context does not have
+    it; None: the context's time, or 0."""
     jobs: tuple[Job, ...] = EVERY
-    """Whose iterations have it."""
+    """The jobs that have it."""
     travels: bool = False
-    """Whether bytes travel in it."""
+    """Whether it is communication."""
     alone: bool = False
-    """Whether one accelerator, or one replica, that does the same by itself has it too, so that speed-up and
-    efficiency count it; passes, update and input they count anyway."""
+    """Whether a single accelerator or replica has it too, so that speed-up and efficiency count it; they
+    always count passes, update and input."""
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -104,9 +104,9 @@ def _update(step: StepContext, _: Mapping[str, Any]) -> Any:
 
 
 def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
-    """A worker's whole iteration spreads; of a profile only its passes do, not the idling around them.
+    """Return the wait for stragglers [s]; with a profile jitter applies to passes, not to idle time.
 
-    With a layout those of the usual job are in its growth with nodes; a spread that is given comes on top.
+    With a layout the node-count penalty contains usual stragglers; a stated jitter is added.
     """
     setting, work = step.setting, step.work
     names = ("exposed_communication_time", "contention_time")
@@ -126,7 +126,7 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
 
 
 def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
-    """Samples are fetched behind everything else."""
+    """Return the wait for samples, which are loaded during all other terms [s]."""
     setting, factor = step.setting, step.anchor_factor
     if setting.scenario.input == "synthetic":
         return 0.0
@@ -134,7 +134,7 @@ def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
 
     if setting.layout is not None:
         return shared_input_time(setting, setting.layout, iteration_time(**before), step.constants)
-    rest = iteration_time(**before) / factor  # before a measurement is known
+    rest = iteration_time(**before) / factor  # before the anchor's factor
     samples = setting.accumulation_steps * setting.local_batch_size
     waits = input_time(setting, setting.accelerators_per_node, samples, rest, step.constants)
     return waits * factor
@@ -177,21 +177,21 @@ BOUNDS = {
     "input-bound": "waiting for samples",
     "pipeline-bound": "idle pipeline stages",
 }
-"""What takes the time where a verdict holds, in words, unless the labels of its terms say that."""
+"""The activity behind each verdict, as text; for other verdicts the labels of their terms."""
 
 
 def _computes(name: str, label: str) -> Term:
-    """Return a term in which the passes of a layout compute."""
+    """Return a term of computation in the passes of a layout."""
     return Term(name, label, "busy", COMPUTE, "passes", None, ("layout",))
 
 
-def _travels(name: str, label: str, place: Place, *jobs: Job) -> Term:
-    """Return a term in which bytes travel."""
+def _communication(name: str, label: str, place: Place, *jobs: Job) -> Term:
+    """Return a term of communication."""
     return Term(name, label, "network", COMMUNICATION, place, None, jobs, travels=True)
 
 
 def _of_one_process(name: str, label: str, place: Place, time: Any, kind: Kind = "host") -> Term:
-    """Return a term of what one process does for the accelerators it drives."""
+    """Return a term of a single process that drives several accelerators."""
     return Term(name, label, kind, HOST if kind == "host" else COMPUTE, place, time, ("one process",))
 
 
@@ -205,59 +205,59 @@ TERMS: dict[str, Term] = {
         _computes("elementwise_time", "element-wise"),
         _computes("logits_time", "logits and loss"),
         _computes("recomputation_time", "recomputation"),
-        _travels("scatter_time", "scatter: samples from GPU 0", "start", "one process"),
+        _communication("scatter_time", "scatter: samples from GPU 0", "start", "one process"),
         _of_one_process("replicate_time", "replicate: copies made in Python", "start", _replicate),
-        _travels("broadcast_time", "replicate: weights from GPU 0", "start", "one process"),
-        _of_one_process("parallel_apply_time", "parallel apply: launches by turns", "start", _parallel_apply),
-        _travels("gather_time", "gather: outputs to GPU 0 and back", "between", "one process"),
+        _communication("broadcast_time", "replicate: weights from GPU 0", "start", "one process"),
+        _of_one_process("parallel_apply_time", "parallel apply: launches in turn", "start", _parallel_apply),
+        _communication("gather_time", "gather: outputs to GPU 0 and back", "between", "one process"),
         _of_one_process("loss_time", "loss of the others on GPU 0", "between", _loss, "busy"),
-        _travels("reduce_time", "reduce: gradients to GPU 0", "after", "one process"),
+        _communication("reduce_time", "reduce: gradients to GPU 0", "after", "one process"),
         Term("launch_overhead_time", "launch overhead", "host", HOST, "passes", _launches),
         Term("update_time", "update", "busy", "update-bound", "update", _update),
         Term("iteration_overhead_time", "overhead of a step", "host", HOST, "update", None, ("layout",)),
         Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding, COPIES),
-        _travels("tensor_parallel_time", "tensor-parallel exchange", "passes", "layout"),
-        _travels("context_parallel_time", "context exchange", "passes", "layout"),
-        _travels("expert_parallel_time", "exchange with experts", "passes", "layout"),
-        _travels("stage_transfer_time", "between stages", "passes", "layout"),
+        _communication("tensor_parallel_time", "tensor-parallel exchange", "passes", "layout"),
+        _communication("context_parallel_time", "context-parallel exchange", "passes", "layout"),
+        _communication("expert_parallel_time", "expert-parallel exchange", "passes", "layout"),
+        _communication("stage_transfer_time", "between stages", "passes", "layout"),
         Term("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "passes", None, ("layout",)),
         Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
-        _travels("exposed_communication_time", "exposed communication", "after", *EVERY),
+        _communication("exposed_communication_time", "exposed communication", "after", *EVERY),
         Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
-        Term("node_growth_time", "growth with nodes", "network", COMMUNICATION, "after", None, ("layout",)),
+        Term("node_growth_time", "node-count penalty", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
         Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
     )
 }
-"""Every term by name, in the order in which those of a job are worked out and listed; they sum to the
-iteration.  With a layout ``exposed_communication_time`` is that between replicas."""
+"""Every term by name, in the order of computation and listing; the terms of a job sum to the iteration.  With
+a layout ``exposed_communication_time`` is that between replicas."""
 
 
-def exposed_traffic(setting: Setting, on: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
-    """Return the times that what travels between copies adds, by the names of their terms.
+def exposed_traffic(setting: Setting, fabric: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
+    """Return the times that communication of replicas adds, by the names of their terms [s].
 
     Parameters
     ----------
-    setting, on : of the iteration; numbers, or in a sweep arrays
-    exposed : all that no computation hides together [s]; 0 where nothing travels
-    contention : by how much what is hidden slows computation [s]
+    setting, fabric : of the iteration; numbers, or in a sweep arrays
+    exposed : total communication not hidden [s]; 0 without communication
+    contention : slowdown of computation by hidden communication [s]
     """
     if setting.strategy == ONE_PROCESS:
         from perfmodel.model.step.one_process import traffic
 
-        return traffic(setting, on)
+        return traffic(setting, fabric)
     return {"exposed_communication_time": exposed, "contention_time": contention}
 
 
 def job_of(setting: Setting) -> Job:
-    """Return what kind of job a setting is, which decides the terms it has."""
+    """Return the kind of job of a setting, which determines its terms."""
     if setting.layout is not None:
         return "layout"
     return "one process" if setting.strategy == ONE_PROCESS else "replicas"
 
 
 def names_of(*jobs: Job) -> tuple[str, ...]:
-    """Return the terms that some kinds of jobs have, in the order of the table.
+    """Return the names of the terms of some kinds of jobs, in the order of the table.
 
     >>> names_of("replicas")[:3]
     ('forward_time', 'backward_time', 'launch_overhead_time')
@@ -266,7 +266,7 @@ def names_of(*jobs: Job) -> tuple[str, ...]:
 
 
 def only_of(job: Job) -> tuple[str, ...]:
-    """Return the terms that no other kind of jobs has.
+    """Return the names of the terms that only one kind of jobs has.
 
     >>> only_of("one process")[:2]
     ('scatter_time', 'replicate_time')
@@ -280,24 +280,24 @@ def terms_of(step: StepContext) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, term in TERMS.items():
         if job in term.jobs:
-            worked_out = 0.0 if name in step.known or term.time is None else term.time(step, result)
-            result[name] = step.known.get(name, worked_out)
+            computed = 0.0 if name in step.known or term.time is None else term.time(step, result)
+            result[name] = step.known.get(name, computed)
     if job == "one process":
         return {name: result[name] for name in _in_step_order(tuple(result))}
     return result
 
 
 def counted_alone() -> bool:
-    """Whether some term says that one accelerator by itself has it too."""
+    """Return whether any term is marked ``alone``."""
     return any(term.alone for term in TERMS.values())
 
 
 def time_alone(step: StepContext) -> Any:
-    """Return the iteration of one accelerator, or one replica, that exchanges with and waits for nobody [s].
+    """Return the iteration time of a single accelerator or replica, without communication and stragglers [s].
 
     Parameters
     ----------
-    step : of the one by itself
+    step : context of the single accelerator
     """
     nothing = {
         name: 0.0 for name, term in TERMS.items() if term.kind == "network" or term.bound == COMMUNICATION
@@ -306,7 +306,7 @@ def time_alone(step: StepContext) -> Any:
 
 
 def sent(terms: Mapping[str, Any]) -> Any:
-    """Return the exposed time of all traffic [s].
+    """Return the exposed time of all communication [s].
 
     >>> sent({"forward_time": 3.0, "exposed_communication_time": 1.0, "tensor_parallel_time": 2.0})
     3.0
@@ -315,7 +315,7 @@ def sent(terms: Mapping[str, Any]) -> Any:
 
 
 def added(terms: Mapping[str, Any]) -> Any:
-    """Return what communication adds to an iteration [s]: exposed traffic, and all that it slows.
+    """Return the time that communication adds to an iteration [s]: exposed time, and slowdown of the rest.
 
     >>> added({"forward_time": 3.0, "exposed_communication_time": 1.0, "contention_time": 2.0})
     3.0
@@ -324,7 +324,7 @@ def added(terms: Mapping[str, Any]) -> Any:
 
 
 def bound_words(bound: str) -> str:
-    """Return what takes the time where a verdict holds.
+    """Return the activity behind a verdict, as text.
 
     >>> bound_words("input-bound")
     'waiting for samples'
@@ -333,7 +333,7 @@ def bound_words(bound: str) -> str:
 
 
 def by_bound(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the time of all terms of each verdict together [s].
+    """Return the total time of the terms of each verdict [s].
 
     >>> by_bound({"forward_time": 3.0, "backward_time": 1.0, "input_time": 2.0})
     {'compute-bound': 4.0, 'input-bound': 2.0}
@@ -355,7 +355,7 @@ def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
-    """Return the time of all terms of one kind together [s].
+    """Return the total time of the terms of one kind [s].
 
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
@@ -364,7 +364,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:
-    """Return terms in the order in which a step goes through them.
+    """Return the names of terms in the order of a step's timeline.
 
     >>> in_step_order(["update_time", "straggler_time", "forward_time", "input_time"])
     ['input_time', 'forward_time', 'straggler_time', 'update_time']
@@ -374,5 +374,6 @@ def in_step_order(names: Iterable[str]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _in_step_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of terms in the order of a step's timeline, cached."""
     places = get_args(Place)
     return tuple(sorted(names, key=lambda name: places.index(TERMS[name].place)))

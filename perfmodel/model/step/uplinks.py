@@ -1,4 +1,4 @@
-"""What oversubscribed uplinks of racks do to the adapters of a setting's nodes."""
+"""Slowdown of a setting's adapters by oversubscribed uplinks of racks."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from perfmodel.model.setting.resolve import Setting
 
 
 def racks_of(setting: Setting) -> Racks | None:
-    """Return the racks of a setting; None where their uplinks carry all that nodes send."""
-    asked = setting.scenario
-    if asked.oversubscription == 1 or asked.rack_nodes is None:
+    """Return the racks of a setting; None without oversubscription."""
+    scenario = setting.scenario
+    if scenario.oversubscription == 1 or scenario.rack_nodes is None:
         return None
-    return Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
+    return Racks(scenario.rack_nodes, scenario.oversubscription, scenario.placement)
 
 
 def rack_factor(setting: Setting) -> float:
-    """Return how many times less adapters send out of racks in an all-reduce; 1 within one rack."""
+    """Return the slowdown of adapters by uplinks in an all-reduce; 1 within one rack."""
     racks = racks_of(setting)
     if racks is None or setting.strategy == "parameter-server":
         return 1.0
@@ -26,7 +26,7 @@ def rack_factor(setting: Setting) -> float:
 
 
 def exchange_slowdown(setting: Setting) -> Any:
-    """Return how many times less they send in an all-to-all than in an all-reduce."""
+    """Return the slowdown of an all-to-all by uplinks, over that of an all-reduce."""
     racks = racks_of(setting)
     if racks is None or setting.strategy != "all-reduce":
         return 1.0

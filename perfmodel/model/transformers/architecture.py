@@ -1,4 +1,4 @@
-"""The widths and counts of a transformer as its step needs them: numbers, or arrays of them."""
+"""Widths and counts of a transformer that its step depends on: numbers, or arrays of them."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from perfmodel.core import ops
 from perfmodel.workloads.architecture import Architecture
 
 ALIGNED_HEAD = 32
-"""Heads of another multiple of features fill no tile of a product."""
+"""Features of a head whose products fill tiles are a multiple of this."""
 ALIGNED_VOCABULARY = 8
-"""Of another multiple of words the logits' product leaves the matrix units."""
+"""Vocabularies that are no multiple of this keep the logits' product off the matrix units."""
 
 
 class Dimensions(NamedTuple):
-    """A network of equal layers; those with and without experts differ in their feed-forward part alone."""
+    """A network of equal layers; layers with and without experts differ only in the feed-forward part."""
 
     layers: Any
-    """Those of an encoder-decoder as many of the encoder's as take as long."""
+    """Layers; of an encoder-decoder, the number of encoder layers that take as long."""
     hidden: Any
     heads: Any
     kv_heads: Any
     head_size: Any
     value_size: Any
     projected_width: Any
-    """Features of queries, keys and values together; of latent attention as many as cost the same."""
+    """Features of queries, keys and values together; of latent attention, the number with equal cost."""
     feed_forward: Any
     matrices: Any
-    """Of a feed-forward part: 3 where it is gated, else 2."""
+    """Weight matrices of a feed-forward part: 3 if gated, else 2."""
     vocabulary: Any
     embeddings: Any
-    """Tables of words: 2 where logits have one of their own."""
+    """Embedding tables: 2 if logits have a table of their own, else 1."""
     experts: Any
     top_k: Any
     shared_experts: Any
     expert_width: Any
     dense_share: Any
-    """Of the layers: without experts."""
+    """Share of the layers without experts."""
     attended: Any
-    """Scores over those that a causal mask leaves."""
+    """Attention scores over those of a causal mask."""
     predicted_share: Any
-    """Tokens with logits, of all that pass the layers."""
+    """Share of the tokens that have logits."""
     is_encoder_decoder: Any
     is_misaligned: Any
     has_odd_vocabulary: Any
@@ -48,7 +48,7 @@ class Dimensions(NamedTuple):
 
     @property
     def attention_parameters(self) -> Any:
-        """Weights of the products of one attention."""
+        """Weights of the attention products of one layer."""
         return self.hidden * (self.projected_width + self.heads * self.value_size)
 
     @property
@@ -63,14 +63,14 @@ class Dimensions(NamedTuple):
 
     @property
     def embedding_parameters(self) -> Any:
-        """Weights of one table of words."""
+        """Weights of one embedding table."""
         return self.vocabulary * self.hidden
 
 
 def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
-    """Return what a step on sequences of a length needs to know of a transformer.
+    """Return the dimensions of a transformer for a step on sequences of ``sequence_length`` tokens.
 
-    The decoder of an encoder-decoder sees ``target_fraction`` as many tokens, and attends twice in a layer.
+    The decoder of an encoder-decoder sees a ``target_fraction`` of the tokens, and each layer attends twice.
     """
     layers, attended = ops.number(model.layers), _attended(model, sequence_length)
     predicted = model.predicted_fraction
@@ -108,6 +108,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
 
 
 def _projected_width(model: Architecture, value_size: int) -> Any:
+    """Return the features of queries, keys and values; of latent attention those of equal cost."""
     queries = model.heads * model.head_size
     if not model.kv_rank:
         return ops.number(queries + model.kv_heads * (model.head_size + value_size))
@@ -118,7 +119,7 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
 
 
 def _attended(model: Architecture, sequence_length: int) -> float:
-    """Mean over layers of the scores that are computed, over half of all."""
+    """Return the mean over layers of the attention scores computed, over half of all scores."""
     if model.bidirectional:
         return 2
     shares = (
@@ -129,5 +130,5 @@ def _attended(model: Architecture, sequence_length: int) -> float:
 
 
 def _causal_share(window: float) -> float:
-    """Scores inside a window, a share of the sequence, over those of a causal mask."""
+    """Return the scores in a window, given as a share of the sequence, over those of a causal mask."""
     return window * (2 - window)

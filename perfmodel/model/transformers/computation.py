@@ -1,4 +1,4 @@
-"""What one accelerator takes for a transformer that it holds whole, whatever exchanges its gradients."""
+"""Computation of a whole transformer on one accelerator, for any exchange of gradients."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
 from perfmodel.model.transformers.job import Case, Job
 from perfmodel.model.transformers.layer import layer_of, rates_of
-from perfmodel.model.transformers.machine import IN_32_BITS, NOWHERE, Groups, chip_of
+from perfmodel.model.transformers.machine import IN_32_BITS, NO_COST, Groups, chip_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import Options, software_of
 from perfmodel.model.transformers.step import head_times, held_parameters, update_time
 
 PASSES_OF_HEAD = 3
-"""Of logits, loss and embeddings: forward, and the gradients of inputs and weights, all of one length."""
-NO_GROUPS = Groups(*[NOWHERE] * len(Groups._fields))
+"""Passes of equal time of logits, loss and embeddings: forward, gradients of inputs and of weights."""
+NO_GROUPS = Groups(*[NO_COST] * len(Groups._fields))
 
 
 class Passes(NamedTuple):
     """Times of one micro-batch, and of an update [s]."""
 
     forward: Any
-    """On the accelerator, without gaps between kernels."""
+    """Forward pass on the accelerator, without gaps between kernels."""
     backward: Any
     paced_forward: Any
-    """With the gaps by which the host's pace lengthens it."""
+    """Forward pass with the gaps due to the host's launches."""
     paced_backward: Any
     update: Any
     overhead: Any
-    """Of an iteration, whatever it does."""
+    """Fixed overhead of an iteration."""
 
 
 def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
-    """Return what one accelerator does that holds the whole network: every degree is 1, nothing travels."""
+    """Return the job of one accelerator with the whole network: all degrees 1, no communication."""
     model, length = network_of(setting.workload)
     dimensions, chip = known_dimensions(model, length), chip_of(setting.accelerator, setting.precision)
     layout = Layout(micro_batch_size=local_batch_size, accumulation_steps=steps)
     precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
     options = Options(precision, optimizer=setting.optimizer)
     software = software_of(setting.framework, chip, dimensions, layout, options)
-    if setting.framework.adds_gradients:  # as they are sent, which under a layout may be in 16 bits
+    if setting.framework.adds_gradients:  # in the format they are sent in, which may be 16 bits with a layout
         added = GRADIENT_PASSES * setting.format.gradient_bytes
         software = software._replace(added_gradient_bytes=added)
     return Job(dimensions, layout, chip, software, NO_GROUPS, length * 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def case_of_whole(setting: Setting) -> Case:
-    """Return a job that holds a network whole as a case to learn from."""
+    """Return a data-parallel job as a case for the fit of transformers."""
     job = job_of_whole(setting, setting.local_batch_size, setting.accumulation_steps)
     _, length = network_of(setting.workload)
     return Case(job.model, job.layout, job.chip, job.stack, fabric_of_setting(setting), length)
 
 
 def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) -> Passes:
-    """Return what a transformer's passes and its update take.
+    """Return the times of a transformer's passes and of its update.
 
     Parameters
     ----------
     setting : the network, the accelerator and the software
-    p : what is learned of transformers
+    p : learned parameters of transformers, by name
     local_batch_size, steps : samples of a micro-batch, and micro-batches of an iteration; numbers or arrays
     """
     job = job_of_whole(setting, local_batch_size, steps)
-    on = rates_of(job, p)
-    layer = layer_of(job, p, on)
-    logits, embedding = head_times(job, p, on)
+    rates = rates_of(job, p)
+    layer = layer_of(job, p, rates)
+    logits, embedding = head_times(job, p, rates)
     head = time_of_parts(logits=logits, embedding=embedding)
     forward_of_head = head / PASSES_OF_HEAD
     backward_of_head = head - forward_of_head
@@ -84,6 +84,6 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
         whole(layer.backward - layer.gaps_backward, backward_of_head),
         whole(paced, forward_of_head),
         whole(layer.backward, backward_of_head),
-        update_time(job, p, on, held.dense + held.experts),
+        update_time(job, p, rates, held.dense + held.experts),
         p["step"],
     )

@@ -1,4 +1,4 @@
-"""A setting that shares a transformer out, as the job whose step and memory are worked out."""
+"""From a setting with a layout to the job whose step and memory are computed."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ known_dimensions = remembered(maxsize=256)(dimensions_of)
 
 
 def fabric_of_setting(setting: Setting) -> Fabric:
-    """Return what joins the ranks of a setting."""
-    asked = setting.scenario
+    """Return the links and adapters between the ranks of a setting."""
+    scenario = setting.scenario
     domain = setting.accelerators_per_domain
     per_node = domain if setting.is_slice else setting.accelerators_per_node
     return Fabric(
         setting.accelerator,
         setting.intra_link,
-        capped(setting.inter_link, setting.node, setting.nics, asked.network_cap),
+        capped(setting.inter_link, setting.node, setting.nics, scenario.network_cap),
         ops.number(per_node),
         ops.number(domain),
         ops.number(setting.nics),
         setting.host_link,
         USUAL_YEAR,
         None
-        if asked.rack_nodes is None
-        else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
+        if scenario.rack_nodes is None
+        else Racks(scenario.rack_nodes, scenario.oversubscription, scenario.placement),
         setting.connections,
-        lone_bandwidth(setting.inter_link, setting.node, setting.nics, asked.network_cap),
+        lone_bandwidth(setting.inter_link, setting.node, setting.nics, scenario.network_cap),
     )
 
 
 def with_layout(setting: Setting, layout: Layout) -> Setting:
-    """Return a setting with another layout, or with several as arrays."""
+    """Return a setting with another layout, or with several layouts as arrays."""
     return setting._replace(
         layout=layout,
         local_batch_size=layout.micro_batch_size,
@@ -56,7 +56,7 @@ def with_layout(setting: Setting, layout: Layout) -> Setting:
 
 
 def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
-    """Return what a setting's step is worked out of, or that of another layout of it."""
+    """Return dimensions, layout, chip, software and fabric of a setting, by default with its own layout."""
     model, length = network_of(setting.workload)
     of = setting.layout if layout is None else layout
     if of is None or setting.layout is None:
@@ -69,18 +69,18 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
 
 
 def network_of(workload: Workload) -> tuple[Architecture, int]:
-    """Return the architecture of a transformer, and the tokens of a sequence."""
+    """Return the architecture of a transformer and its sequence length [tokens]."""
     if workload.architecture is None or workload.tokens is None:
         raise refusal("layout.no_transformer", "workload", workload=workload.id)
     return workload.architecture, workload.tokens
 
 
 def step_of_setting(setting: Setting, layout: Layout | None = None) -> Step:
-    """Return the terms of a setting's step, or of another layout of it."""
+    """Return the terms of a setting's step [s], by default with its own layout."""
     return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters)
 
 
 def one_replica(layout: Layout, strong: bool) -> Layout:
-    """Return the layout of a single replica: of its own share of the step, or of all of it, memory aside."""
+    """Return the layout of a single replica with its share of the batch, or if ``strong`` with all of it."""
     steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
     return layout._replace(data_parallel=1, expert_parallel=1, accumulation_steps=steps)

@@ -1,4 +1,4 @@
-"""What a step of a transformer comes to: utilisation and idle stages."""
+"""Utilisation figures of a transformer's step: peak, and recomputed over model FLOP."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from perfmodel.workloads.architecture import Architecture
 
 
 def peak_of(accelerator: Accelerator, precision: str) -> float:
-    """Return the peak of products in a precision of training [FLOP/s]."""
+    """Return the peak of matrix products in a training precision [FLOP/s]."""
     return accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
 
 
 def again_over_model(
     model: Architecture, layout: Layout, software: Software, length: int, samples: float = 1.0
 ) -> float:
-    """Return what one layout runs, over the model's FLOP: hfu over mfu.
+    """Return the FLOP that a layout executes, over the model's FLOP: hfu over mfu [1].
 
     Parameters
     ----------
-    model, layout, software : what is trained, how shared out, and by what
+    model, layout, software : the network, its layout and the software
     length, samples : tokens of a sample, samples of a step
     """
     flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (bool(software.adapts), False))
@@ -33,7 +33,7 @@ def again_over_model(
 
 
 def computed_again(model: Architecture, layout: Layout, software: Software, length: int) -> float:
-    """Return the share of the forward pass that the backward pass runs a second time."""
+    """Return the share of the forward pass that the backward pass recomputes."""
     if layout.recompute == FULL:
         return ops.number(layout.recomputed_layers)  # type: ignore[no-any-return]
     if layout.recompute != SELECTIVE:

@@ -1,4 +1,4 @@
-"""A layout as the options that start it, by stack."""
+"""Command-line options that start a layout, by software stack."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from perfmodel.workloads.architecture import Architecture
 
 
 def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
-    """Return the options of Megatron-LM, or of torchtitan; none for a stack without such.
+    """Return the command-line options of Megatron-LM or torchtitan for a layout; none for other stacks.
 
     Parameters
     ----------
-    stack : by the id of its software
-    layout : one, of whole numbers
-    model : for the layers of a chunk
+    stack : id of the software
+    layout : a single layout, of whole numbers
+    model : the network, for its number of layers
     sequence_length : tokens of a sample
     precision : ``bf16``, ``fp16`` or ``fp8``
 
@@ -39,6 +39,7 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
 
 
 def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of Megatron-LM for a layout."""
     given = {
         "tensor-model-parallel-size": layout.tensor_parallel,
         "pipeline-model-parallel-size": layout.pipeline_parallel,
@@ -80,18 +81,19 @@ _MEGATRON_FSDP = [
     "--no-gradient-accumulation-fusion",
     "--ckpt-format fsdp_dtensor",
 ]
-"""What Megatron-LM asks of whoever shards gradients or parameters."""
+"""Options that Megatron-LM requires to shard gradients or parameters."""
 
 
 def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
+    """Return the layers of a chunk of an equal pipeline."""
     return float(model.layers / (layout.pipeline_parallel * layout.virtual_stages))
 
 
 def _uneven_stages(layout: Layout, model: Architecture) -> str:
-    """Layers of each chunk of stages as Megatron-Core writes them: E embedding, t a layer, L the loss.
+    """Return the layers of all chunks in Megatron-Core's notation: E embedding, t a layer, L the loss.
 
-    Chunks go round the stages in turn.  The first hold one more, so that the fullest stage holds as many as
-    the slowest of those predicted does.
+    Chunks are assigned to the stages in turn.  The first chunks hold one layer more, so that the fullest
+    stage holds as many layers as the slowest stage of the prediction.
     """
     chunks = int(layout.pipeline_parallel * layout.virtual_stages)
     least, more = divmod(int(model.layers), chunks)
@@ -100,6 +102,7 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
 
 
 def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of torchtitan for a layout."""
     sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
     # a pipeline cuts a replica's batch into its micro-batches itself
     passes = layout.accumulation_steps if piped else 1

@@ -1,4 +1,4 @@
-"""The FLOP of a transformer that its utilisation counts: what is computed, or what publications count."""
+"""The model FLOP of a transformer: those computed, or those that publications count."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perfmodel.workloads.architecture import Architecture
 Count = Literal["causal", "megatron", "palm"]
 """How the model's FLOP are counted: ``causal``, those that are computed: weights of products, and the scores
 that masks and windows leave (NVIDIA's tables since 2025, but for half a position); ``megatron``, all scores
-instead (Narayanan et al. 2021, torchtitan); ``palm``, besides all parameters, embeddings among them
+instead (Narayanan et al. 2021, torchtitan); ``palm``, in addition all parameters including embeddings
 (Chowdhery et al. 2022, llm-foundry)."""
 COMPUTED: Count = "causal"
 NOMINAL: Count = "palm"
-"""What most publications count, which is more than is computed."""
+"""The count of most publications, more than the FLOP computed."""
 NOMINAL_WORDS = "by PaLM's count: attention to all positions, all parameters"
 COUNTED = f"MFU counts what is computed, without masked scores; nominal is {NOMINAL_WORDS}"
 NO_PRODUCTS: dict[str, Any] = {
@@ -27,19 +27,19 @@ NO_PRODUCTS: dict[str, Any] = {
     "router_bias": False,
     "query_key_norm": False,
 }
-"""An architecture's parts that have parameters and no product."""
+"""Parts of an architecture with parameters but no matrix product."""
 
 
 def step_flops(
     model: Architecture, samples: Any, length: int, adapts: bool = False, count: Count = COMPUTED
 ) -> Any:
-    """Return the model's FLOP of a step of so many samples, a number or an array.
+    """Return the model's FLOP of a step of ``samples`` samples, a number or an array.
 
     Parameters
     ----------
-    model, samples, length : what is trained, on how many sequences of how many tokens
-    adapts : whether adapters of low rank are trained, and weights get no gradient
-    count : which FLOP
+    model, samples, length : the network, sequences of a step, tokens of a sequence
+    adapts : whether only low-rank adapters are trained, and weights get no gradient
+    count : which FLOP are counted
     """
     weights = model.active_parameters if count == NOMINAL else passed_parameters(model, length)
     each = model_flops_per_token(
@@ -49,7 +49,7 @@ def step_flops(
 
 
 def score_flops(model: Architecture, length: int) -> Any:
-    """Return how many of them are of scores and weighted sums, those of a sample."""
+    """Return the FLOP of attention scores and weighted sums of one sample."""
     each = model_flops_per_token(
         0, model.layers, model.heads, score_width(model), mean_attended(model, length)
     )
@@ -57,17 +57,17 @@ def score_flops(model: Architecture, length: int) -> Any:
 
 
 def score_width(model: Architecture) -> float:
-    """Return the features of a head, the mean of keys and values."""
+    """Return the features of an attention head, the mean of keys and values."""
     return (model.head_size + (model.value_size or model.head_size)) / 2
 
 
 @remembered(maxsize=256)
 def passed_parameters(model: Architecture, length: int) -> float:
-    """Return the weights of the products that a token of a sample passes, on the mean: the head among them.
+    """Return the weights of the products applied to a token, the mean over a sample, with the output head.
 
-    The decoder of an encoder-decoder sees ``targets`` tokens, its second attention makes keys and values of
-    all; logits are made of some tokens where not all are guessed.  Poolers and patches, below 1 %, are left
-    out.
+    The decoder of an encoder-decoder sees ``targets`` tokens; its cross-attention computes keys and values of
+    all tokens.  Logits are computed for the predicted fraction of tokens.  Poolers and patches, below 1 %,
+    are left out.
     """
     bare = model._replace(**NO_PRODUCTS)
     attention = bare.attention_parameters - model.query_rank - model.kv_rank  # norms of latents
@@ -84,7 +84,7 @@ def passed_parameters(model: Architecture, length: int) -> float:
 
 
 def mean_attended(model: Architecture, length: int, count: Count = COMPUTED) -> Any:
-    """Return the positions that a query attends to, the mean over layers and the tokens of a sample."""
+    """Return the positions that a query attends to, the mean over layers and tokens of a sample."""
     masked = count == COMPUTED
     if model.encoder_layers:
         targets = model.targets(length)
@@ -99,7 +99,7 @@ def mean_attended(model: Architecture, length: int, count: Count = COMPUTED) -> 
 
 
 def _attended_in_windows(model: Architecture, length: int) -> Any:
-    """Positions that a query attends to in a layer with windows, which move or are chunks of the sequence."""
+    """Return the mean positions that a query attends to in a layer with sliding or chunked windows."""
     if not model.chunked:
         return attended_positions(model.window, length)
     chunks, rest = divmod(ops.plain(length), ops.plain(model.window))
@@ -109,5 +109,5 @@ def _attended_in_windows(model: Architecture, length: int) -> Any:
 
 @remembered(maxsize=256)
 def _windowed_share(model: Architecture) -> float:
-    """Share of the layers that attend within windows."""
+    """Return the share of the layers that attend within windows."""
     return 1 - model.layers // model.full_frequency / model.layers if model.full_frequency else 1.0

@@ -1,4 +1,4 @@
-"""What comes of each pair of tensor and pipeline parallelism: the fastest layout that fits, or why none."""
+"""The fastest layout that fits for each pair of tensor and pipeline parallelism, or why none does."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NO_DIVISOR = "tensor x pipeline does not divide the accelerators"
 
 
 class Cell(NamedTuple):
-    """The layouts of one degree of tensor parallelism on one number of stages."""
+    """The outcome for one degree of tensor parallelism and one number of stages."""
 
     tensor_parallel: int
     pipeline_parallel: int
     iteration_time: float
-    """Of the fastest that fits [s]; infinite where none does."""
+    """Time of the fastest layout that fits [s]; infinite if none does."""
     least_bytes: float
-    """That any of them needs [B]; infinite where there is none."""
+    """Least memory that any of the layouts needs [B]; infinite without layouts."""
     reason: str
-    """Why none can be trained by; empty where one can."""
+    """Why no layout is possible; empty if one is."""
 
 
 def grid_of(
@@ -37,12 +37,12 @@ def grid_of(
     fits: NDArray[np.bool_],
     refused: Mapping[tuple[int, int], str],
 ) -> list[Cell]:
-    """Return the cells of every degree and every number of stages of which there is a layout.
+    """Return a cell for every pair of tensor-parallel degree and number of stages that occur.
 
     Parameters
     ----------
-    layouts, times, total, fits : shape (candidates,) each: their times [s], bytes, and whether they fit
-    refused : why there is no candidate, by degree and stages
+    layouts, times, total, fits : shape (candidates,) each: layouts, times [s], memory [B], whether it fits
+    refused : reason why a pair (degree, stages) has no candidate
     """
     tensor, stages = (
         np.asarray(column, dtype=int) for column in (layouts.tensor_parallel, layouts.pipeline_parallel)

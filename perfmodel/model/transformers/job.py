@@ -1,4 +1,4 @@
-"""All that decides the time of a training step; of one job, or of many as arrays."""
+"""Everything that the time of a transformer's step depends on; one job, or many as arrays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from perfmodel.core import ops
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.transformers.architecture import Dimensions
-from perfmodel.model.transformers.machine import Chip, Fabric, Groups, group_points, groups_of, ways_of
+from perfmodel.model.transformers.machine import Chip, Fabric, Groups, costs_of, group_points, groups_of
 from perfmodel.model.transformers.software import Software
 
 
 class Job(NamedTuple):
-    """What ``step`` and ``memory`` are worked out of; numbers, or arrays of shape (jobs,)."""
+    """Inputs of ``step_of`` and ``memory_of``; numbers, or arrays of shape (jobs,)."""
 
     model: Dimensions
     layout: Layout
@@ -27,9 +27,9 @@ class Job(NamedTuple):
     domain: Any
     """Accelerators that reach each other over the link inside a node."""
     inner_bandwidth: Any
-    """Nominal, of one accelerator to its peers [B/s]."""
+    """Nominal bandwidth of one accelerator to its peers [B/s]."""
     dispatch_bandwidth: Any
-    """Nominal, of one accelerator's part of its node's adapters, as its tokens get it [B/s]."""
+    """Nominal bandwidth of one accelerator's share of its node's adapters, for tokens to experts [B/s]."""
 
     @property
     def tokens(self) -> Any:
@@ -38,11 +38,11 @@ class Job(NamedTuple):
 
     @property
     def sequence_shards(self) -> Any:
-        """Ranks that share those tokens between products."""
+        """Ranks that split the tokens between products (sequence parallelism)."""
         return 1 + self.stack.shares_sequence * (self.layout.tensor_parallel - 1)
 
     def flops(self, passes: Any) -> Any:
-        """Arithmetic of a step [FLOP], its layers run so many times forward; a backward pass is two."""
+        """Return the FLOP of a step of ``passes`` forward passes; a backward pass counts as two."""
         model, layout = self.model, self.layout
         routed = (1 - model.dense_share) * (model.top_k + model.shared_experts) * model.expert_parameters
         each = model.attention_parameters + model.dense_share * model.dense_parameters + routed
@@ -52,7 +52,7 @@ class Job(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One job before its groups are worked out."""
+    """One job before the communication costs of its groups are computed."""
 
     model: Dimensions
     layout: Layout
@@ -63,25 +63,25 @@ class Case(NamedTuple):
 
     @property
     def nodes(self) -> Any:
-        """Nodes that take part."""
+        """Number of nodes of the job."""
         return ops.maximum(1.0, self.layout.world_size / self.fabric.per_node)
 
 
 def job_of(case: Case) -> Job:
-    """Return one job, of plain numbers."""
+    """Return the job of a case, of plain numbers."""
     return bare_job(case, groups_of(case.fabric, case.layout))
 
 
 def jobs_of(cases: Sequence[Case]) -> Job:
-    """Return many jobs as arrays."""
+    """Return the jobs of many cases as arrays."""
     points = [group_points(case.fabric, case.layout) for case in cases]
-    kinds = (ways_of([each[kind] for each in points]) for kind in range(len(Groups._fields)))
+    costs = (costs_of([each[kind] for each in points]) for kind in range(len(Groups._fields)))
     jobs: Job = stacked([bare_job(case) for case in cases])
-    return jobs._replace(groups=Groups(*kinds))
+    return jobs._replace(groups=Groups(*costs))
 
 
 def bare_job(case: Case, groups: Any = None) -> Job:
-    """Return one job, or that of many layouts, without the ways of its groups unless they are given."""
+    """Return the job of a case, whose layout may be of arrays; costs of groups only if given."""
     return Job(
         case.model,
         case.layout,
@@ -97,7 +97,7 @@ def bare_job(case: Case, groups: Any = None) -> Job:
 
 
 def stacked(values: Sequence[Any]) -> Any:
-    """Return tuples of numbers as one tuple of arrays: floats, but for flags and texts."""
+    """Stack tuples of numbers into one tuple of arrays: floats, except flags and texts."""
     first = values[0]
     if first is None:
         return None
@@ -108,7 +108,7 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def rows(value: Any, which: Any) -> Any:
-    """Return some of the jobs of a tuple of arrays; what all jobs share stays as it is."""
+    """Return the jobs at some indices of a tuple of arrays; scalars shared by all jobs stay unchanged."""
     if isinstance(value, tuple):
         return type(value)(*(rows(column, which) for column in value))
     return value[which] if np.ndim(value) else value

@@ -1,4 +1,4 @@
-"""One layer of a transformer on one rank: what it computes, launches and sends, forward and backward."""
+"""One layer of a transformer on one rank: times of computation, launches and communication."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from perfmodel.equations.transformer_products import (
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.machine import NOWHERE, Way
+from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
 FLASH_KERNELS, PLAIN_KERNELS = 22, 28
-"""Launched in the forward pass of a layer; one more with tensor parallelism."""
+"""Kernels of the forward pass of a layer; one more with tensor parallelism."""
 ROUTING_KERNELS = 20
 EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
-"""Of each local expert."""
+"""Kernels of each local expert, in 16 and in 8 bits."""
 ADAPTER_KERNELS = 12
-"""Of a layer: two products and an addition beside each of four."""
+"""Kernels of a layer's adapters: two products and an addition for each of four products."""
 BACKWARD_KERNELS = 1.6
-"""Over forward."""
+"""Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
-"""Of a time: less is none."""
+"""Share of a time below which a waiting time counts as zero."""
 AROUND_BYTES, DROPOUT_BYTES = 16, 8
-"""Of a feature: two norms, and two sums with what bypasses them; the dropout of both."""
+"""Bytes moved for a feature: two norms with two residual sums; dropout of both."""
 DISPATCH_START = 24e-6
-"""Two small collectives [s]."""
+"""Start time of a dispatch: two small collectives [s]."""
 
 
 class Rates(NamedTuple):
-    """How fast an accelerator works for a stack."""
+    """Rates of an accelerator with a software stack."""
 
     product: Any
     """[FLOP/s]"""
     product_16: Any
     """The same in 16 bits [FLOP/s]."""
     attention: Any
-    """Of fused attention [FLOP/s]."""
+    """Fused attention [FLOP/s]."""
     product_memory: Any
     """[B/s]"""
     elementwise: Any
@@ -73,17 +73,17 @@ class Layer(NamedTuple):
     attention: Any
     elementwise: Any
     recomputation: Any
-    """What runs again, with its traffic."""
+    """Recomputation, with its communication."""
     launches: Any
-    """By which the host's pace lengthens the rest, and its wait for the number of routed tokens."""
+    """Gaps between kernels due to the host, and its wait for the number of routed tokens."""
     tensor: Any
     context: Any
     experts: Any
-    """Traffic of routed tokens."""
+    """Communication of routed tokens."""
     backward: Any
-    """Of all that, what the backward pass takes."""
+    """Part of the total in the backward pass."""
     gaps_backward: Any
-    """Of that, what it loses to the host's pace."""
+    """Part of the backward pass lost to gaps between kernels."""
 
     @property
     def time(self) -> Any:
@@ -101,12 +101,12 @@ class Layer(NamedTuple):
 
 
 def any_of(condition: Any) -> bool:
-    """Whether a condition holds, or does for any of many jobs."""
+    """Return whether a condition holds, for an array whether it holds for any job."""
     return bool(condition) if isinstance(condition, (bool, int, float)) else bool(condition.any())
 
 
 def rates_of(job: Job, p: Values) -> Rates:
-    """Return the rates of a job's accelerator."""
+    """Return the rates of a job's accelerator with its software."""
     chip, software, where = job.chip, job.stack, ops.where
     xla = where(chip.is_tpu, p["tpu"], p["xla"])
     slower = where(chip.is_blackwell, p["blackwell"], 1.0) * where(software.tuned, 1.0, p["untuned"])
@@ -139,7 +139,7 @@ def rates_of(job: Job, p: Values) -> Rates:
 def three_products(
     job: Job,
     p: Values,
-    on: Rates,
+    rates: Rates,
     n1: Any,
     n2: Any,
     n3: Any,
@@ -149,17 +149,17 @@ def three_products(
 ) -> tuple[Any, Any]:
     """Return the times of a product of n1 x n2 by n2 x n3, and of both its gradients.
 
-    The weights' is left out where they are frozen, by default those of a network with adapters.
+    The gradient of frozen weights is left out; by default weights are frozen in a network with adapters.
     """
     frozen = job.stack.adapts if frozen is None else frozen
     shared = (
         count,
-        on.product if rate is None else rate,
-        on.product_memory,
+        rates.product if rate is None else rate,
+        rates.product_memory,
         job.chip.compute_units,
-        on.half_depth,
-        on.half_columns,
-        on.half_work,
+        rates.half_depth,
+        rates.half_columns,
+        rates.half_work,
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
     of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
@@ -167,21 +167,21 @@ def three_products(
     return matrix_product_time(n1, n2, n3, *shared), backward
 
 
-def travel_time(way: Way, message_bytes: Any, p: Values) -> Any:
-    """Return the time of a collective of a training step [s]; nothing among a single rank."""
-    if way is NOWHERE:
+def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
+    """Return the time of a collective of a training step [s]; 0 for a single rank."""
+    if cost is NO_COST:
         return 0.0
-    return busy_collective_time(message_bytes, *way, p["inside"], p["between"])
+    return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
 
 
-def layer_of(job: Job, p: Values, on: Rates) -> Layer:
-    """Return the times of the mean layer: with experts as often as the network has them."""
+def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
+    """Return the times of the mean layer, averaged over layers with and without experts."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
     routed = 1 - model.dense_share
     has_experts = any_of(routed > 0)
-    forward, backward = _products(job, p, on, has_experts)
-    core, core_backward = _attention(job, p, on)
+    forward, backward = _products(job, p, rates, has_experts)
+    core, core_backward = _attention(job, p, rates)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     # to cast, scale and transpose operands of 16 bits
@@ -199,12 +199,12 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
-    element = moved / on.elementwise
+    element = moved / rates.elementwise
     element_backward = p["element_backward"] * element
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
-    beside = 2 * hidden
+    exposed_tensor = 2 * hidden
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
@@ -236,7 +236,7 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
     context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
     routed_traffic = 2 * dispatch
-    sent_again = time_of_parts(tensor=beside, context=context, experts=routed_traffic, host=waits)
+    sent_again = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
     sent_again = again * sent_again
     return Layer(
         time_of_parts(forward=forward, backward=backward),
@@ -244,12 +244,12 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
         time_of_parts(forward=element, backward=element_backward),
         time_of_parts(computed=repeated, sent=sent_again),
         time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=2 * waits),
-        2 * beside,
+        2 * exposed_tensor,
         time_of_parts(forward=context, backward=context_backward),
         2 * routed_traffic,
         time_of_parts(
             computed=paced_backward,
-            tensor=beside,
+            tensor=exposed_tensor,
             context=context_backward,
             experts=routed_traffic,
             host=waits,
@@ -259,34 +259,34 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     )
 
 
-def _products(job: Job, p: Values, on: Rates, has_experts: bool) -> tuple[Any, Any]:
-    """Return the times of all products with weights, forward and backward."""
+def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any, Any]:
+    """Return the times of a layer's products with weights, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     heads = model.heads * model.value_size / tensor
-    into = three_products(job, p, on, tokens, model.hidden, model.projected_width / tensor)
-    out_of = three_products(job, p, on, tokens, heads, model.hidden)
-    forward, backward = _feed_forward(job, p, on, tokens, model.feed_forward / tensor)
+    into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
+    out_of = three_products(job, p, rates, tokens, heads, model.hidden)
+    forward, backward = _feed_forward(job, p, rates, tokens, model.feed_forward / tensor)
     if has_experts:
-        of_experts = _experts(job, p, on)
+        of_experts = _experts(job, p, rates)
         forward = mean_over_layers(model.dense_share, forward, of_experts[0])
         backward = mean_over_layers(model.dense_share, backward, of_experts[1])
     forward = time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward)
     backward = time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward)
     if any_of(job.stack.adapts):
-        adapters = [ops.where(job.stack.adapts, each, 0.0) for each in _adapters(job, p, on)]
+        adapters = [ops.where(job.stack.adapts, each, 0.0) for each in _adapters(job, p, rates)]
         forward = time_of_parts(products=forward, adapters=adapters[0])
         backward = time_of_parts(products=backward, adapters=adapters[1])
     return forward, backward
 
 
-def _adapters(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
-    """Return the times of the products of adapters, in 16 bits: of queries, keys, values and the output."""
+def _adapters(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
+    """Return the times of the LoRA adapters' products in 16 bits, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     rank, heads = ops.maximum(job.stack.adapter_rank, 1.0), model.heads * model.value_size / tensor
     each = model.projected_width / (3 * tensor)
     shapes = ((model.hidden, rank, 3.0), (rank, each, 3.0), (heads, rank, 1.0), (rank, model.hidden, 1.0))
     times = [
-        three_products(job, p, on, tokens, depth, width, count, on.product_16, frozen=False)
+        three_products(job, p, rates, tokens, depth, width, count, rates.product_16, frozen=False)
         for depth, width, count in shapes
     ]
     into, to_heads, out_of, to_hidden = times
@@ -298,21 +298,22 @@ def _adapters(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
 
 
 def _feed_forward(
-    job: Job, p: Values, on: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
+    job: Job, p: Values, rates: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
 ) -> tuple[Any, Any]:
+    """Return the times of a feed-forward part's products, forward and backward [s]."""
     wide = (job.model.matrices - 1) * width
-    up = three_products(job, p, on, tokens, job.model.hidden, wide, count, rate)
-    down = three_products(job, p, on, tokens, width, job.model.hidden, count, rate)
+    up = three_products(job, p, rates, tokens, job.model.hidden, wide, count, rate)
+    down = three_products(job, p, rates, tokens, width, job.model.hidden, count, rate)
     return time_of_parts(up=up[0], down=down[0]), time_of_parts(up=up[1], down=down[1])
 
 
-def _experts(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
-    """Return the times of routed and shared experts; anything for a network without."""
+def _experts(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
+    """Return the times of routed and shared experts, forward and backward [s]; unused without experts."""
     model, tensor, group = job.model, job.layout.tensor_parallel, job.layout.expert_parallel
     experts, width = ops.maximum(model.experts, 1.0), ops.maximum(model.expert_width, 1.0)
     each = ops.maximum(job.tokens * model.top_k * group / experts, 1e-6)
-    routed = _feed_forward(job, p, on, each, width / tensor, experts / group, on.product * p["grouped"])
-    shared = _feed_forward(job, p, on, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
+    routed = _feed_forward(job, p, rates, each, width / tensor, experts / group, rates.product * p["grouped"])
+    shared = _feed_forward(job, p, rates, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
     forward, backward = (ops.where(model.shared_experts > 0, each, 0.0) for each in shared)
     return (
         time_of_parts(routed=routed[0], shared=forward),
@@ -320,37 +321,37 @@ def _experts(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     )
 
 
-def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
-    """Return the times of scores and weighted sum, forward and backward."""
+def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
+    """Return the times of attention scores and weighted sums, forward and backward [s]."""
     model, layout, tokens = job.model, job.layout, job.tokens
     heads = model.heads / layout.tensor_parallel
     length = job.sequence_length
     kernel = fused_attention_time(
-        tokens, length, heads, model.head_size, model.value_size, model.attended, on.attention
+        tokens, length, heads, model.head_size, model.value_size, model.attended, rates.attention
     )
     one = matrix_product_time(
         length,
         model.head_size,
         length,
         layout.micro_batch_size * heads,
-        on.product_16,
-        on.product_memory,
+        rates.product_16,
+        rates.product_memory,
         job.chip.compute_units,
-        on.half_depth / 2,
-        on.half_columns,
-        on.half_work,
+        rates.half_depth / 2,
+        rates.half_columns,
+        rates.half_work,
     )
     software, where = job.stack, ops.where
     score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])
     score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
-    plain = plain_attention_time(one, tokens * length * heads, score, on.elementwise)
+    plain = plain_attention_time(one, tokens * length * heads, score, rates.elementwise)
     flash = job.stack.flash
     backward = p["flash_backward"] * kernel, 2 * plain
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)
 
 
 def _routed_bytes(job: Job, p: Values) -> Any:
-    """Bytes that the feed-forward part of a layer with experts moves, forward."""
+    """Return the bytes that the feed-forward part of a layer with experts moves in the forward pass."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     width = model.expert_width / tensor
     gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
@@ -360,7 +361,7 @@ def _routed_bytes(job: Job, p: Values) -> Any:
 
 
 def _dispatch(job: Job, p: Values) -> Any:
-    """Time to bring the tokens of a layer to their experts, what the stack hides left out."""
+    """Return the exposed time to send the tokens of a layer to their experts [s]."""
     model, layout = job.model, job.layout
     group = layout.expert_parallel
     near = ops.minimum(
@@ -381,7 +382,7 @@ def _dispatch(job: Job, p: Values) -> Any:
 
 
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
-    """Return the kernels of a forward pass, and the time to launch one [s]."""
+    """Return the kernels of a layer's forward pass, and the time to launch one [s]."""
     software, where = job.stack, ops.where
     local = job.model.experts / job.layout.expert_parallel
     each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)

@@ -1,4 +1,4 @@
-"""A layout in words: short, in full, and what is another in another."""
+"""A layout as text: in short, in full, and its differences from another layout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.model.options.layout import CHOSEN, RECOMPUTE, SHARDING, Layout
 
-SHORT = {
+ABBREVIATIONS = {
     "tensor_parallel": "tp",
     "pipeline_parallel": "pp",
     "virtual_stages": "v",
@@ -15,7 +15,7 @@ SHORT = {
     "expert_parallel": "ep",
     "data_parallel": "dp",
 }
-CALLED = {
+NAMES = {
     "tensor_parallel": "tensor",
     "pipeline_parallel": "pipeline",
     "virtual_stages": "chunks",
@@ -27,13 +27,15 @@ CALLED = {
 
 
 def short(layout: Mapping[str, int | str]) -> str:
-    """Return degrees above 1, sharding and recomputation of a layout by its words.
+    """Return a layout as short text: degrees above 1, sharding and recomputation.
 
     >>> short({"tensor_parallel": 8, "data_parallel": 1, "sharding": "zero1", "recompute": "full"})
     'tp8 dp1 zero1 recompute full'
     """
     degrees = [
-        f"{word}{layout[name]}" for name, word in SHORT.items() if layout.get(name, 1) != 1 or word == "dp"
+        f"{word}{layout[name]}"
+        for name, word in ABBREVIATIONS.items()
+        if layout.get(name, 1) != 1 or word == "dp"
     ]
     sharding = [f"{layout['sharding']}"] if layout["sharding"] != "none" else []
     recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
@@ -41,14 +43,14 @@ def short(layout: Mapping[str, int | str]) -> str:
 
 
 def in_full(layout: Mapping[str, Any]) -> str:
-    """Return a layout as people say it, by its words.
+    """Return a layout as full text, from the dictionary of ``Layout.words``.
 
     >>> in_full(Layout(8, 2, data_parallel=32, sharding=1, accumulation_steps=16).words())
     'tensor 8 x pipeline 2 x data 32, zero1, micro-batch 1 x 16 passes'
     """
 
     def above_one(*names: str) -> list[str]:
-        return [f"{CALLED[name]} {layout[name]}" for name in names if layout[name] > 1]
+        return [f"{NAMES[name]} {layout[name]}" for name in names if layout[name] > 1]
 
     degrees = above_one("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
     parts = [" x ".join(degrees) or "one accelerator", *above_one("expert_parallel", "virtual_stages")]
@@ -59,7 +61,7 @@ def in_full(layout: Mapping[str, Any]) -> str:
 
 
 def one_word(name: str, value: float) -> str:
-    """Return one choice of a layout in words.
+    """Return one option of a layout as text.
 
     >>> one_word("sharding", 2), one_word("tensor_parallel", 4.0)
     ('zero2', 'tensor 4')
@@ -68,16 +70,16 @@ def one_word(name: str, value: float) -> str:
         return SHARDING[int(value)] if value else "no sharding"
     if name == "recompute":
         return f"recompute {RECOMPUTE[int(value)]}"
-    return f"{CALLED[name]} {int(value)}"
+    return f"{NAMES[name]} {int(value)}"
 
 
 def changes(layouts: Layout, most: int) -> tuple[str, ...]:
-    """Return in words what the others of some layouts change of the first, the fewest changes first.
+    """Return, as text, the differences of each layout from the first one, the fewest differences first.
 
     Parameters
     ----------
     layouts : shape (layouts,) each
-    most : so many of them at most
+    most : largest number of texts
 
     >>> import numpy as np
     >>> some = {name: np.full(3, value) for name, value in Layout()._asdict().items()}

@@ -1,8 +1,8 @@
-"""What measured runs say of another job of their owner: errors are shared by source, network and likeness.
+"""Update of a job's prediction by measured runs of the same user, whose errors are correlated.
 
-ln(measured / predicted) of a job is the sum of four normal errors: that of its source (an owner's software,
-machines and way of measuring), that of its network there, one that two jobs share the more, the more alike
-they are, and a rest that only the same job shares.  Runs update them all at once, in closed form.
+ln(measured / predicted) of a job is the sum of four normal errors: that of its source (a user's software,
+machines and method of measuring), that of its network at this source, one whose correlation between two jobs
+grows with their likeness, and a rest that only the same job shares.  Runs update all four in closed form.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from perfmodel.core.tracing.tracing import numeric
 from perfmodel.equations.levels import likeness, shared_variance
 from perfmodel.model.fitted.ledger_scales import FREEDOM, REPEAT, TRANSFORMERS, levels_of
 from perfmodel.model.options.layout import Layout
-from perfmodel.model.setting.anchor import SHARED_BY
+from perfmodel.model.setting.anchor import LAYOUT_OPTIONS
 from perfmodel.model.setting.resolve import Setting
 
 NAMED = ("accelerator", "precision", "software")
-"""Traits that two jobs share or do not."""
+"""Traits that are equal or different for two jobs."""
 SIZES = ("world_size", "micro_batch_size", "sequence_length")
-"""Traits that they share the more, the closer their logarithms are."""
+"""Traits whose distance is the difference of their logarithms."""
 DISTANCES = (*NAMED, "layout", *SIZES)
 ALIKE = (
     "lora",
@@ -37,11 +37,11 @@ ALIKE = (
     "jitter",
     "torus_dimensions",
 )
-"""Other options that the same job has in common."""
+"""Other options that must be equal for two jobs to be the same."""
 
 
 class Traits(NamedTuple):
-    """What tells jobs apart; the layout, or all but the machine, may be of arrays."""
+    """Properties that distinguish jobs; the layout, or all but the machine, may be of arrays."""
 
     network: str
     accelerator: str
@@ -50,7 +50,7 @@ class Traits(NamedTuple):
     layout: Layout
     sequence_length: Any
     machine: tuple[Any, ...] = ()
-    """All else that the same job has in common; empty where nobody says that it has."""
+    """Other values that must be equal for two jobs to be the same; empty if unknown."""
 
     @property
     def sizes(self) -> tuple[Any, Any, Any]:
@@ -76,41 +76,41 @@ def traits_of(setting: Setting) -> Traits:
 
 
 class Levels(NamedTuple):
-    """Learned standard deviations of errors, and how fast the shared part of one falls."""
+    """Learned standard deviations of the errors, and the decay of correlation with distance."""
 
     source: float
-    """The least of a source; it is as much more as an interval is wider than all the others."""
+    """Least deviation of a source's error; it grows if the interval is wider than the other levels."""
     network: float
     row: float
     rest: float
     falls: Mapping[str, float]
-    """By how much the logarithm of likeness falls for 1 of each of ``DISTANCES``."""
+    """Decrease of the logarithm of likeness per unit of each of ``DISTANCES``."""
 
     @property
     def within(self) -> float:
-        """Variance among the jobs of one source."""
+        """Variance between the jobs of one source."""
         return self.network**2 + self.row**2 + self.rest**2
 
     def shared(self, source_variance: Any, is_same_network: Any, apart: Mapping[str, Any]) -> Any:
-        """Return the covariance of the errors of two jobs of one source, but for the rest.
+        """Return the covariance of the errors of two different jobs of one source.
 
         Parameters
         ----------
-        source_variance : of the source's error, which both have
-        is_same_network : 1 where they are of one network, else 0
-        apart : how far they are apart by each of ``DISTANCES``
+        source_variance : variance of the source's error, common to both
+        is_same_network : 1 if both train the same network, else 0
+        apart : distance of the two jobs by each of ``DISTANCES``
         """
         distance: Any = sum(self.falls[name] * by for name, by in apart.items())
         return shared_variance(source_variance, self.network * is_same_network, self.row, likeness(distance))
 
     def of_source(self, spread: Any) -> Any:
-        """Return the deviation of a source's error, by that of the whole error."""
+        """Return the standard deviation of a source's error, given that of the whole error."""
         return np.sqrt(np.maximum(np.square(spread) - self.within, self.source**2))
 
 
 @cache
 def learned(without: str | None = None) -> Levels:
-    """Return the levels that come with the package, or those learned without a source."""
+    """Return the shipped levels, or those learned without one source."""
     table = levels_of(TRANSFORMERS)
     return Levels(**(table["without"].get(without) or table["all"]))
 
@@ -120,43 +120,43 @@ class Run(NamedTuple):
 
     traits: Traits
     spread: Any
-    """Standard deviation of its error before anything was measured."""
+    """Standard deviation of its error before any measurement."""
     miss: Any
-    """ln(measured / predicted); of repeats the mean."""
+    """ln(measured / predicted), the mean over repeats."""
     noise: float = REPEAT
     """Standard deviation of one repeat."""
     repeats: int = 1
 
 
 class Update(NamedTuple):
-    """What runs say of a job; numbers, or arrays of shape (jobs,)."""
+    """Update of a job's prediction by measured runs; numbers, or arrays of shape (jobs,)."""
 
     shift: Any
-    """Of the logarithm of its time."""
+    """Shift of the logarithm of its time."""
     left: Any
-    """Variance of what is left of its error."""
+    """Remaining variance of its error."""
     again: Any
-    """Variance of its repeats, where the job itself was measured; else 0."""
+    """Variance between its repeats if the job itself was measured; else 0."""
     runs: Sequence[Run]
 
     def spread(self, stretch: Any = 1.0) -> Any:
-        """Return the standard deviation of its error, ``stretch`` times as wide but for the repeats."""
+        """Return the standard deviation of its error, with the part other than repeats times ``stretch``."""
         return np.sqrt(self.left * np.square(stretch) + self.again)
 
 
 def apart(one: Traits, other: Traits) -> dict[str, Any]:
-    """Return how far two jobs are apart by each of ``DISTANCES``."""
+    """Return the distance of two jobs by each of ``DISTANCES``."""
     result: dict[str, Any] = {
         name: np.asarray(getattr(one, name) != getattr(other, name), float) for name in NAMED
     }
-    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in SHARED_BY)
+    differ = (getattr(one.layout, name) != getattr(other.layout, name) for name in LAYOUT_OPTIONS)
     result["layout"] = sum(np.asarray(each, float) for each in differ) / 2
     ratios = (np.log(a * 1.0) - np.log(b * 1.0) for a, b in zip(one.sizes, other.sizes, strict=True))
     return result | {name: abs(each) for name, each in zip(SIZES, ratios, strict=True)}
 
 
 def is_same(one: Traits, other: Traits) -> Any:
-    """Return 1 where two jobs are the same in all that is known, else 0."""
+    """Return 1 if two jobs agree in all known traits, else 0."""
     if not one.machine or one._replace(layout=other.layout) != other:
         return 0.0
     same: Any = True
@@ -171,7 +171,7 @@ def covariance(one: Traits, other: Traits, source_variance: Any, levels: Levels)
     Parameters
     ----------
     one, other : the jobs
-    source_variance : of the source's error, which both have
+    source_variance : variance of the source's error, common to both
     levels : learned
     """
     shared = levels.shared(source_variance, float(one.network == other.network), apart(one, other))
@@ -179,55 +179,57 @@ def covariance(one: Traits, other: Traits, source_variance: Any, levels: Levels)
 
 
 def conditioned(prior: Any, own: Any, among: Any, misses: Any, noise: Any = 0.0) -> tuple[Any, Any]:
-    """Return what is expected of errors where others are known, and the variance that is left of them.
+    """Return the conditional mean and variance of errors, given other errors that are known.
 
-    Runs that lie further from predictions, or from each other, than the levels say widen all of them.
+    Known errors larger than the levels expect increase all variances.
 
     Parameters
     ----------
     prior : variances, shape (jobs,), or a number
-    own : covariance with the known errors, shape (jobs, runs), or (runs,)
-    among : of the known errors, shape (runs, runs), or one for each job
-    misses : the known errors, shape (runs,), or for each job
-    noise : variance of what was measured, a diagonal matrix
+    own : covariances with the known errors, shape (jobs, runs), or (runs,)
+    among : covariances between the known errors, shape (runs, runs), or one matrix for each job
+    misses : the known errors, shape (runs,), or one row for each job
+    noise : variances of the measurements, a diagonal matrix
     """
-    squares = (misses * _solved(among + noise, misses)).sum(-1)
+    squares = (misses * _solutions(among + noise, misses)).sum(-1)
     wider = np.maximum(1.0, (FREEDOM + squares) / (FREEDOM + misses.shape[-1]))
     own = wider[..., None] * own
-    shares = _solved(wider[..., None, None] * among + noise, own)
+    shares = _solutions(wider[..., None, None] * among + noise, own)
     left = np.maximum(wider * prior - (shares * own).sum(-1), 0.0)
     return (shares * misses).sum(-1), left
 
 
 @numeric
 def updated(job: Traits, spread: Any, runs: Sequence[Run]) -> Update:
-    """Return what runs of one source say of a job of it.
+    """Return the update of a job's prediction by runs of the same source.
 
     Parameters
     ----------
-    job : what is predicted
+    job : traits of the predicted job
     spread : standard deviation of its error without the runs
-    runs : at least one
+    runs : at least one measured run
     """
     levels = learned()
     of_job, of_runs = levels.of_source(spread), [levels.of_source(run.spread) for run in runs]
 
     def between(one: Traits, own: Any) -> Any:
         each = zip(runs, of_runs, strict=True)
-        return _last([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
+        return _stacked([covariance(one, run.traits, own * of_run, levels) for run, of_run in each])
 
     rest = levels.rest**2 * np.diag([float(not run.traits.machine) for run in runs])
     noise = np.diag([float(run.noise) ** 2 / run.repeats for run in runs])
     each = [between(run.traits, of_run) for run, of_run in zip(runs, of_runs, strict=True)]
-    prior, misses = np.square(of_job) + levels.within, _last([run.miss for run in runs])
-    shift, left = conditioned(prior, between(job, of_job), _last(each, -2) + rest, misses, noise)
-    again = _last([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
+    prior, misses = np.square(of_job) + levels.within, _stacked([run.miss for run in runs])
+    shift, left = conditioned(prior, between(job, of_job), _stacked(each, -2) + rest, misses, noise)
+    again = _stacked([is_same(job, run.traits) * run.noise**2 for run in runs]).max(-1)
     return Update(shift, left, again, runs)
 
 
-def _last(values: Sequence[Any], axis: int = -1) -> Any:
+def _stacked(values: Sequence[Any], axis: int = -1) -> Any:
+    """Stack numbers or arrays along an axis, by default the last."""
     return np.stack(np.broadcast_arrays(*(np.asarray(each, float) for each in values)), axis=axis)
 
 
-def _solved(matrix: Any, column: Any) -> Any:
+def _solutions(matrix: Any, column: Any) -> Any:
+    """Return the solutions of linear systems with one right-hand side each."""
     return solved(matrix, column[..., None])[..., 0]

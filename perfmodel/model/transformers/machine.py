@@ -1,4 +1,4 @@
-"""What a training step asks of hardware: rates of an accelerator, links between ranks, and their groups."""
+"""Hardware of a transformer's step: rates of an accelerator, and costs of collectives in groups of ranks."""
 
 from __future__ import annotations
 
@@ -21,78 +21,78 @@ from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
 
 BORROWED_SHARE = 0.80
-"""Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
-measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
+"""Share of its peak that the best product of an unmeasured accelerator reaches (assumed: those measured in 16
+bits, from A100 to GB200, reach between 0.73 and 0.87)."""
 BORROWED_SHARES = {"AMD": 0.58, TPU_VENDOR: 0.95}
-"""The same of other vendors: of AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU's clocks stay
-(assumed)."""
+"""The same for other vendors: for AMD the mean of MI300X, MI325X and MI355X (0.51 to 0.62); a TPU keeps its
+clocks (assumed)."""
 CONSUMER, CONSUMER_SHARE = "GeForce", 1.07
-"""The same of NVIDIA's cards with this in their name, which run above their stated clock: the mean of six,
+"""The same for NVIDIA's cards with this in their name, which run above their stated clock: the mean of six,
 from RTX 2080 to RTX 4090 (0.97 to 1.15)."""
 OF_VECTOR_UNITS = ("fp32", "fp16-vector")
 VECTOR_SHARE = 0.91
-"""The same of products in fp32, by ordinary units: the mean of seven, from P100 to A100 (0.86 to 0.97)."""
+"""The same for products in fp32 on ordinary units: the mean of seven, P100 to A100 (0.86 to 0.97)."""
 DOUBLED_FROM, DOUBLED_SHARE = 8.6, 0.65
-"""CUDA's capability from which those units have twice the lanes, and what they reach: the mean of eight, from
-RTX 3080 to H100 (0.51 to 0.73)."""
+"""CUDA's capability from which those units have twice the lanes, and the share they reach: the mean of eight,
+from RTX 3080 to H100 (0.51 to 0.73)."""
 EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
-"""The share in 8 bits over that in 16, where nobody measured it (in 8 bits: 0.71 to 0.78)."""
+"""Share of the peak in 8 bits over that in 16, if unmeasured (in 8 bits: 0.71 to 0.78)."""
 
 
 IN_32_BITS = ("fp32", "tf32")
 """Precisions whose activations take 4 B."""
 FARTHEST = 2.0**22
-"""More than ranks can lie apart: makes one number of a group's size and stride."""
+"""Larger than any stride of ranks: combines a group's size and stride into one number."""
 
 
 class Chip(NamedTuple):
-    """An accelerator; numbers, or arrays of them."""
+    """Rates and properties of an accelerator; numbers, or arrays of them."""
 
     product_rate: Any
     """Best measured product in 16 bits [FLOP/s]."""
     product_rate_8: Any
-    """In 8 bits, or in 16 where it has no such [FLOP/s]."""
+    """The same in 8 bits, or in 16 bits if it has no 8-bit products [FLOP/s]."""
     power: Any
-    """Its limit over that of the module on which those were measured."""
+    """Power limit over that of the module on which products were measured [1]."""
     memory_bytes: Any
     memory_bandwidth: Any
     """[B/s]"""
     compute_units: Any
-    """That each make a tile of a product."""
+    """Units that each compute a tile of a product."""
     capability: Any
-    """CUDA's; 0 of what has none."""
+    """CUDA compute capability; 0 for other accelerators."""
     is_tpu: Any
     on_vector_units: Any
-    """Products run on ordinary units, not on those for matrices."""
+    """Whether products run on ordinary units rather than matrix units."""
 
     @property
     def is_hopper(self) -> Any:
-        """Whether Hopper or later, but no TPU."""
+        """Whether the accelerator is a Hopper GPU or later."""
         return self.capability >= HOPPER
 
     @property
     def is_blackwell(self) -> Any:
-        """Whether Blackwell or later, but no TPU."""
+        """Whether the accelerator is a Blackwell GPU or later."""
         return self.capability >= BLACKWELL
 
 
 def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
-    """Return what the specs of an accelerator say; a product nobody measured is a share of its peak.
+    """Return the rates of an accelerator from its specs; unmeasured products are a share of the peak.
 
     Parameters
     ----------
-    accelerator : whose specs
-    precision : of its products; all but ``fp32`` and ``tf32`` are taken as 16 bits
+    accelerator : the accelerator's specs
+    precision : of products; all but ``fp32`` and ``tf32`` count as 16 bits
     """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
-    rate = _best(accelerator, half, _borrowed_share(accelerator, half))
+    rate = _best_rate(accelerator, half, _borrowed_share(accelerator, half))
     eight = rate
     if "fp8" in accelerator.peak_flops:
-        eight = _best(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+        eight = _best_rate(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
     kept_in = half
     if precision in IN_32_BITS:
         _, kept_in = accelerator.training_peak(precision)
-        rate = _best(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
+        rate = _best_rate(accelerator, kept_in, _borrowed_share(accelerator, kept_in))
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
@@ -108,7 +108,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
 
 
 def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
-    """Return the share of its peak that the best product of an accelerator is taken to reach."""
+    """Return the share of its peak that the best product of an unmeasured accelerator is assumed to reach."""
     if accelerator.vendor in BORROWED_SHARES:
         return BORROWED_SHARES[accelerator.vendor]
     if precision in OF_VECTOR_UNITS:
@@ -117,45 +117,46 @@ def _borrowed_share(accelerator: Accelerator, precision: str) -> float:
     return CONSUMER_SHARE if CONSUMER in accelerator.name else BORROWED_SHARE
 
 
-def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
+def _best_rate(accelerator: Accelerator, precision: Any, share: float) -> float:
+    """Return the rate of the best product [FLOP/s]: measured, or a share of the peak."""
     measured = accelerator.achieved_flops.get(precision)
     return measured.value if measured else share * accelerator.peak_flops[precision].value
 
 
 class Fabric(NamedTuple):
-    """What joins the ranks of a job."""
+    """Links and adapters between the ranks of a job."""
 
     accelerator: Accelerator
     link: Link
-    """Between accelerators of a node."""
+    """Link between accelerators of a node."""
     inter_link: Link
-    """Between nodes."""
+    """Link between nodes."""
     per_node: float
-    """Accelerators of a node that take part."""
+    """Accelerators of a node that the job uses."""
     domain: float
     """Accelerators that reach each other over ``link``; it may span nodes."""
     nics: float
     """Adapters of a node."""
     host_link: Link | None = None
     year: int = USUAL_YEAR
-    """Of the library of collectives."""
+    """Year of the collective library."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
     connections: int = NCCL_CONNECTIONS
-    """Over TCP between two nodes."""
+    """TCP connections between two nodes."""
     lone_bandwidth: float | None = None
-    """Of one adapter while the others of its machine are idle [B/s]; None: that of ``inter_link``."""
+    """Bandwidth of one adapter while the others of its machine are idle [B/s]; None: of ``inter_link``."""
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What tells it from others: the specs themselves, not their ids."""
+        """Key of the fabric for caches; specs are compared by identity."""
         return tuple([id(each) if isinstance(each, Spec) else each for each in self])
 
     def dispatch_bandwidth(self, layout: Layout) -> Any:
-        """Return what carries one accelerator's tokens to experts on other nodes, nominal [B/s].
+        """Return the nominal bandwidth for one accelerator's tokens to experts on other nodes [B/s].
 
-        That is its part of its node's adapters; between racks less, as of any all-to-all.  Of many layouts it
-        may be an array.
+        That is its share of its node's adapters, reduced between racks as for any all-to-all; an array for
+        many layouts.
         """
         part = self.inter_link.bandwidth.value * self.nics / self.per_node
         if self.racks is None:
@@ -166,9 +167,9 @@ class Fabric(NamedTuple):
         return node_bandwidth(part, 1, 1.0, slower)
 
     def point(self, collective: str, group_size: float, stride: float) -> Point | None:
-        """Return a collective of ranks that lie so many apart; None for a single rank.
+        """Return the point of a collective of ranks ``stride`` apart; None for a single rank.
 
-        A group has the adapters of those of its ranks that share a node: its neighbours have the rest.
+        A group uses the share of a node's adapters that belongs to its ranks.
         """
         if group_size < 1.5:
             return None
@@ -185,7 +186,7 @@ class Fabric(NamedTuple):
             self.host_link,
             collective,
             year=self.year,
-            # over so many machines the group is spread
+            # the number of machines that the group spans
             machines=max(nodes, round(ranks * apart / ops.plain(self.per_node))) if self.racks else 0,
             racks=self.racks,
             connections=self.connections,
@@ -193,8 +194,8 @@ class Fabric(NamedTuple):
         )
 
 
-class Way(NamedTuple):
-    """What ``busy_collective_time`` needs of one group; all zero but the bend for a single rank."""
+class CollectiveCost(NamedTuple):
+    """Arguments of ``busy_collective_time`` for one group; ``NO_COST`` for a single rank."""
 
     start_time: Any
     wire_time: Any
@@ -205,16 +206,16 @@ class Way(NamedTuple):
     kernel_wire_time: Any
 
 
-NOWHERE = Way(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+NO_COST = CollectiveCost(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 class Groups(NamedTuple):
-    """Ways of the collectives of a step."""
+    """Costs of the collectives of a step, by group of ranks."""
 
     tensor: Any
     """All-reduce of activations."""
     context: Any
-    """Keys and values of all to all."""
+    """All-gather of keys and values."""
     gather: Any
     """All-gather of parameters, and reduce-scatter of gradients, over replicas."""
     reduce: Any
@@ -227,7 +228,7 @@ class Groups(NamedTuple):
 
 
 def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
-    """Return collective, ranks and how far apart these lie, in the order of ``Groups``."""
+    """Return collective, number of ranks and their stride, in the order of ``Groups``."""
     tensor, replicas = layout.tensor_parallel, layout.replicas
     of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
     apart = tensor * layout.expert_parallel
@@ -244,14 +245,14 @@ def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
 
 
 def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
-    """Return the collectives of one layout in the order of ``Groups``."""
+    """Return the points of the collectives of one layout, in the order of ``Groups``."""
     return tuple(fabric.point(*shape) for shape in _group_shapes(layout))
 
 
 def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
-    """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once.
+    """Return the costs of the groups of many layouts on one fabric; equal groups are computed once.
 
-    The way of a group that is the same in all layouts is plain numbers.
+    The costs of a group that is the same in all layouts are plain numbers.
     """
     result = []
     shapes = _group_shapes(layouts)
@@ -262,13 +263,13 @@ def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
             known[same] = _distinct(sizes, strides)
         pairs, at = known[same]
         points = [fabric.point(collective, size, stride) for size, stride in pairs]
-        one = _way_of(points[0]) if len(points) == 1 else None
-        result.append(one or Way(*(column[at] for column in ways_of(points))))
+        one = _cost_of(points[0]) if len(points) == 1 else None
+        result.append(one or CollectiveCost(*(column[at] for column in costs_of(points))))
     return Groups(*result)
 
 
 def _distinct(sizes: Any, strides: Any) -> tuple[list[tuple[float, float]], Any]:
-    """Return the pairs of size and stride that occur, and which of them each layout has."""
+    """Return the distinct pairs of size and stride, and for each layout the index of its pair."""
     sizes, strides = (np.asarray(each, np.float64) for each in np.broadcast_arrays(sizes, strides))
     both = (sizes * FARTHEST + strides).reshape(-1)
     if both.size and (both == both[0]).all():
@@ -277,38 +278,41 @@ def _distinct(sizes: Any, strides: Any) -> tuple[list[tuple[float, float]], Any]
     return list(zip(sizes.flat[first].tolist(), strides.flat[first].tolist(), strict=True)), at.reshape(-1)
 
 
-def ways_of(points: Sequence[Point | None]) -> Way:
-    """Return the ways of many groups, shape (points,)."""
-    return Way(*np.array([_way_of(point) for point in points], np.float64).reshape(-1, len(NOWHERE)).T)
+def costs_of(points: Sequence[Point | None]) -> CollectiveCost:
+    """Return the costs of many groups, shape (points,)."""
+    return CollectiveCost(
+        *np.array([_cost_of(point) for point in points], np.float64).reshape(-1, len(NO_COST)).T
+    )
 
 
-def _way_of(point: Point | None) -> Way:
-    return NOWHERE if point is None else _way(_Somewhere(point, point.place))
+def _cost_of(point: Point | None) -> CollectiveCost:
+    """Return the cost of one group; ``NO_COST`` for a single rank."""
+    return NO_COST if point is None else _cost(_PlaceKey(point, point.place))
 
 
-class _Somewhere:
-    """A point, or a fabric with the shapes of groups on it, equal to any other at the same place."""
+class _PlaceKey:
+    """A hashable point, or fabric with shapes of groups, equal to any other at the same place."""
 
-    __slots__ = ("place", "what")
+    __slots__ = ("place", "value")
 
-    def __init__(self, what: Any, place: tuple[object, ...]) -> None:
-        self.what, self.place = what, place
+    def __init__(self, value: Any, place: tuple[object, ...]) -> None:
+        self.value, self.place = value, place
 
     def __hash__(self) -> int:
         return hash(self.place)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Somewhere) and self.place == other.place
+        return isinstance(other, _PlaceKey) and self.place == other.place
 
 
 @remembered(maxsize=4096)
-def _way(where: _Somewhere) -> Way:
-    """Return the way of one group, as plain numbers."""
-    point: Point = where.what
+def _cost(key: _PlaceKey) -> CollectiveCost:
+    """Return the cost of one group, as plain numbers."""
+    point: Point = key.value
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
     volume, p = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0), fitted().parameters
-    return Way(
+    return CollectiveCost(
         *curve(at, p),
         volume / point.link.bandwidth.value if at.per_node > 1 else 0.0,
         volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
@@ -317,12 +321,13 @@ def _way(where: _Somewhere) -> Way:
 
 
 def groups_of(fabric: Fabric, layout: Layout) -> Groups:
-    """Return the ways of one layout's groups."""
+    """Return the costs of one layout's groups."""
     shapes = _group_shapes(layout)
-    return _groups(_Somewhere((fabric, shapes), (*fabric.place, *shapes)))
+    return _cached_groups(_PlaceKey((fabric, shapes), (*fabric.place, *shapes)))
 
 
 @remembered(maxsize=1024)
-def _groups(where: _Somewhere) -> Groups:
-    fabric, shapes = where.what
-    return Groups(*[_way_of(fabric.point(*shape)) for shape in shapes])
+def _cached_groups(key: _PlaceKey) -> Groups:
+    """Return the costs of one layout's groups, cached."""
+    fabric, shapes = key.value
+    return Groups(*[_cost_of(fabric.point(*shape)) for shape in shapes])

@@ -1,4 +1,4 @@
-"""Many layouts of one network on one fabric: what several of them share is worked out once."""
+"""Many layouts of one network on one fabric; equal groups and layers are computed once."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.job import Case, Job, bare_job, job_of, rows
 from perfmodel.model.transformers.layer import Layer, layer_of, rates_of
-from perfmodel.model.transformers.machine import NOWHERE, Groups, groups_of_many
+from perfmodel.model.transformers.machine import NO_COST, Groups, groups_of_many
 from perfmodel.model.transformers.parameters import Values, fitted
 from perfmodel.model.transformers.step import Step, step_of
 
 MOST_KEYS = 2**62
-"""Of rows that are told apart by one whole number."""
+"""Largest number of distinct rows that one whole number can encode."""
 
 
 def distinct(*columns: Any) -> tuple[Any, Any]:
-    """Return one row of each that occurs, and for every row which of them it is.
+    """Return the index of the first of each distinct row, and for every row the index of its distinct row.
 
     Parameters
     ----------
-    columns : whole numbers, shape (rows,), or a number that all rows share
+    columns : whole numbers, shape (rows,), or a scalar that all rows share
 
     >>> first, which = distinct(np.array([8, 4, 8]), 1, np.array([2, 2, 2]))
     >>> first.tolist(), which.tolist()
     ([1, 0], [1, 0, 1])
     """
     arrays = [np.asarray(column).astype(np.int64) for column in columns if np.ndim(column)]
-    if any(not len(column) for column in arrays):  # no layout divides: nothing to tell apart
+    if any(not len(column) for column in arrays):  # no layouts
         return np.zeros(0, np.intp), np.zeros(0, np.intp)
     key, count = np.zeros(1, np.int64), 1
     for column in arrays:
@@ -45,19 +45,19 @@ def distinct(*columns: Any) -> tuple[Any, Any]:
 
 
 def job_of_many(case: Case) -> Job:
-    """Return the job of many layouts; groups of the same ranks are placed once."""
+    """Return the job of many layouts; costs of equal groups are computed once."""
     at: Layout = case.layout
     first, which = distinct(
         at.tensor_parallel, at.pipeline_parallel, at.context_parallel, at.expert_parallel, at.data_parallel
     )
     few = groups_of_many(case.fabric, rows(at, first))
-    return bare_job(case, Groups(*(way if way is NOWHERE else rows(way, which) for way in few)))
+    return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
 
 
 def step_of_many(job: Job, p: Values) -> Step:
-    """Return the terms of many steps; layers of ranks that do the same are timed once.
+    """Return the terms of many steps; equal layers are timed once.
 
-    What is recomputed says the share of the layers that run again: all of them or none.
+    Assumes that full recomputation applies to all layers or to none.
     """
     at: Layout = job.layout
     first, which = distinct(
@@ -74,12 +74,12 @@ def step_of_many(job: Job, p: Values) -> Step:
 
 
 def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:
-    """Return what the ranks of a layout do, its step and its layer; of many as arrays, and no layer.
+    """Return job, step and layer of a layout; for many layouts arrays, and None for the layer.
 
     Parameters
     ----------
-    case : with one layout, or many
-    layer : of one, where that is known
+    case : with one layout, or many as arrays
+    layer : of the single layout, if already computed
     """
     p = fitted().parameters
     if any(isinstance(column, np.ndarray) for column in case.layout):

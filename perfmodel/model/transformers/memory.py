@@ -1,4 +1,4 @@
-"""Memory of a transformer on its fullest rank, by what fills it."""
+"""Memory of a transformer on its fullest rank, by contents."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ CONTEXT_BYTES = 1.5e9
 """Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
 alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
-"""Of a logit that is an output of the last stage: 16 bits."""
+"""Bytes of a logit kept as output of the last stage: 16 bits."""
 FULL_GRADIENT_BYTES = 4
-"""Of a gradient that is summed over micro-batches: fp32."""
+"""Bytes of a gradient summed over micro-batches: fp32."""
 
 
 class Memory(NamedTuple):
-    """Bytes by what fills them, at the moment when most is taken."""
+    """Bytes by contents, at the peak of memory use."""
 
     weights: Any
     gradients: Any
     optimizer: Any
     activations: Any
-    """With those of the layer that runs again, unless logits take more at their time."""
+    """Activations, with those of the recomputed layer unless the peak is at the logits."""
     logits: Any
-    """With their loss; 0 where another stage of the pipeline, or the layer that runs again, takes more."""
+    """Logits with their loss; 0 if the peak is on another stage or at the recomputed layer."""
     other: Any
-    """Parameters gathered for the moment."""
+    """Temporarily gathered parameters."""
     reserved: Any
     """The driver's context, workspaces of libraries and communication buffers."""
     allocator: Any
-    """Lost to rounding and between blocks."""
+    """Lost to rounding and fragmentation."""
 
     @property
     def total(self) -> Any:
-        """All of them [B]."""
+        """Sum of all contents [B]."""
         return sum(self)
 
     @property
     def tensors(self) -> Any:
-        """Without context and allocator: what PyTorch counts as allocated [B]."""
+        """Sum without context and allocator, which PyTorch reports as allocated [B]."""
         return sum(self[:-2])
 
 
 def memory_of(job: Job) -> Memory:
-    """Return what the fullest rank of a job keeps [B]."""
+    """Return the peak memory of the fullest rank of a job [B]."""
     first, last = memory_of_ends(job)
     is_last = (job.layout.pipeline_parallel == 1) | (last.total > first.total)
     return Memory(*(ops.where(is_last, *each) for each in zip(last, first, strict=True)))
 
 
 def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
-    """Return what ranks of the first and of the last stage keep [B]; one of them is the fullest.
+    """Return the peak memory of ranks of the first and of the last stage [B]; one of them is the fullest.
 
-    Where layers do not divide by stages, the first stages hold one more, and the last does not.
+    If layers do not divide by stages, the first stages hold one more than the last.
     """
     stages = job.layout.pipeline_parallel
     mean = job.model.layers / stages
@@ -79,14 +79,14 @@ def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
 
 
 def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) -> Memory:
-    """What a rank of a stage of so many layers keeps [B]."""
+    """Return the peak memory of a rank of a stage with ``layers`` layers [B]."""
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers)
     trained = trained_parameters(job, held, layers)
     of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
-        """Bytes of something that replicas share from a stage of ZeRO on."""
+        """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
         shared = layout.sharding >= least
         of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
         theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
@@ -112,11 +112,11 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
 
 
 def _gathered(job: Job, held: Held, layers: Any) -> Any:
-    """Bytes of sharded parameters and their gradients while they are whole.
+    """Return the bytes of sharded parameters and gradients while they are gathered.
 
-    The tables of words stay gathered, two layers have their weights (one is fetched ahead), and one has its
-    gradient, with another copy of that on its way in fp32.  A stack that gathers a pipeline's stage once
-    keeps all of its weights; one that sums whole gradients, or gathers once, keeps all of those.
+    The embedding tables stay gathered, two layers have their weights (one is prefetched), and one has its
+    gradient, with a second copy of it in transit in fp32.  Software that gathers a pipeline's stage once
+    keeps all of its weights; software that sums whole gradients, or gathers once, keeps all gradients.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
@@ -133,10 +133,10 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
 
 
 def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
-    """Bytes of activations on the first stage, and on the last with its logits, when they are fullest.
+    """Return the peak activations of the first and the last stage, the logits, and the recomputed layer [B].
 
-    Of so many layers on the first, and on the last; where the layer that runs again takes more, logits are 0.
-    Last come the bytes of that layer.
+    The first stage has ``most`` layers, the last one ``least``; logits are 0 if the peak is at the recomputed
+    layer.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
@@ -146,7 +146,7 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
     tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)
-    sent = ops.minimum(steps, stages)  # and not yet come back
+    sent = ops.minimum(steps, stages)  # sent and not yet returned
     first = first + stage_boundary_bytes(boundary, chunks - 1, chunks, steps, sent)
     last = last + stage_boundary_bytes(boundary, chunks, chunks - 1, steps, sent)
     words = model.vocabulary / where(software.shares_logits, tensor, 1)
@@ -158,10 +158,10 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _layer(job: Job) -> tuple[Any, Any]:
-    """Bytes of one micro-batch that a layer keeps, and that it takes for the moment when it runs again.
+    """Return the bytes of one micro-batch that a layer keeps, and those it needs while recomputed.
 
-    Products whose weights are frozen need no inputs for their backward pass: what the feed-forward part
-    reads, and what its last product does, is kept for their gradients alone.
+    Products with frozen weights need no inputs for their backward pass: the inputs of the feed-forward part
+    and of its last product are kept only for gradients of weights.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     routed = 1 - model.dense_share

@@ -1,4 +1,4 @@
-"""Layouts near one that does not fit into memory, and that do."""
+"""Layouts that fit into memory, nearest to one that does not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from perfmodel.model.transformers.search import Changed, search
 
 
 def nearest_fits(setting: Setting) -> list[Changed]:
-    """Return what makes a setting's layout fit with the same batch on the same accelerators, cheapest first.
+    """Return changes that make a setting's layout fit, with its batch and accelerators, the fastest first.
 
-    A single change where one is enough, else two; where two are not, the fastest of all layouts that fit.
-    Empty where none does, or where the setting has no layout.
+    Changes of one option if one is enough, else of two; if two are not, the fastest of all layouts that fit.
+    Empty if no layout fits, or if the setting has no layout.
 
     Parameters
     ----------
-    setting : with a layout, which does not fit
+    setting : with a layout that does not fit
     """
     if setting.layout is None:
         return []

@@ -1,4 +1,4 @@
-"""Runs of transformers that their owner measured: anchors of a job, and those of a calibration file."""
+"""Measured runs of a user's transformers: anchors of a job, and runs of a calibration file."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 
 def novelty_of(setting: Setting) -> Novelty:
-    """Return what is new about a setting with a layout."""
+    """Return the novelty of a setting with a layout."""
     return novelty(network_of(setting.workload)[0], setting.accelerator.id, setting.software)
 
 
 def measured_run(run: Setting, time: Any, predicted: Any) -> Run:
-    """Return a run of a setting that was measured, by its times [s]."""
+    """Return the measured run of a setting, from measured and predicted times [s]."""
     return Run(traits_of(run), novelty_of(run).spread, np.log(time / predicted))
 
 
 def run_of(run: Setting, time: float, constants: Calibration) -> Run:
-    """Return a run of a setting, predicted by the shipped fit."""
+    """Return the measured run of a setting, from its time [s] and the shipped fit's prediction."""
     terms = terms_of(StepContext(run, constants, step_of_setting(run)._asdict()))
     predicted = ops.number(iteration_time(**terms))
     return measured_run(run, ops.number(time), predicted)
 
 
 def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
-    """Return what was measured by the owner of a job: its anchors, and the runs of a calibration file."""
+    """Return the measured runs for a job: those of the calibration file, and its anchors."""
     runs = [] if constants.own is None else runs_of_file(constants.own)
     if setting.measured:
         anchors = parse_anchors(str(setting.scenario.anchor))
@@ -62,13 +62,13 @@ def runs_of(setting: Setting, constants: Calibration) -> list[Run]:
 
 
 def update_of(setting: Setting, runs: Sequence[Run]) -> Update:
-    """Return what runs say of a setting with a layout, which may be of arrays."""
+    """Return the update of a setting's prediction by runs; the layout may be of arrays."""
     update = updated(traits_of(setting), novelty_of(setting).spread, runs)
     return update if np.ndim(update.shift) else update._replace(shift=ops.number(update.shift))
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """Return single runs, those of the same job as one: by their mean and scatter."""
+    """Merge repeated runs of the same job into one, with their mean and scatter."""
     groups: list[list[Run]] = []
     for run in runs:
         group = next((each for each in groups if is_same(each[0].traits, run.traits)), None)
@@ -76,17 +76,18 @@ def merged(runs: Iterable[Run]) -> list[Run]:
             groups.append([run])
         else:
             group.append(run)
-    return [_mean(group) for group in groups]
+    return [_mean_run(group) for group in groups]
 
 
-def _mean(group: Sequence[Run]) -> Run:
+def _mean_run(group: Sequence[Run]) -> Run:
+    """Return repeated runs as one, with their mean error and scatter."""
     mean = sum(run.miss for run in group) / len(group)
     squares = float(sum((run.miss - mean) ** 2 for run in group))
     return group[0]._replace(miss=mean, noise=repeat_noise(squares, len(group)), repeats=len(group))
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """Return a run as a calibration file holds it."""
+    """Return a run as a row of a calibration file."""
     traits = run.traits._asdict() | {
         "layout": {name: float(value) for name, value in run.traits.layout._asdict().items()},
         "machine": list(run.traits.machine),
@@ -100,11 +101,12 @@ def row_of(run: Run) -> dict[str, Any]:
 
 
 def runs_of_file(own: OwnEffects) -> list[Run]:
-    """Return the runs of transformers that a calibration file holds."""
-    return [_run(row) for row in own.transformers]
+    """Return the runs of transformers in a calibration file."""
+    return [_run_from_row(row) for row in own.transformers]
 
 
-def _run(row: Mapping[str, Any]) -> Run:
+def _run_from_row(row: Mapping[str, Any]) -> Run:
+    """Return the run in a row of a calibration file."""
     names = [name for name in Traits._fields if name not in ("layout", "machine")]
     traits = Traits(
         **{name: row[name] for name in names},

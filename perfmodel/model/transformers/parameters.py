@@ -1,4 +1,4 @@
-"""What is learned of training steps of transformers: each number's meaning, and what it is drawn towards."""
+"""The learned parameters of transformers' steps: meaning and prior of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Prior(NamedTuple):
-    """What is believed of a number before any measurement."""
+    """Prior of a parameter: a log-normal distribution, and the parameter's meaning."""
 
     mean: float
     spread: float
@@ -31,79 +31,105 @@ class Prior(NamedTuple):
 
 PARAMETERS: dict[str, Prior] = {
     # products
-    "product": Prior(0.90, 0.10, "of the best measured product, what a large one reaches in training"),
-    "product_32": Prior(0.90, 0.10, "as product, in fp32 and tf32"),
-    "product_memory": Prior(0.80, 0.10, "of nominal memory bandwidth, in products"),
-    "product_8": Prior(0.85, 0.15, "of the best measured product in 8 bits, over the same in 16"),
-    "cast": Prior(6.0, 0.40, "to cast, scale and transpose an operand [B]"),
-    "misaligned": Prior(1.25, 0.08, "time of products where no multiple of 32 features makes a head"),
-    "power": Prior(0.70, 0.40, "exponent of a rate by the power that a module is given"),
-    "grouped": Prior(0.75, 0.20, "rate of experts' grouped products, over that of one"),
+    "product": Prior(0.90, 0.10, "rate of a large product in training, over the best measured product [1]"),
+    "product_32": Prior(0.90, 0.10, "the same in fp32 and tf32 [1]"),
+    "product_memory": Prior(0.80, 0.10, "memory bandwidth of products, over the nominal one [1]"),
+    "product_8": Prior(
+        0.85, 0.15, "rate of products in 8 bits over the best measured one, over the same in 16 bits [1]"
+    ),
+    "cast": Prior(6.0, 0.40, "traffic to cast, scale and transpose an element of an operand [B]"),
+    "misaligned": Prior(
+        1.25, 0.08, "time of products with heads that are no multiple of 32 features, over others [1]"
+    ),
+    "power": Prior(0.70, 0.40, "exponent of a rate as a function of the module's power limit [1]"),
+    "grouped": Prior(0.75, 0.20, "rate of experts' grouped products, over single products [1]"),
     # attention
-    "flash": Prior(0.65, 0.12, "FlashAttention 1 and 2 up to Ampere, over the best measured product"),
-    "flash_hopper": Prior(0.50, 0.20, "FlashAttention 2 on Hopper, over the same"),
-    "flash_newest": Prior(0.75, 0.15, "FlashAttention 3 and cuDNN from Hopper on, over the same"),
-    "flash_backward": Prior(3.0, 0.15, "time of its backward pass, over forward"),
-    "biased": Prior(0.70, 0.10, "rate of the kernel that adds a bias to scores, over FlashAttention 2"),
-    "score": Prior(6.0, 0.20, "of a score in memory, beyond its products [B]"),
-    "loose_scores": Prior(2.0, 0.20, "the same where softmax and dropout are not one kernel, over that"),
+    "flash": Prior(0.65, 0.12, "FlashAttention 1 and 2 up to Ampere, over the best measured product [1]"),
+    "flash_hopper": Prior(0.50, 0.20, "FlashAttention 2 on Hopper, over the best measured product [1]"),
+    "flash_newest": Prior(
+        0.75, 0.15, "FlashAttention 3 and cuDNN from Hopper on, over the best measured product [1]"
+    ),
+    "flash_backward": Prior(
+        3.0, 0.15, "time of the backward pass of fused attention, over the forward pass [1]"
+    ),
+    "biased": Prior(0.70, 0.10, "rate of the attention kernel with biased scores, over FlashAttention 2 [1]"),
+    "score": Prior(6.0, 0.20, "memory traffic of a score in addition to its products [B]"),
+    "loose_scores": Prior(
+        2.0, 0.20, "the same without a fused kernel for softmax and dropout, over that with it [1]"
+    ),
     # what passes memory between products
-    "element": Prior(1.0, 0.30, "bytes over those counted"),
-    "element_memory": Prior(0.60, 0.10, "of nominal memory bandwidth"),
-    "element_backward": Prior(1.5, 0.20, "bytes of the backward pass, over forward"),
-    "unfused": Prior(2.0, 0.30, "bytes of a static graph that runs every small operation as a kernel"),
-    "fusion": Prior(0.60, 0.20, "bytes that fusion leaves"),
-    "routing": Prior(25.0, 0.40, "of a routed feature: router, permutation [B]"),
-    "logit": Prior(20.0, 0.40, "of a logit, forward and backward [B]"),
-    "odd_vocabulary": Prior(2.5, 0.15, "time of logits of a number of words that is no multiple of 8"),
-    "encoder_decoder": Prior(1.15, 0.10, "kernels of an encoder-decoder: short decoder, biased scores"),
+    "element": Prior(1.0, 0.30, "element-wise traffic, over the bytes counted [1]"),
+    "element_memory": Prior(0.60, 0.10, "memory bandwidth of element-wise kernels, over the nominal one [1]"),
+    "element_backward": Prior(
+        1.5, 0.20, "element-wise traffic of the backward pass, over the forward pass [1]"
+    ),
+    "unfused": Prior(
+        2.0, 0.30, "traffic of a static graph with a kernel for every small operation, over others [1]"
+    ),
+    "fusion": Prior(0.60, 0.20, "share of the traffic left by fusion [1]"),
+    "routing": Prior(25.0, 0.40, "traffic of a routed feature in router and permutation [B]"),
+    "logit": Prior(20.0, 0.40, "traffic of a logit, forward and backward [B]"),
+    "odd_vocabulary": Prior(
+        2.5, 0.15, "time of logits if the vocabulary is no multiple of 8, over others [1]"
+    ),
+    "encoder_decoder": Prior(
+        1.15, 0.10, "time of kernels of an encoder-decoder, over others: short decoder, biased scores [1]"
+    ),
     # kernels of stacks
-    "early": Prior(1.00, 0.08, "time of kernels, stacks of 2019 to 2021"),
-    "eager": Prior(1.05, 0.08, "the same, PyTorch's one by one"),
-    "deepspeed": Prior(1.05, 0.08, "the same, Megatron under DeepSpeed"),
-    "xla": Prior(1.00, 0.08, "the same, XLA on GPUs"),
-    "tpu": Prior(0.92, 0.05, "the same, XLA on TPUs"),
-    "blackwell": Prior(1.05, 0.05, "the same, first stacks for Blackwell"),
-    "untuned": Prior(1.15, 0.12, "the same, where a user runs a stack who did not build or tune it"),
+    "early": Prior(1.00, 0.08, "time of kernels, software of 2019 to 2021, over tuned software [1]"),
+    "eager": Prior(1.05, 0.08, "time of kernels, eager PyTorch, over tuned software [1]"),
+    "deepspeed": Prior(1.05, 0.08, "time of kernels, Megatron under DeepSpeed, over tuned software [1]"),
+    "xla": Prior(1.00, 0.08, "time of kernels, XLA on GPUs, over tuned software [1]"),
+    "tpu": Prior(0.92, 0.05, "time of kernels, XLA on TPUs, over tuned software [1]"),
+    "blackwell": Prior(1.05, 0.05, "time of kernels, first software for Blackwell, over later [1]"),
+    "untuned": Prior(
+        1.15,
+        0.12,
+        "time of kernels of runs not tuned by the software's developers, over those they tuned [1]",
+    ),
     # the host
-    "launch": Prior(8e-6, 0.30, "a kernel, from Python [s]"),
-    "launch_compiled": Prior(3e-6, 0.40, "a kernel, from a graph, a compiler or C++ [s]"),
-    "launch_checkpointed": Prior(40e-6, 0.30, "a kernel, with the hooks of old DeepSpeed [s]"),
+    "launch": Prior(8e-6, 0.30, "launch of a kernel from Python [s]"),
+    "launch_compiled": Prior(3e-6, 0.40, "launch of a kernel from a graph, a compiler or C++ [s]"),
+    "launch_checkpointed": Prior(40e-6, 0.30, "launch of a kernel with the hooks of old DeepSpeed [s]"),
     "routing_host": Prior(600e-6, 0.60, "wait of a layer's pass for the host to count routed tokens [s]"),
-    "host_update": Prior(1.3e-9, 0.40, "optimizer on the host, of a parameter [s]"),
-    "step": Prior(4e-3, 0.30, "of a step, whatever it does [s]"),
-    "step_slow": Prior(20e-3, 0.40, "the same with a trainer around it [s]"),
+    "host_update": Prior(1.3e-9, 0.40, "optimizer on the host, for each parameter [s]"),
+    "step": Prior(4e-3, 0.30, "fixed overhead of a step [s]"),
+    "step_slow": Prior(20e-3, 0.40, "fixed overhead of a step with a trainer around it [s]"),
     # traffic
-    "inside": Prior(0.75, 0.10, "of nominal bandwidth in a node, the most of collectives beside computation"),
-    "between": Prior(0.70, 0.15, "the same of adapters"),
-    "exchange": Prior(0.50, 0.40, "of nominal bandwidth, that tokens get on the way to experts"),
-    "tensor_hidden": Prior(0.40, 0.40, "of tensor parallelism's traffic, where the stack hides any"),
-    "context_window": Prior(0.70, 0.30, "of attention, that hides the ring of keys and values"),
-    "send_exposed": Prior(0.50, 0.50, "of sends between stages"),
-    "nodes": Prior(0.004, 0.70, "growth of a step with each doubling of nodes"),
+    "inside": Prior(
+        0.75, 0.10, "largest bandwidth of collectives in a node during computation, over the nominal one [1]"
+    ),
+    "between": Prior(0.70, 0.15, "the same for adapters [1]"),
+    "exchange": Prior(0.50, 0.40, "bandwidth of tokens to experts, over the nominal one [1]"),
+    "tensor_hidden": Prior(
+        0.40, 0.40, "hidden share of tensor-parallel communication, if the software hides any [1]"
+    ),
+    "context_window": Prior(0.70, 0.30, "share of attention that hides the ring of keys and values [1]"),
+    "send_exposed": Prior(0.50, 0.50, "exposed share of sends between stages [1]"),
+    "nodes": Prior(0.004, 0.70, "growth of a step with each doubling of nodes [1]"),
     # the rest
-    "update": Prior(30.0, 0.25, "that the optimizer moves for a parameter [B]"),
-    "selective": Prior(0.45, 0.30, "of the products, that FSDP's selective checkpoints run again"),
+    "update": Prior(30.0, 0.25, "traffic of the optimizer for each parameter [B]"),
+    "selective": Prior(0.45, 0.30, "share of the products that FSDP's selective checkpoints recompute [1]"),
 }
 """By name.  Means and spreads come from the algebra, from NVIDIA's and PyTorch's documentation and from a
-prototype that was shaped with the measured runs in view; the spreads let the fit move them.  Which sources
-each rests on, and its mean without them, ``perfmodel.model.fitted.learned`` says."""
+prototype that was shaped with the measured runs in view; the spreads let the fit move them.  The sources of
+each, and its mean without them, are in ``perfmodel.model.fitted.learned``."""
 
 Values = Mapping[str, Any]
 """Parameters by name."""
 
 
 OF_ALL_NETWORKS = ("contention",)
-"""Constants of ``Calibration`` that hold for a step of a transformer as for any other."""
+"""Constants of ``Calibration`` that apply to all networks, transformers included."""
 
 
 @cache
 def shared() -> dict[str, float]:
-    """Return what the runs of all networks say: half rates of products, and ``OF_ALL_NETWORKS``.
+    """Return the parameters learned from all networks: half rates of products, and ``OF_ALL_NETWORKS``.
 
-    They are those of the fit to data-parallel training.  Where a product reaches half its rate (half_depth
-    56, half_work 4,330) runs of transformers come to 63 and 4,160 from the same priors; sources that are
-    left out are missed by as much.
+    They come from the fit to data-parallel training.  For the sizes at which a product reaches half its rate
+    (half_depth 56, half_work 4,330) a fit to runs of transformers gives 63 and 4,160 from the same priors,
+    with equal errors on sources left out.
     """
     known = calibration()
     return known.efficiency.half_rates | {name: getattr(known, name) for name in OF_ALL_NETWORKS}
@@ -127,12 +153,12 @@ def scores_of(means: Mapping[str, float]) -> Array:
 
 
 def neutral_scores(seen: Collection[str] | None = None) -> Array:
-    """Return the standard scores of the neutral means, 0 of other priors, as ``learned.neutral_means``."""
+    """Return the standard scores of ``learned.neutral_means``, 0 for other parameters."""
     return scores_of(neutral_means(TRANSFORMERS, seen))
 
 
 class Fitted(NamedTuple):
-    """The shipped fit."""
+    """Learned parameters of transformers and the errors of the fit."""
 
     parameters: Mapping[str, float]
     spreads: Mapping[str, float]
@@ -143,20 +169,20 @@ class Fitted(NamedTuple):
     software_spread: float
     """The same among software."""
     accelerators: frozenset[str]
-    """Those whose runs were learned from."""
+    """Accelerators of the runs that were fitted."""
     stacks: frozenset[str]
-    """Stacks whose runs were learned from."""
+    """Software of the runs that were fitted."""
 
 
 def fitted() -> Fitted:
-    """The fit that comes with the package; its numbers are traced where an evaluation is."""
+    """Return the shipped fit, with traced numbers during a traced evaluation."""
     trace = TRACE.get()
     return shipped() if trace is None else trace.learned.get(TRANSFORMERS, shipped())
 
 
 @cache
 def shipped() -> Fitted:
-    """Return the fit that comes with the package, never traced, and read once."""
+    """Return the shipped fit with plain numbers, read once."""
     table = of_transformers()
     parameters = {name: table["parameters"][name] for name in PARAMETERS} | shared()
     return Fitted(

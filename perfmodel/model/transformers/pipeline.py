@@ -1,4 +1,4 @@
-"""The schedule of a setting's pipeline: its stages' layers, and what a micro-batch takes of each."""
+"""The schedule of a setting's pipeline: layers of each stage, and times of a micro-batch on each."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.schedule import Schedule, schedule_of
 from perfmodel.model.transformers.step import head_times, step_of
 
-HARDLY = 0.005
-"""Of the time of a pipeline: a difference that is not worth words."""
+NEGLIGIBLE = 0.005
+"""Share of a pipeline's time below which a difference is not reported."""
 
 
 class Pipeline(NamedTuple):
-    """A schedule, beside what the prediction's closed form says of the same."""
+    """A schedule, with the times that the prediction's closed form gives for it."""
 
     schedule: Schedule
     predicted_time: float
-    """Of all micro-batches: those of the slowest stage and the bubble [s]."""
+    """Time of all micro-batches on the slowest stage, and of the bubble [s]."""
     predicted_idle_time: float
     """``bubble_time`` and ``unequal_stages_time`` of the prediction [s]."""
 
     @property
     def beyond_prediction(self) -> float:
-        """By how much the schedule lasts longer than the prediction says; shorter where negative [s]."""
+        """Time of the schedule minus the predicted time [s]."""
         return self.schedule.end - self.predicted_time
 
     @property
     def words(self) -> str:
-        """How the schedule differs from the prediction, and why; empty where hardly."""
+        """Difference of schedule and prediction with its reason, as text; empty if negligible."""
         apart = self.beyond_prediction / self.predicted_time
-        if abs(apart) < HARDLY:
+        if abs(apart) < NEGLIGIBLE:
             return ""
         times = (
             f"takes {show(self.schedule.end, 's')}, and the closed form says {show(self.predicted_time, 's')}"
@@ -54,20 +54,21 @@ class Pipeline(NamedTuple):
 
 
 def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
-    """Return the schedule of a setting's step; None where one stage holds all layers.
+    """Return the schedule of a setting's step; None for a single stage.
 
-    A pass holds what its layers compute, launch and send inside the stage.  Embeddings are a part of the
-    first stage's, logits and loss of the last one's.  A measured run's factor is in all times.
+    A pass contains computation, launches and communication of its layers inside the stage.  Embeddings are
+    part of the first stage, logits and loss of the last one.  The factor of an anchor is in all times.
 
-    Of equal stages the closed form is the schedule.  Of others in one chunk it has the slowest wait for p - 1
-    mean stages while the pipeline fills and drains; it waits for the others at most, which is less by what it
-    is longer than the mean (where forward is the same share of the time on all stages).  It counts embeddings
-    in the mean, not in the slowest.  Of several chunks the prediction has the schedule's own recurrence, but
-    for embeddings, straight lines and steps of many micro-batches (``equations.interleaved_pipeline``).
+    For equal stages the closed form equals the schedule.  For unequal stages of one chunk it has the slowest
+    stage wait for p - 1 mean stages while the pipeline fills and drains; the schedule waits for the other
+    stages only, which is less by the difference of the slowest and the mean (if forward is the same share of
+    the time on all stages).  The closed form counts embeddings in the mean, not in the slowest stage.  For
+    several chunks the prediction uses the schedule's own recurrence, except for embeddings, linear
+    interpolation and steps of many micro-batches (``equations.interleaved_pipeline``).
 
     Raises
     ------
-    InputError : a step of more passes than are played through
+    InputError : a step with too many passes to simulate
     """
     layout = setting.layout
     if layout is None or layout.pipeline_parallel == 1:

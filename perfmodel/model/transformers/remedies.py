@@ -1,4 +1,4 @@
-"""What would make a layout fit that is faster than any that does, cheapest first."""
+"""Changes that make a layout fit into memory, the fastest result first."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ COMPENSATES = {
     "tensor_parallel": ("tensor_parallel", "data_parallel", "accumulation_steps"),
     "pipeline_parallel": ("pipeline_parallel", "virtual_stages", "data_parallel", "accumulation_steps"),
 }
-"""What can be changed -> that, and what changes with it for the same batch on the same accelerators."""
+"""Option to change -> options that change with it, for the same batch on the same accelerators."""
 
 
 class Remedy(NamedTuple):
-    """A change by which a layout fits."""
+    """A change that makes a layout fit."""
 
     words: str
     """``recompute full``, ``zero1``, ``pipeline 2``, or several joined by ``+``."""
     row: int
-    """Of the layout changed so."""
+    """Row of the changed layout."""
 
 
 def remedies_of(layouts: Layout, times: Array, fits: Flags, row: int) -> list[Remedy]:
-    """Return the single changes that make one layout fit, or pairs where none does, the cheapest first.
+    """Return the single changes that make one layout fit, or pairs if none does, the fastest first.
 
     Parameters
     ----------
     layouts : shape (layouts,) each
     times : of a step of each [s]
-    fits : which fit
-    row : the one that does not
+    fits : whether each fits
+    row : of the layout that does not fit
     """
     own = layouts._asdict()
     same = {name: column == column[row] for name, column in own.items()}
@@ -53,14 +53,14 @@ def remedies_of(layouts: Layout, times: Array, fits: Flags, row: int) -> list[Re
         remedies = [
             remedy
             for changes in combinations(COMPENSATES, count)
-            if (remedy := _cheapest(layouts, times, fits, same, changes, row)) is not None
+            if (remedy := _fastest(layouts, times, fits, same, changes, row)) is not None
         ]
         if remedies:
             return sorted(remedies, key=lambda each: float(times[each.row]))
     return []
 
 
-def _cheapest(
+def _fastest(
     layouts: Layout,
     times: Array,
     fits: Flags,
@@ -68,7 +68,7 @@ def _cheapest(
     changes: tuple[str, ...],
     row: int,
 ) -> Remedy | None:
-    """The fastest that fits and differs by some changes alone, all of which it makes."""
+    """Return the fastest layout that fits and differs from ``row`` in exactly the given changes."""
     free = {name for change in changes for name in COMPENSATES[change]}
     able = fits.copy()
     for name, alike in same.items():

@@ -1,9 +1,9 @@
-"""What each stage of a pipeline does when: forward and backward passes of micro-batches, one after another.
+"""The schedule of a pipeline: order and times of the passes of micro-batches on every stage.
 
-One forward, one backward (1F1B), and with several chunks of layers on each stage the same interleaved, in
-the orders of Narayanan et al. (2021), section 2.2.  ``equations.transformer_pipeline`` has the closed form of
-what this plays through: of equal chunks both last equally long.  The recurrence is that of
-``equations.interleaved_pipeline``, which has the waits of unlike ones from it.
+One forward, one backward (1F1B), interleaved with several chunks of layers on each stage, in the orders of
+Narayanan et al. (2021), section 2.2.  ``equations.transformer_pipeline`` has the closed form, which agrees
+with this simulation for equal chunks.  The recurrence is that of ``equations.interleaved_pipeline``, which
+derives the waits of unequal stages from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.equations.interleaved_pipeline import played
 
 MOST_BLOCKS = 100_000
-"""Of a schedule that is played through; as many take a third of a second, and 30 MB in a trace."""
+"""Largest number of blocks of a schedule; as many take a third of a second, and 30 MB in a trace."""
 
 
 class Block(NamedTuple):
@@ -24,7 +24,7 @@ class Block(NamedTuple):
     stage: int
     micro_batch: int
     chunk: int
-    """Of the stage, from 0."""
+    """Chunk of the stage, from 0."""
     is_forward: bool
     start: float
     """From the start of the first pass [s]."""
@@ -36,19 +36,19 @@ class Schedule(NamedTuple):
     """The passes of one step on every stage."""
 
     stages: tuple[tuple[Block, ...], ...]
-    """By stage, in the order in which it runs them."""
+    """Blocks by stage, in the order of execution."""
     micro_batches: int
     chunks: int
-    """On each stage."""
+    """Chunks on each stage."""
 
     @property
     def end(self) -> float:
-        """When the last pass ends [s]."""
+        """End of the last pass [s]."""
         return max(blocks[-1].end for blocks in self.stages)
 
     @property
     def idle_time(self) -> float:
-        """Time in which a stage waits, the mean over stages [s]."""
+        """Idle time of a stage, the mean over stages [s]."""
         busy = sum(block.end - block.start for blocks in self.stages for block in blocks)
         return self.end - busy / len(self.stages)
 
@@ -56,7 +56,7 @@ class Schedule(NamedTuple):
 def schedule_of(
     forward: Sequence[Sequence[float]], backward: Sequence[Sequence[float]], micro_batches: int
 ) -> Schedule:
-    """Play a step through; sends between stages take no time here.
+    """Simulate the passes of a step; sends between stages take no time here.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def schedule_of(
 
     Raises
     ------
-    InputError : several chunks, and micro-batches that do not divide by stages; more blocks than are played
+    InputError : several chunks with micro-batches that do not divide by stages; too many blocks
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every layout of a transformer on so many accelerators, timed at once; the fastest that fits comes first."""
+"""Search over all layouts of a transformer on a number of accelerators; the fastest that fits first."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 LEAST_POSITIONS = 4096
-"""Of a rank: fewer are not shared out further (assumed; a ring of short blocks hides nothing)."""
+"""Fewest positions of a rank under context parallelism (assumed; rings of short blocks hide nothing)."""
 MOST_CHUNKS = 8
 NO_BATCH = "the batch does not divide among replicas"
 LARGEST_MICRO_BATCH = 64
 ALIKE_DIGITS = 9
-"""Of a logarithm: times that agree in these are the same; then the least memory goes first, then context."""
+"""Digits of log time that must agree for a tie, which least memory, then least context degree, breaks."""
 
 
 class Changed(NamedTuple):
-    """A layout by which one that does not fit comes to fit."""
+    """A changed layout that fits into memory."""
 
     words: str
-    """What changes."""
+    """The change, as text."""
     layout: Layout
     iteration_time: float
     bytes: float
 
 
 class RuledOut(NamedTuple):
-    """A layout that memory alone keeps from being the fastest."""
+    """The fastest layout, if it does not fit into memory, with changes that make it fit."""
 
     layout: Layout
     iteration_time: float
     bytes: float
     remedies: list[Changed]
-    """The cheapest first."""
+    """Changes that make it fit, the fastest first."""
 
 
 class SearchResult(NamedTuple):
@@ -66,37 +66,37 @@ class SearchResult(NamedTuple):
     memory_bytes: Array
     """On the fullest rank [B]."""
     candidates: int
-    """Timed, whether they fit or not."""
+    """Number of layouts timed, whether they fit or not."""
     rejected: dict[str, int]
-    """How many layouts a reason kept out."""
+    """Reason -> number of layouts rejected for it."""
     least_bytes: float
-    """That any candidate needs [B]."""
+    """Least memory that any candidate needs [B]."""
     ruled_out: RuledOut | None
-    """The fastest of all, where it does not fit and others do."""
+    """The fastest of all layouts, if it does not fit and others do."""
     grid: list[Cell]
-    """Of every degree of tensor parallelism on every number of stages."""
+    """Outcome for every tensor-parallel degree and number of stages."""
 
     def layout(self, row: int) -> Layout:
-        """Return one of the layouts."""
+        """Return the layout in one row."""
         return Layout(*(column[row] for column in self.layouts))
 
 
 def search(setting: Setting, global_batch_size: int) -> SearchResult:
     """Time every layout of a setting's transformer on its machines, and keep those that fit into memory.
 
-    Tried are degrees of tensor parallelism inside the domain of the fast link, any number of stages up to the
-    layers, equal or not, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all
-    expert parallelism, what replicas can share by the software, all recomputation that changes anything, and
-    micro-batches of powers of 2.
+    The search covers tensor-parallel degrees inside the domain of the fast link, any number of stages up to
+    the number of layers, equal or not, chunks that divide a stage, context parallelism down to
+    ``LEAST_POSITIONS``, all expert-parallel degrees, the shardings that the software supports, recomputation
+    that has an effect, and micro-batches of powers of 2.
 
     Parameters
     ----------
-    setting : with any layout, which does not count
+    setting : with any layout, which is ignored
     global_batch_size : samples of a step
     """
-    tried = _tried(setting, global_batch_size)
-    tries(tried.count)
-    case = case_of_setting(setting, tried.layouts)
+    enumeration = _enumerated(setting, global_batch_size)
+    tries(enumeration.count)
+    case = case_of_setting(setting, enumeration.layouts)
     software = case.stack
     changes = (case.layout.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
     layouts = rows(case.layout, changes)
@@ -104,7 +104,7 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
     count = len(layouts.recompute)
     total = np.broadcast_to(memory_of(job).total, (count,))
     fits = total <= setting.accelerator.memory_capacity
-    rejected = Counter(tried.rejected)
+    rejected = Counter(enumeration.rejected)
     if count > fits.sum():
         rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,12 +120,12 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
         _ruled_out(layouts, times, total, fits) if fits.any() else None,
-        grid_of(layouts, times, total, fits, tried.refused),
+        grid_of(layouts, times, total, fits, enumeration.refused),
     )
 
 
 def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> RuledOut | None:
-    """Return the fastest of all layouts with what would make it fit; None where it does."""
+    """Return the fastest of all layouts with changes that make it fit; None if it fits."""
 
     def row_of(row: int) -> tuple[Layout, float, float]:
         return Layout(*(column[row] for column in layouts)), float(times[row]), float(total[row])
@@ -138,17 +138,17 @@ def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> Rule
 
 
 def count_layouts(setting: Setting, global_batch_size: int) -> int:
-    """Return how many layouts a search would look at, at least as many as it times.
+    """Return the number of layouts that a search enumerates; it times at most as many.
 
     Parameters
     ----------
-    As of ``search``.
+    As for ``search``.
     """
-    return _tried(setting, global_batch_size).count
+    return _enumerated(setting, global_batch_size).count
 
 
-class _Tried:
-    """Layouts that divide a job, the same for any accelerators with as large a domain of the fast link."""
+class _Enumeration:
+    """Layouts that divide a job; they depend on the accelerators only by the domain of the fast link."""
 
     def __init__(self, *job: Any) -> None:
         self.rejected: Counter[str] = Counter()
@@ -158,16 +158,16 @@ class _Tried:
 
     @cached_property
     def layouts(self) -> Layout:
-        """All of them, shape (layouts,)."""
+        """All layouts, shape (layouts,)."""
         rows = [row for one in self.degrees for row in one.rows()]
         return Layout(*np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T)
 
 
-_remembered = remembered(128)(_Tried)
+_remembered = remembered(128)(_Enumeration)
 
 
-def _tried(setting: Setting, global_batch_size: int) -> _Tried:
-    """Return the layouts of a job."""
+def _enumerated(setting: Setting, global_batch_size: int) -> _Enumeration:
+    """Return the enumerated layouts of a job, cached."""
     (model, length), software = network_of(setting.workload), setting.framework
     shardings = tuple(software.shardings), tuple(software.pipelined_shardings)
     shape = model.heads, model.layers, model.experts or 1
@@ -176,20 +176,20 @@ def _tried(setting: Setting, global_batch_size: int) -> _Tried:
 
 
 class _Degrees(NamedTuple):
-    """Degrees of parallelism, and what each leaves open."""
+    """Degrees of parallelism, with the batches, chunks, experts and shardings they allow."""
 
     tensor: int
     stages: int
     context: int
     replicas: int
     batches: list[tuple[int, int, list[int]]]
-    """Samples of a micro-batch, how many there are, and chunks that a stage may then be cut into."""
+    """Samples of a micro-batch, number of micro-batches, and possible numbers of chunks of a stage."""
     experts: list[int]
     shardings: list[int]
 
     @property
     def layouts(self) -> int:
-        """Layouts of these degrees."""
+        """Number of layouts with these degrees."""
         chunks = sum(len(chunks) for _, _, chunks in self.batches)
         return chunks * len(self.experts) * len(self.shardings) * len(RECOMPUTE)
 
@@ -228,7 +228,7 @@ def _degrees(
     batch: int,
     length: int,
 ) -> Iterator[_Degrees]:
-    """Yield degrees that can be; count what divides no way, and note where."""
+    """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
     for tensor in _divisors(world):
         if tensor > domain:
@@ -256,12 +256,13 @@ def _degrees(
                     context,
                     replicas,
                     _micro_batches(layers, stages, batch // replicas),
-                    _experts(experts, replicas * context),
+                    _expert_degrees(experts, replicas * context),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
 
 def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int, list[int]]]:
+    """Return the possible micro-batches of a replica: samples, number, and chunks of a stage."""
     chunks = _chunks(layers, stages)
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
     return [
@@ -271,12 +272,13 @@ def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int,
     ]
 
 
-def _experts(experts: int, ranks: int) -> list[int]:
+def _expert_degrees(experts: int, ranks: int) -> list[int]:
+    """Return the expert-parallel degrees that divide experts and ranks."""
     return [each for each in _divisors(experts) if ranks % each == 0 or each == 1]
 
 
 def _chunks(layers: int, stages: int) -> list[int]:
-    """Return into how many chunks stages may be cut: what divides their layers, of unequal ones any's.
+    """Return the possible numbers of chunks of a stage: divisors of its layers, of unequal stages of either.
 
     >>> _chunks(96, 16), _chunks(126, 16)
     ([1, 2, 3, 6], [1, 2, 4, 7])
@@ -289,5 +291,6 @@ def _chunks(layers: int, stages: int) -> list[int]:
 
 
 def _divisors(number: int) -> list[int]:
+    """Return the divisors of a number in increasing order."""
     small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
     return sorted({*small, *(number // each for each in small)})

@@ -1,4 +1,4 @@
-"""How a release of a stack runs one job: its facts, and what accelerator and options change of them."""
+"""Software of one job: the facts of its release, changed by accelerator and options."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
     "full": (4, 4, 8),
     "half": (2, 2, 4),
 }
-"""Of a parameter: weight, gradient (None: as it travels), Adam's moments and other copies of the weight."""
+"""Bytes of a parameter: weight, gradient (None: as sent), Adam's moments with copies of the weight."""
 COMPILED_LOGIT_BYTES = 4
-"""A compiled loss keeps 16-bit logits and their gradient."""
+"""Bytes of a logit under a compiled loss: 16-bit logits and their gradient."""
 
 
 class Software(NamedTuple):
-    """A stack on one job; flags and indices, or arrays of them."""
+    """How software runs one job; flags, indices and bytes, or arrays of them."""
 
     pace: Any
-    """Into ``PACES``."""
+    """Index into ``PACES``."""
     launch: Any
-    """Into ``LAUNCHES``."""
+    """Index into ``LAUNCHES``."""
     fused: Any
     flash: Any
-    """Attention keeps no score."""
+    """Whether attention is fused and stores no scores."""
     newest_flash: Any
     biased_attention: Any
     shares_sequence: Any
@@ -44,20 +44,20 @@ class Software(NamedTuple):
     hides_experts: Any
     gradient_bytes: Any
     weight_bytes: Any
-    """Kept of a parameter between passes."""
+    """Bytes of a parameter kept between passes."""
     kept_gradient_bytes: Any
     optimizer_bytes: Any
     logit_bytes: Any
-    """Of one logit where its loss takes most."""
+    """Bytes of one logit at the peak of its loss."""
     shares_logits: Any
     sums_whole_gradients: Any
     fresh_gradients: Any
-    """PyTorch's ``zero_grad`` frees them after a step: nothing else has buffers for them."""
+    """Whether gradients are freed after a step, by PyTorch's ``zero_grad``."""
     dropout: Any
     host_checkpoints: Any
-    """Inputs of layers that are computed again wait in the host's memory."""
+    """Whether checkpoints of recomputed layers lie in the host's memory."""
     shares_checkpoints: Any
-    """Tensor-parallel ranks share them."""
+    """Whether tensor-parallel ranks partition the checkpoints."""
     pads_vocabulary: Any
     keeps_gathered: Any
     keeps_boundaries: Any
@@ -67,46 +67,46 @@ class Software(NamedTuple):
     casts_weights: Any
     slow_start: Any
     in_8_bits: Any
-    """Products take 8-bit operands."""
+    """Whether products take 8-bit operands."""
     adapts: Any
-    """Adapters of low rank are trained, all other weights stay (LoRA)."""
+    """Whether only low-rank adapters are trained (LoRA)."""
     adapter_rank: Any
-    """0 where there are none."""
+    """Rank of the adapters; 0 without."""
     static_dispatch: Any
-    """The host does not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
+    """Whether the host need not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
     host_update: Any
-    """The optimizer works on the host."""
+    """Whether the optimizer runs on the host."""
     unfused: Any
-    """Every small operation is a kernel of its own."""
+    """Whether every small operation is a kernel of its own."""
     in_32_bits: Any
-    """Products and what passes memory between them are in fp32, or in tf32, which lies in memory as fp32."""
+    """Whether products and activations are in fp32, or in tf32, which is stored as fp32."""
     activations_in_32: Any
-    """Norms and activations of a layer are in fp32."""
+    """Whether norms and activations of a layer are in fp32."""
     update_share: Any
-    """Bytes that the optimizer moves over those of Adam [1]."""
+    """Bytes that the optimizer moves, over those of Adam [1]."""
     added_gradient_bytes: Any
-    """Moved of a parameter to add its gradient to a buffer that is cleared."""
+    """Bytes moved for a parameter to add its gradient to a cleared buffer."""
     tuned: Any
-    """Set up by those who build the stack or the machine."""
+    """Whether the developers of the software or the machine tuned the run."""
 
 
 class Options(NamedTuple):
-    """What a user says of a stack beyond its release."""
+    """Options of a job's software in addition to its release."""
 
     precision: str = "bf16"
     compiled: bool = False
-    """By torch.compile."""
+    """Whether the network is compiled by torch.compile."""
     transformer_engine: bool = False
-    """Under XLA: NVIDIA's fused attention."""
+    """Whether XLA uses NVIDIA's fused attention."""
     async_tensor: bool = False
-    """Tensor parallelism's traffic runs beside products."""
+    """Whether tensor-parallel communication overlaps products."""
     adapter_rank: int = 0
-    """LoRA: of the adapters that are trained instead of the weights; 0 without."""
+    """Rank of the LoRA adapters trained instead of the weights; 0 without."""
     drops_tokens: bool = False
     graphs: bool = False
     host_update: bool = False
     fused_loss: bool = False
-    """Logits and their loss are made in chunks, and never all kept (Liger)."""
+    """Whether logits and their loss are computed in chunks, never all stored (Liger)."""
     host_checkpoints: bool = False
     shares_checkpoints: bool = False
     optimizer: str = "adam"
@@ -114,7 +114,7 @@ class Options(NamedTuple):
 
 
 def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
-    """Return how a stack runs one job on one accelerator; its flags are arrays where the layout is."""
+    """Return how software runs one job on one accelerator; flags are arrays if the layout is."""
     xla = stack.pace == "xla"
     engine = xla and options.transformer_engine
     zero_3 = layout.sharding == ZERO_3

@@ -1,4 +1,4 @@
-"""Time of one training step of a transformer: named terms, which sum to it."""
+"""Time of one training step of a transformer, as a sum of named terms."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from perfmodel.model.transformers.layer import (
 from perfmodel.model.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
-"""Of a feature of the embeddings, or of the norm before the logits."""
+"""Bytes moved for a feature of the embeddings, or of the norm before the logits."""
 AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
-"""Of a parameter: to cast fp32 weights for a micro-batch, and what a loop over tensors moves more."""
+"""Bytes of a parameter: to cast fp32 weights for a micro-batch; moved by a loop over tensors per step."""
 
 
 class Step(NamedTuple):
@@ -49,28 +49,28 @@ class Step(NamedTuple):
     launch_overhead_time: Any
     recomputation_time: Any
     logits_time: Any
-    """With embeddings and loss."""
+    """Logits with embeddings and loss."""
     tensor_parallel_time: Any
-    """Traffic of tensor parallelism."""
+    """Exposed communication of tensor parallelism."""
     context_parallel_time: Any
     expert_parallel_time: Any
     unequal_stages_time: Any
-    """By which the slowest stage is longer than the mean."""
+    """Time of the slowest stage beyond the mean stage."""
     bubble_time: Any
     stage_transfer_time: Any
     exposed_communication_time: Any
-    """Gradients and sharded parameters that no computation hides."""
+    """Communication of gradients and sharded parameters not hidden by computation."""
     contention_time: Any
-    """What those that are hidden take from computation."""
+    """Slowdown of computation by hidden communication."""
     update_time: Any
     iteration_overhead_time: Any
-    """Of a step, whatever it does."""
+    """Fixed overhead of a step."""
     node_growth_time: Any
-    """With the number of nodes."""
+    """Node-count penalty."""
 
     @property
     def iteration_time(self) -> Any:
-        """The step [s]."""
+        """Sum of all terms [s]."""
         return sum(self)
 
 
@@ -81,13 +81,13 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     ----------
     job : numbers, or arrays of shape (jobs,)
     p : ``PARAMETERS`` by name
-    layer : its layer, where that is known
+    layer : times of its layer, if already computed
     """
     layout, model, where = job.layout, job.model, ops.where
-    on = rates_of(job, p)
-    layer = layer_of(job, p, on) if layer is None else layer
+    rates = rates_of(job, p)
+    layer = layer_of(job, p, rates) if layer is None else layer
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
-    logits, embedding = head_times(job, p, on)
+    logits, embedding = head_times(job, p, rates)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
     slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
@@ -96,8 +96,8 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
-    exposed, hidden, own = _data(job, p, layer_time, layer.backward)
-    update = update_time(job, p, on, own)
+    exposed, hidden, own = _replica_communication(job, p, layer_time, layer.backward)
+    update = update_time(job, p, rates, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
     contention = hiding_cost(job, p) * hidden
     work = time_of_parts(
@@ -134,7 +134,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
 
 
 def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any:
-    """Return how long the slowest stage waits in a step [s]; one of several chunks at longer ones too."""
+    """Return the time that the slowest stage waits in a step [s]; with several chunks by the recurrence."""
     layout, layer_time = job.layout, layer.time
     stages, chunks = layout.pipeline_parallel, layout.virtual_stages
     interleaves = (chunks > 1) & (stages > 1)
@@ -149,22 +149,22 @@ def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any
     return ops.where(interleaves, waits, whole)
 
 
-def head_times(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
-    """Return the times of logits with their loss, and of the embeddings, of one micro-batch."""
+def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
+    """Return the times of logits with loss, and of embeddings, for one micro-batch [s]."""
     model, tensor = job.model, job.layout.tensor_parallel
     tokens = job.tokens * model.predicted_share
     words = model.vocabulary / tensor
-    forward, backward = three_products(job, p, on, tokens, model.hidden, words)
+    forward, backward = three_products(job, p, rates, tokens, model.hidden, words)
     products = time_of_parts(forward=forward, backward=backward)
     odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
     products = ops.where(odd, p["odd_vocabulary"], 1.0) * products
-    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
-    embedding = job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
+    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / rates.elementwise
+    embedding = job.tokens * EMBEDDING_BYTES * model.hidden / rates.elementwise
     return time_of_parts(products=products, loss=loss), embedding
 
 
 class Held(NamedTuple):
-    """Parameters of one rank: those that all replicas have, and its experts'."""
+    """Parameters of one rank: those common to all replicas, and those of its experts."""
 
     dense: Any
     experts: Any
@@ -175,8 +175,8 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
 
     Parameters
     ----------
-    job : one, or many as arrays
-    layers : of its stage; by default the mean of all stages
+    job : one job, or many as arrays
+    layers : of the rank's stage; by default the mean of all stages
     """
     model, layout = job.model, job.layout
     routed = 1 - model.dense_share
@@ -190,12 +190,12 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
 
 
 def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
-    """Return those of them that get gradients: all, or adapters of the products of attention (LoRA).
+    """Return the trained parameters of a rank: all it holds, or LoRA adapters of attention.
 
     Parameters
     ----------
     job, layers : as for ``held_parameters``
-    held : what that returns
+    held : result of ``held_parameters``
     """
     model, layout, software = job.model, job.layout, job.stack
     if not any_of(software.adapts):
@@ -210,22 +210,22 @@ def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
     )
 
 
-def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any, Any]:
-    """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps.
+def _replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any, Any]:
+    """Return exposed and hidden communication of replicas [s], and the parameters that a rank updates.
 
-    Traffic hides behind both passes of a layer, or its backward pass alone [s].
+    Communication hides behind both passes of a layer, or only behind its backward pass.
     """
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
     trained = trained_parameters(job, held)
     groups, replicas = job.groups, layout.replicas
-    traffic = _traffic(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
+    traffic = _replica_time(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
     shards = where(layout.sharding > 0, replicas, 1)
     own = trained.dense / shards
     if any_of(held.experts > 0):
         of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
-        ways = groups.expert_gather, groups.expert_reduce
-        theirs = _traffic(job, p, held.experts, trained.experts, *ways)
+        costs = groups.expert_gather, groups.expert_reduce
+        theirs = _replica_time(job, p, held.experts, trained.experts, *costs)
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
         own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
@@ -236,35 +236,35 @@ def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any
     passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
     passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes, 0.0)
-    exposed = beyond_window_time(traffic, window, ops.minimum(_last(job, p), traffic))
+    exposed = beyond_window_time(traffic, window, ops.minimum(_last_gradient_time(job, p), traffic))
     return exposed, traffic - exposed, own
 
 
 def hiding_cost(job: Job, p: Values) -> Any:
-    """Return the computation lost for each second of traffic between replicas that it hides [1]."""
+    """Return the computation lost for each second of hidden communication of replicas [1]."""
     of_units = hiding_cost_of_units(p["contention"], job.chip.compute_units)
     return ops.where(job.chip.is_tpu, p["contention"], of_units)
 
 
-def _last(job: Job, p: Values) -> Any:
-    """Time of the gradients of the embeddings, which are ready when the backward pass has ended [s].
+def _last_gradient_time(job: Job, p: Values) -> Any:
+    """Return the time to send the gradients of the embeddings, ready at the end of the backward pass [s].
 
-    Adapters leave the embeddings as they are.
+    With adapters, embeddings have no gradients.
     """
     layout, software, groups = job.layout, job.stack, job.groups
     last = software.gradient_bytes * job.model.embedding_parameters / layout.tensor_parallel
-    scattered, summed = (travel_time(way, last, p) for way in (groups.gather, groups.reduce))
+    scattered, summed = (travel_time(cost, last, p) for cost in (groups.gather, groups.reduce))
     return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
 
 
-def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:
-    """Time of gradients and parameters of a step between replicas, hidden or not."""
+def _replica_time(job: Job, p: Values, held: Any, trained: Any, gather_cost: Any, reduce_cost: Any) -> Any:
+    """Return the time of all gradients and parameters sent between replicas, hidden or not [s]."""
     layout, software, where = job.layout, job.stack, ops.where
     gradients = software.gradient_bytes * trained
-    scatter = travel_time(gather_way, gradients, p)
-    gather = travel_time(gather_way, 2 * where(layout.sharding == ZERO_3, held, trained), p)
-    summed = travel_time(reduce_way, gradients, p)
-    starts = 3 * gather_way.start_time * (job.model.layers / layout.pipeline_parallel - 1)
+    scatter = travel_time(gather_cost, gradients, p)
+    gather = travel_time(gather_cost, 2 * where(layout.sharding == ZERO_3, held, trained), p)
+    summed = travel_time(reduce_cost, gradients, p)
+    starts = 3 * gather_cost.start_time * (job.model.layers / layout.pipeline_parallel - 1)
     zero_3 = sharded_traffic_time(
         gather,
         scatter,
@@ -277,11 +277,11 @@ def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, redu
     return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, once, summed))
 
 
-def update_time(job: Job, p: Values, on: Rates, own: Any) -> Any:
-    """Return what the optimizer takes on a rank's parameters, on the accelerator or the host [s]."""
+def update_time(job: Job, p: Values, rates: Rates, own: Any) -> Any:
+    """Return the time of the optimizer for ``own`` parameters of a rank, on accelerator or host [s]."""
     software, where = job.stack, ops.where
     cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
     moved = p["update"] * software.update_share + software.added_gradient_bytes
     moved = moved + where(software.casts_weights, cast, 0.0)
-    on_device = sharded_update_time(own, moved, on.elementwise)
+    on_device = sharded_update_time(own, moved, rates.elementwise)
     return where(software.host_update, own * p["host_update"], on_device)

@@ -1,4 +1,4 @@
-"""What a shared step sends, by the group of ranks: messages, their bytes, what of them shows."""
+"""Communication of a transformer's step by group of ranks: messages, bytes, time and exposed time."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from perfmodel.model.transformers.step import Step, held_parameters, hiding_cost
 
 
 class Row(NamedTuple):
-    """What one group of ranks sends in a step."""
+    """Communication of one group of ranks in a step."""
 
     group: str
-    """Who takes part: ``tensor``, ``context``, ``experts``, ``stages`` or ``replicas``."""
+    """The group: ``tensor``, ``context``, ``experts``, ``stages`` or ``replicas``."""
     collective: str
     ranks: Any
     messages: Any
-    """In a step, of one rank; of sharded replicas, gathers of parameters among them."""
+    """Messages of one rank in a step; with sharded replicas, including gathers of parameters."""
     message_bytes: Any
-    """Of each [B], as the size of a collective is counted."""
+    """Size of each message [B], as nccl-tests counts it."""
     time: Any
-    """All of it alone, nothing hidden [s]."""
+    """Time of all messages without overlap [s]."""
     exposed_time: Any
-    """What it adds to the step [s]."""
+    """Time added to the step [s]."""
 
 
-def moved(row: Row, factor: Any) -> Row:
-    """Return what a group sends, its times multiplied."""
+def scaled(row: Row, factor: Any) -> Row:
+    """Return a row with its times multiplied by a factor."""
     return row._replace(time=row.time * factor, exposed_time=row.exposed_time * factor)
 
 
 def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
-    """Return what one step sends, or many as arrays, by group; a group of a single rank sends nothing."""
+    """Return the communication of a step by group, or of many as arrays; single ranks send nothing."""
     layout, model, groups = job.layout, job.model, job.groups
     layers = model.layers / layout.pipeline_parallel * layout.accumulation_steps
     again = layout.recomputed_layers
@@ -89,8 +89,8 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
         ),
     ]
     result = [
-        Row(name, collective, ranks, messages, size, messages * travel_time(way, size, p), shows)
-        for name, collective, ranks, messages, size, way, shows in rows
+        Row(name, collective, ranks, messages, size, messages * travel_time(cost, size, p), exposed)
+        for name, collective, ranks, messages, size, cost, exposed in rows
     ]
     shown = 1 - ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0)
     result.append(

@@ -1,4 +1,4 @@
-"""How far a transformer's predicted time may be off: by what was measured of its like, and by the ledger."""
+"""Error of a transformer's predicted time, from errors on similar measured jobs and from the ledger."""
 
 from __future__ import annotations
 
@@ -28,56 +28,56 @@ from perfmodel.workloads.architecture import Architecture
 DENSE, MIXED = "dense, stated layout", "experts"
 """Keys of the learned spreads."""
 NOTICED = 1.05
-"""Factor by which what is new about a job must widen its interval to be named."""
+"""Least factor of a widening that is reported."""
 SAME_LIBRARY = {"fsdp": "torchtitan", "pytorch": "mingpt"}
-"""Software that is PyTorch's libraries alone -> measured software that trains by the same library."""
+"""Software that is only PyTorch's libraries -> measured software that uses the same library."""
 
 
 WELL_USED, MOST_WIDER = 0.3, 1.5
-"""Utilisation below which a job is missed by more, as the root of how far below, and by which factor at most.
+"""Utilisation below which errors grow, as the root of the ratio, and the largest factor of that growth.
 
-Of runs that the fit learned from, each source by a fit to the others, intervals as wide as their class is
-missed hold 87 % with more of the peak (31 sources), 69 % with less, and so 80 % (25 sources); a steeper or
-wider law has a worse interval score.  Chosen with these numbers in view, as those below."""
+On fitted runs, each source predicted by a fit to the others, intervals of their class's width hold 87 % above
+this utilisation (31 sources) and 69 % below it, 80 % with this law (25 sources); a steeper or wider law has a
+worse interval score.  Chosen with these numbers in view, as those below."""
 LONGEST, LONGER = 2.0**20, 0.25
-"""Tokens of the longest sequence that was measured, and the exponent of a longer one by which it is missed by
-more.  Where a fit sees no sequence beyond 1,024 or 2,048 tokens, those up to 8 times as long are missed by
-1.0 to 1.2 times as much as usual, longer ones by 2.7 (4 sources, some 30 times as long).  More accelerators
-and larger batches do not widen: left out alike, they are missed by 0.9 to 1.1 times as much, however big."""
+"""Tokens of the longest measured sequence, and the exponent by which errors grow for longer ones.  If a fit
+sees no sequence beyond 1,024 or 2,048 tokens, errors of those up to 8 times as long are 1.0 to 1.2 times as
+large as usual, of longer ones 2.7 times (4 sources, some 30 times as long).  More accelerators and larger
+batches do not widen: left out alike, their errors are 0.9 to 1.1 times as large, at any size."""
 PRECISIONS, OTHER_PRECISION = ("fp16", "bf16", "fp8", "mxfp8"), 1.35
-"""Those that were measured, and by which factor a job in another is missed by more: the median of what
-leaving out fp16, bf16 and 8 bits does (2.2, 1.35 and 1.31)."""
+"""Measured precisions, and the factor on the errors of jobs in another: the median of leaving out fp16, bf16
+and 8 bits (2.2, 1.35 and 1.31)."""
 ENCODER_DECODER, LATENT = 1.16, 1.07
-"""By how much more they are missed than others of their class, each source by a fit to the others: 1.44 and
-1.19, of two sources each, drawn towards 1 as if three more had that, as scales of the ledger are."""
+"""Factors on the errors of encoder-decoders and of latent attention, each source predicted by a fit to the
+others: 1.44 and 1.19, of two sources each, shrunk towards 1 with the weight of three sources."""
 
 
 class Widening(NamedTuple):
-    """What else about a job makes its interval wider."""
+    """A property of a job that widens its interval, with its factor and sources."""
 
     factor: Any
     """Number or array."""
     words: str
     sources: int
-    """That say so."""
+    """Number of sources behind the factor."""
 
 
 class Novelty(NamedTuple):
-    """What about a job no run tells of that the shipped fit learned from, or few."""
+    """Properties of a job that no run, or few runs, of the shipped fit have."""
 
     experts: bool
     accelerator: str | None
-    """Its id, where it is new."""
+    """Id of the accelerator, if it is new."""
     software: str | None
-    """Its stack, where that is new."""
+    """Name of the software, if it is new."""
     others: tuple[Widening, ...] = ()
-    """What else."""
+    """Other properties that widen the interval."""
     left_open: tuple[Open, ...] = ()
-    """Options that it leaves to their defaults."""
+    """Widening by options left to their defaults."""
 
     @property
     def kind(self) -> str:
-        """Key of its learned spread."""
+        """Key of the job's learned spread."""
         return MIXED if self.experts else DENSE
 
     @property
@@ -98,24 +98,24 @@ class Novelty(NamedTuple):
 
     @property
     def plain(self) -> Novelty:
-        """The novelty without what else widens, of which other jobs of its source tell nothing."""
+        """The novelty without ``others`` and ``left_open``, which other jobs of the source do not reduce."""
         return self._replace(others=(), left_open=())
 
     @property
     def stretch(self) -> Any:
-        """Factor by which what else there is widens an interval."""
+        """Factor by which ``others`` and ``left_open`` widen an interval."""
         return math.prod(each.factor for each in self.others + self.left_open)
 
     @property
     def common(self) -> Any:
-        """Factor by which what two jobs share that are compared widens both intervals."""
+        """Factor that widens the intervals of two compared jobs alike: ledger scale and options left open."""
         return math.prod((self.scale.factor, *(each.factor for each in self.left_open)))
 
     def spread_by(self, spreads: Mapping[str, float], kind: str, fit: Fitted | None = None) -> Any:
-        """Return the deviation by the spread of a class of development rows, of another fit than the shipped.
+        """Return the standard deviation from the spreads of a class, by default with the shipped fit.
 
-        Deviations are added, not their squares: software is tuned for the accelerators that somebody
-        measured, so what they differ by is the least that another does.
+        Deviations are added, not their squares: software is tuned for the accelerators that were measured, so
+        the differences between these are a lower bound for a new one.
         """
         fit = fit or fitted()
         on_new = (self.accelerator is not None) * fit.accelerator_spread
@@ -125,15 +125,16 @@ class Novelty(NamedTuple):
     def reasons(
         self, spread_of: Callable[[Novelty], Any] = attrgetter("spread")
     ) -> list[tuple[float, str, Scale]]:
-        """Return, for each thing new about a job, by which factor it widens the interval, in words, and why.
+        """Return, for each novelty of a job, its factor on the interval, text and scale, largest first.
 
         Parameters
         ----------
-        spread_of : what is left of the error of a job with this novelty; by default all of it
+        spread_of : standard deviation of a job with this novelty, if own runs reduce it; by default
+            ``spread``
         """
         others: list[tuple[Novelty, Widening | Open]]
-        others = [(self._replace(others=_but(self.others, one)), one) for one in self.others]
-        opened = [(self._replace(left_open=_but(self.left_open, one)), one) for one in self.left_open]
+        others = [(self._replace(others=_without(self.others, one)), one) for one in self.others]
+        opened = [(self._replace(left_open=_without(self.left_open, one)), one) for one in self.left_open]
         result = []
         for without, one in (*others, *opened):
             factor = float(spread_of(self) / spread_of(without))
@@ -148,29 +149,32 @@ class Novelty(NamedTuple):
         return sorted(result, reverse=True)
 
 
-def _but(every: tuple[Any, ...], one: object) -> tuple[Any, ...]:
+def _without(every: tuple[Any, ...], one: object) -> tuple[Any, ...]:
+    """Return a tuple without one of its objects."""
     return tuple(each for each in every if each is not one)
 
 
-def less_used(utilisation: Any) -> Any:
-    """Return by which factor a job is wider that uses little of the peak, number or array."""
+def low_utilisation_factor(utilisation: Any) -> Any:
+    """Return the factor on the interval of a job with low utilisation of the peak, number or array."""
     return ops.minimum(ops.sqrt(ops.maximum(WELL_USED / utilisation, 1.0)), MOST_WIDER)
 
 
 def widenings(
     model: Architecture | Dimensions, sequence_length: float, precision: str, utilisation: Any
 ) -> tuple[Widening, ...]:
-    """Return what else than software and accelerator makes an interval wider.
+    """Return the widenings of an interval by properties other than software and accelerator.
 
     Parameters
     ----------
-    model, sequence_length, precision : what is trained, on how many tokens of a sample, and in what
-    utilisation : predicted, of the peak by the model's FLOP; number or array
+    model, sequence_length, precision : the network, tokens of a sample, precision of training
+    utilisation : predicted model FLOP over the peak; number or array
     """
     is_latent = isinstance(model, Architecture) and bool(model.kv_rank)
     is_both = bool(model.encoder_layers if isinstance(model, Architecture) else model.is_encoder_decoder)
     longer = max(sequence_length / LONGEST, 1.0) ** LONGER
-    result = [Widening(less_used(utilisation), f"predicted utilisation below {WELL_USED:.0%}", 25)]
+    result = [
+        Widening(low_utilisation_factor(utilisation), f"predicted utilisation below {WELL_USED:.0%}", 25)
+    ]
     if longer > 1:
         result.append(Widening(longer, f"no measured sequence beyond {LONGEST:,.0f} tokens", 4))
     if precision not in PRECISIONS:
@@ -189,14 +193,14 @@ def novelty(
     fit: Fitted | None = None,
     others: tuple[Widening, ...] = (),
 ) -> Novelty:
-    """Return what is new about a job.
+    """Return the novelty of a job compared with the runs of a fit.
 
     Parameters
     ----------
-    model, accelerator : what is trained, and the id of what it is trained on
+    model, accelerator : the network, and the id of the accelerator
     stack : its software, with or without a year: ``nemo@2025``
-    fit : what was learned; None: the shipped fit
-    others : what else widens, by ``widenings``
+    fit : the fit to compare with; None: the shipped fit
+    others : result of ``widenings``
     """
     fit, name = fit or fitted(), parts(stack)[0]
     return Novelty(
@@ -208,28 +212,28 @@ def novelty(
 
 
 def with_open(new: Novelty, options: Mapping[str, Any]) -> Novelty:
-    """Return what is new about a job some options of which are left to their defaults.
+    """Return the novelty of a job with the widenings of options left to their defaults.
 
     Parameters
     ----------
-    new : of the job, were all stated
-    options : as of ``left_open``
+    new : novelty of the job with all options stated
+    options : as for ``left_open``
     """
     return new._replace(left_open=tuple(left_open(TRANSFORMERS, options, new.spread)))
 
 
 def why_wider(new: Novelty, spread_of: Callable[[Novelty], Any] | None = None) -> list[str]:
-    """Return in words what makes the interval of a job wider than usual, and by which factor, largest first.
+    """Return, as text, the reasons for a wider interval with their factors, largest first.
 
     Parameters
     ----------
-    new : what is new about the job
-    spread_of : as of ``Novelty.reasons``, where own runs narrow it
+    new : novelty of the job
+    spread_of : as for ``Novelty.reasons``, if own runs narrow the interval
     """
     reasons = new.reasons() if spread_of is None else new.reasons(spread_of)
     return [reason(words, factor, scale) for factor, words, scale in reasons if factor > NOTICED]
 
 
 def ends(time: Any, spread: Any, scale: Scale) -> dict[str, Any]:
-    """Return where a time lies with 80 and 95 % confidence [s], as far as the sources of a scale say."""
+    """Return the ends of the 80 and 95 % intervals of a time [s]; the latter only with enough sources."""
     return scale.ends(time, ops.exp(NORMAL_80 * spread), ops.exp(NORMAL_95 * spread))

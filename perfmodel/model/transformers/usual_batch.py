@@ -1,26 +1,25 @@
-"""The samples of a step of a transformer that is shared out, where nobody says how many."""
+"""The default global batch of a transformer with a layout."""
 
 from __future__ import annotations
 
 import math
 
 TOKENS_OF_A_STEP = 4e6
-"""Of a transformer that is shared out: those of Llama 2 from 7 to 70 billion parameters (Touvron et al. 2023,
-table 1)."""
+"""Tokens of a step: those of Llama 2 from 7 to 70 billion parameters (Touvron et al. 2023, table 1)."""
 
 
 def usual_batch(world_size: int, sequence_length: int, most: float = math.inf) -> int:
     """Return the samples that hold about ``TOKENS_OF_A_STEP``: a power of two times the odd part of the job.
 
-    Published batches are powers of two (4 M tokens are 1,024 sequences of 4,096), which divide among replicas
-    and micro-batches in every way that a job of a power of two can be shared out; a job of 24 accelerators
-    can be so only in batches with a factor of three.  The nearest in ratio is taken.
+    Published batches are powers of two (4 M tokens are 1,024 sequences of 4,096), which divide among the
+    replicas and micro-batches of any layout on a power of two accelerators; 24 accelerators need a factor of
+    three in the batch.  The nearest in ratio is taken.
 
     Parameters
     ----------
     world_size : accelerators of the job
     sequence_length : tokens of a sample
-    most : samples that no batch exceeds
+    most : largest number of samples
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The values of a Hugging Face config.json, each checked as it is asked for."""
+"""The values of a Hugging Face config.json, each checked when it is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_EXPERTS = 16_384
 
 
 class Config:
-    """What the file says.
+    """The values of the file, or of a table in it.
 
     Raises
     ------
@@ -27,7 +27,7 @@ class Config:
         self.values = values
 
     def whole(self, key: str, default: int | None = None, largest: int = 10**9, smallest: int = 1) -> int:
-        """Return a whole number; ``default`` where the file has none, or null."""
+        """Return a whole number; ``default`` if the file has none, or null."""
         value = self.values.get(key)
         if value is None and default is not None:
             return default
@@ -52,21 +52,21 @@ class Config:
         return value
 
     def items(self, key: str) -> list[Any]:
-        """Return a list; empty where the file has none, or null."""
+        """Return a list; empty if the file has none, or null."""
         value = self.values.get(key) or []
         if not isinstance(value, list):
             raise refusal("network.key_list", key=key, shown=shown(value)).under(self.path)
         return value
 
     def table(self, key: str) -> Config:
-        """Return the values of a table; none where the file has none."""
+        """Return the values of a table; an empty one if the file has none."""
         value = self.values.get(key) or {}
         if not isinstance(value, dict):
             raise refusal("network.key_table", key=key, shown=shown(value)).under(self.path)
         return Config(self.path, value)
 
     def class_name(self) -> str:
-        """Return the first of ``architectures``; empty where the file has none."""
+        """Return the first of ``architectures``; "" if the file has none."""
         names = self.values.get("architectures") or [""]
         if not isinstance(names, list) or not isinstance(names[0], str):
             raise refusal("network.architectures", names=shown(names)).under(self.path)

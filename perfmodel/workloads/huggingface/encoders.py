@@ -20,7 +20,10 @@ CLASSES = 1000
 
 
 def bert(config: Config) -> Architecture:
-    """Words, positions and segments; norms behind each part; the heads are left out."""
+    """Return the architecture of BERT.
+
+    Words, positions and segments; norms after each part; the heads are left out.
+    """
     return Architecture(
         **widths_of(config, learned=True),
         **BIASES,
@@ -36,7 +39,7 @@ def bert(config: Config) -> Architecture:
 
 
 def distilbert(config: Config) -> Architecture:
-    """BERT without segments and pooler."""
+    """Return the architecture of DistilBERT: BERT without segments and pooler."""
     return Architecture(
         **widths_of(config, {"hidden": "dim", "layers": "n_layers", "heads": "n_heads"}, learned=True),
         **BIASES,
@@ -51,7 +54,10 @@ def distilbert(config: Config) -> Architecture:
 
 
 def t5(config: Config) -> Architecture:
-    """Return T5: as many layers in the decoder as in the encoder, unless the file says otherwise."""
+    """Return the architecture of T5.
+
+    As many layers in the decoder as in the encoder, unless the file says otherwise.
+    """
     layers, heads = config.layers("num_layers"), config.whole("num_heads")
     gated = str(config.values.get("feed_forward_proj", "relu")).startswith("gated")
     return Architecture(
@@ -74,7 +80,7 @@ def t5(config: Config) -> Architecture:
 
 
 def vit(config: Config) -> Architecture:
-    """Square patches of a square image, and a class token."""
+    """Return the architecture of ViT: square patches of a square image, and a class token."""
     hidden, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     image, patch = config.whole("image_size", 224), config.whole("patch_size", 16)
     if config.whole("num_channels", COLOURS) != COLOURS:

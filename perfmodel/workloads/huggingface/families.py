@@ -1,4 +1,4 @@
-"""Which function reads which ``model_type``."""
+"""Functions that read each ``model_type``."""
 
 from __future__ import annotations
 
@@ -41,4 +41,4 @@ FAMILIES: dict[str, Callable[[Config], Architecture]] = {
     "t5": encoders.t5,
     "vit": encoders.vit,
 }
-"""By the ``model_type`` of the file."""
+"""``model_type`` of the file -> function that returns the architecture."""

@@ -9,7 +9,10 @@ from perfmodel.workloads.huggingface.widths import BIASES, GPT2_KEYS, widths_of
 
 
 def gpt2(config: Config) -> Architecture:
-    """Learned positions, biases everywhere, output tied to the embeddings."""
+    """Return the architecture of GPT-2.
+
+    Learned positions, biases everywhere, output tied to the embeddings.
+    """
     widths = widths_of(config, GPT2_KEYS, learned=True)
     return Architecture(
         **widths,
@@ -21,7 +24,10 @@ def gpt2(config: Config) -> Architecture:
 
 
 def gptj(config: Config) -> Architecture:
-    """Attention and feed-forward part side by side behind one norm; biases in the latter."""
+    """Return the architecture of GPT-J.
+
+    Attention and feed-forward part in parallel after one norm; biases in the latter.
+    """
     widths = widths_of(config, GPT2_KEYS)
     return Architecture(
         **widths,
@@ -35,7 +41,10 @@ def gptj(config: Config) -> Architecture:
 
 
 def gpt_neo(config: Config) -> Architecture:
-    """Every other layer attends to a window, as all that were published."""
+    """Return the architecture of GPT-Neo.
+
+    Every other layer attends to a window, as all that were published.
+    """
     widths = widths_of(config, {"layers": "num_layers", "heads": "num_heads"}, learned=True)
     return Architecture(
         **widths,
@@ -50,7 +59,10 @@ def gpt_neo(config: Config) -> Architecture:
 
 
 def gpt_neox(config: Config) -> Architecture:
-    """Attention and feed-forward part side by side, each behind its norm."""
+    """Return the architecture of GPT-NeoX.
+
+    Attention and feed-forward part in parallel, each after its norm.
+    """
     bias = config.flag("attention_bias", True)
     return Architecture(
         **widths_of(config),
@@ -62,7 +74,7 @@ def gpt_neox(config: Config) -> Architecture:
 
 
 def opt(config: Config) -> Architecture:
-    """Return OPT: as GPT-2, but a feed-forward part that clips at zero."""
+    """Return the architecture of OPT: as GPT-2, but a feed-forward part with ReLU."""
     widths = widths_of(config, learned=True)
     widths["learned_positions"] += 2  # the first two stand for padding
     if config.whole("word_embed_proj_dim", widths["hidden"]) != widths["hidden"]:
@@ -78,7 +90,10 @@ def opt(config: Config) -> Architecture:
 
 
 def bloom(config: Config) -> Architecture:
-    """Return BLOOM: as GPT-2, but positions from distances and a norm behind the embeddings."""
+    """Return the architecture of BLOOM.
+
+    As GPT-2, but positions from distances and a norm after the embeddings.
+    """
     # older files call the hidden size n_embed
     hidden = "hidden_size" if "hidden_size" in config.values else "n_embed"
     widths = widths_of(config, {**GPT2_KEYS, "hidden": hidden, "positions": "seq_length"})
@@ -93,7 +108,7 @@ def bloom(config: Config) -> Architecture:
 
 
 def falcon(config: Config) -> Architecture:
-    """Attention and feed-forward part side by side; few keys and values."""
+    """Return the architecture of Falcon: attention and feed-forward part in parallel; few keys and values."""
     widths, bias = widths_of(config), config.flag("bias", False)
     newer = config.flag("new_decoder_architecture", False)
     if newer:
@@ -116,7 +131,7 @@ def falcon(config: Config) -> Architecture:
 
 
 def mpt(config: Config) -> Architecture:
-    """Positions from distances or learned, no biases, as the file says."""
+    """Return the architecture of MPT: positions from distances or learned, no biases, as the file says."""
     attention, bias = config.table("attn_config"), not config.flag("no_bias", True)
     keys = {"hidden": "d_model", "layers": "n_layers", "heads": "n_heads", "positions": "max_seq_len"}
     alibi = attention.flag("alibi", True)
@@ -134,7 +149,7 @@ def mpt(config: Config) -> Architecture:
 
 
 def phi(config: Config) -> Architecture:
-    """Return Phi: as GPT-J, with biases everywhere."""
+    """Return the architecture of Phi: as GPT-J, with biases everywhere."""
     return Architecture(
         **widths_of(config),
         **BIASES,
@@ -146,7 +161,7 @@ def phi(config: Config) -> Architecture:
 
 
 def nemotron(config: Config) -> Architecture:
-    """Rotated positions, a feed-forward part that clips at zero and squares."""
+    """Return the architecture of Nemotron: rotated positions, a feed-forward part that is a squared ReLU."""
     bias = config.flag("attention_bias", False)
     return Architecture(
         **widths_of(config),

@@ -1,4 +1,4 @@
-"""Parts of a published network that a config.json describes and the workload has not: towers, more tokens."""
+"""Parts of a published network that a config.json describes but the workload leaves out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.huggingface.config import Config
 
 TOWERS = {"vision_config": "vision tower", "audio_config": "audio tower"}
-"""Tables of a file -> what they describe."""
+"""Table of a file -> the part of the network that it describes."""
 MORE_TOKENS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
 """Keys that count layers which predict a token after the next one (DeepSeek-V3, Qwen3.5)."""
 WIDTHS = (("hidden_size",), ("num_hidden_layers", "depth"), ("intermediate_size",))
-"""Of a tower: features, layers and the inner width of a feed-forward part, by the keys that files use."""
+"""Keys of a tower's table: for its features, its layers and the inner width of its feed-forward part."""
 
 
 def left_out(whole: Config, text: Config, architecture: Architecture) -> str:
-    """Return what is left out, with its parameters where they are known; empty where nothing is.
+    """Return text on the parts left out, with their parameters if known; "" if nothing is left out.
 
     Parameters
     ----------
-    whole, text : the file, and the table of it that the workload is read from
-    architecture : of that
+    whole, text : values of the file, and of its table from which the workload is read
+    architecture : of the workload
     """
     parts = [
         f"its {name}{_size(_tower_parameters(whole.table(key)))}"
@@ -34,14 +34,14 @@ def left_out(whole: Config, text: Config, architecture: Architecture) -> str:
 
 
 def _tower_parameters(tower: Config) -> float:
-    """Parameters of the products of a tower's layers; 0 where the file does not say how wide they are."""
+    """Return the parameters of the products in a tower's layers; 0 if the file does not state the widths."""
     sizes = [next((tower.whole(key) for key in keys if tower.values.get(key)), 0) for keys in WIDTHS]
     hidden, layers, inner = sizes
     return layers * (4 * hidden**2 + 2 * hidden * inner) if all(sizes) else 0
 
 
 def _module_parameters(a: Architecture) -> int:
-    """Parameters of a layer like the last, behind a product that joins two tokens' features."""
+    """Return the parameters of one module that predicts a further token: a product and a layer."""
     experts = a.router_parameters + (a.experts + a.shared_experts) * a.expert_parameters
     return a.attention_parameters + (experts or a.dense_parameters) + 2 * a.hidden**2
 

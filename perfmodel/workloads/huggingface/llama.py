@@ -11,7 +11,10 @@ from perfmodel.workloads.huggingface.widths import widths_of
 
 
 def llama(config: Config, **others: Any) -> Architecture:
-    """RMSNorm, rotated positions, gated feed-forward parts; biases where the file says so."""
+    """Return the architecture of Llama.
+
+    RMSNorm, rotated positions, gated feed-forward parts; biases where the file says so.
+    """
     bias = config.flag("attention_bias", False)
     values = {
         **widths_of(config),
@@ -30,17 +33,17 @@ def llama(config: Config, **others: Any) -> Architecture:
 
 
 def mistral(config: Config) -> Architecture:
-    """Attention within a window, where the file has one."""
+    """Return the architecture of Mistral: attention within a window, where the file has one."""
     return llama(config, window=config.whole("sliding_window", 0))
 
 
 def mixtral(config: Config) -> Architecture:
-    """Experts in every layer."""
+    """Return the architecture of Mixtral: experts in every layer."""
     return llama(config, **_experts(config, "num_local_experts", "intermediate_size"))
 
 
 def _experts(config: Config, count: str, width: str, default: int | None = None) -> dict[str, int]:
-    """Return experts, experts per token and their width; nothing where there are none."""
+    """Return the fields for experts, experts per token and their width; {} without experts."""
     experts = config.whole(count, default, largest=MOST_EXPERTS, smallest=0 if default == 0 else 1)
     if not experts:
         return {}
@@ -51,7 +54,7 @@ def _experts(config: Config, count: str, width: str, default: int | None = None)
 
 
 def qwen2(config: Config) -> Architecture:
-    """Biases of queries, keys and values."""
+    """Return the architecture of Qwen2: biases of queries, keys and values."""
     return llama(config, query_bias=True, **_qwen_window(config))
 
 
@@ -60,7 +63,7 @@ def _qwen_window(config: Config) -> dict[str, int]:
 
 
 def _qwen_experts(config: Config) -> dict[str, int]:
-    """Experts in every ``decoder_sparse_step``-th layer but in none of ``mlp_only_layers``, the first."""
+    """Return the fields for experts in every ``decoder_sparse_step``-th layer after ``mlp_only_layers``."""
     dense = config.items("mlp_only_layers")
     if dense != list(range(len(dense))):
         raise refusal("network.dense_layers", dense=dense).under(config.path)
@@ -79,17 +82,20 @@ def _qwen_experts(config: Config) -> dict[str, int]:
 
 
 def qwen2_moe(config: Config) -> Architecture:
-    """Qwen2 with routed and shared experts."""
+    """Return the architecture of Qwen2-MoE: Qwen2 with routed and shared experts."""
     return llama(config, query_bias=True, **_qwen_experts(config))
 
 
 def qwen3(config: Config) -> Architecture:
-    """Norms of queries and keys; experts where the file counts some."""
+    """Return the architecture of Qwen3: norms of queries and keys; experts where the file counts some."""
     return llama(config, query_key_norm=True, **_qwen_window(config), **_qwen_experts(config))
 
 
 def deepseek(config: Config) -> Architecture:
-    """Latent attention where ``kv_lora_rank`` says so, shared experts beside routed ones."""
+    """Return the architecture of DeepSeek.
+
+    Latent attention where ``kv_lora_rank`` says so, shared experts in addition to routed ones.
+    """
     experts = _experts(config, "n_routed_experts", "moe_intermediate_size", 0)
     if experts:
         experts["shared_experts"] = config.whole("n_shared_experts", 0, largest=MOST_EXPERTS, smallest=0)
@@ -110,18 +116,24 @@ def deepseek(config: Config) -> Architecture:
 
 
 def gemma(config: Config) -> Architecture:
-    """Tied embeddings."""
+    """Return the architecture of Gemma: tied embeddings."""
     return llama(config, tied=config.flag("tie_word_embeddings", True))
 
 
 def gemma2(config: Config) -> Architecture:
-    """Norms before and behind each part; every other layer attends within a window."""
+    """Return the architecture of Gemma 2.
+
+    Norms before and after each part; every other layer attends within a window.
+    """
     window = {"window": config.whole("sliding_window", 4096), "full_frequency": 2}
     return llama(config, norms=4, tied=config.flag("tie_word_embeddings", True), **window)
 
 
 def gemma3(config: Config) -> Architecture:
-    """Gemma 2 with norms of queries and keys; all but every sixth layer within a window."""
+    """Return the architecture of Gemma 3.
+
+    Gemma 2 with norms of queries and keys; all but every sixth layer within a window.
+    """
     window = config.whole("sliding_window", 4096)
     return llama(
         config,
@@ -134,7 +146,10 @@ def gemma3(config: Config) -> Architecture:
 
 
 def gpt_oss(config: Config) -> Architecture:
-    """Experts and biases in every layer; every other layer attends within a window."""
+    """Return the architecture of gpt-oss.
+
+    Experts and biases in every layer; every other layer attends within a window.
+    """
     experts = _experts(config, "num_local_experts", "intermediate_size")
     return llama(
         config,
@@ -149,7 +164,10 @@ def gpt_oss(config: Config) -> Architecture:
 
 
 def llama4(config: Config) -> Architecture:
-    """Experts in every ``interleave_moe_layer_step``-th layer, beside a shared one; chunks for a window."""
+    """Return the architecture of Llama 4.
+
+    Experts in every ``interleave_moe_layer_step``-th layer, with a shared one; chunked attention.
+    """
     return llama(
         config,
         **_experts(config, "num_local_experts", "intermediate_size"),

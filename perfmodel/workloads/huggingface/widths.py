@@ -21,10 +21,10 @@ KEYS = {
     "heads": "num_attention_heads",
     "positions": "max_position_embeddings",
 }
-"""What most types call them."""
+"""Width -> its key in most files."""
 
 GPT2_KEYS = {"hidden": "n_embd", "layers": "n_layer", "heads": "n_head", "positions": "n_positions"}
-"""What GPT-2 calls them, and what is like it."""
+"""Width -> its key in files of GPT-2 and similar networks."""
 
 
 def widths_of(
@@ -35,8 +35,8 @@ def widths_of(
     Parameters
     ----------
     config : the file
-    keys : what it calls them, where not as most files do
-    learned : positions are learned, so that they must be stated
+    keys : width -> its key, where it is not that of most files
+    learned : whether positions are learned, so that the file must state them
 
     Raises
     ------

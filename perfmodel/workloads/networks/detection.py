@@ -45,7 +45,7 @@ def build(name: str) -> Workload:
 
 
 def _yolo(net: Network, x: Tensor) -> None:
-    """Darknet-53, then three scales that each see the coarser one enlarged."""
+    """Append Darknet-53, then three scales that each read the coarser one enlarged."""
     x = net.conv_norm(x, "stem", 32, 3)
     maps = []
     for stage, count in enumerate((1, 2, 8, 8, 4)):
@@ -71,7 +71,7 @@ def _yolo(net: Network, x: Tensor) -> None:
 
 
 def _deeplab(net: Network, x: Tensor) -> None:
-    """Aligned Xception-65 at a sixteenth of the size, pooling at several rates, a decoder at a quarter."""
+    """Append Xception-65 to 1/16 of the size, atrous pooling, and a decoder at 1/4 of the size."""
     classes = 19
     x = net.conv_norm(net.conv_norm(x, "entry.conv1", 32, 3, stride=2), "entry.conv2", 64, 3)
     low = x

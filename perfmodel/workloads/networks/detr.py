@@ -19,7 +19,7 @@ HEIGHT, WIDTH = 800, 1066
 """Pixels of a common image with its shorter side at 800."""
 HIDDEN, HEADS, LAYERS, FEED_FORWARD = 256, 8, 6, 2048
 QUERIES, CLASSES = 100, 92
-"""Objects that are looked for; numbers of COCO's classes, and none of them."""
+"""Object queries; classes of COCO, with one for no object."""
 
 
 def build(name: str) -> Workload:
@@ -58,7 +58,7 @@ def build(name: str) -> Workload:
 
 
 def _attended(net: Network, x: Tensor, name: str, memory: Tensor | None = None) -> Tensor:
-    """Attend with positions added to queries and keys."""
+    """Append attention with positions added to queries and keys."""
     placed = net.scale(x, f"{name}.add_position", kernels=2)
     y = attention(net, placed, name, HEADS, memory=memory, mask=False)
     return net.layer_norm(residual(net, x, y, name), f"{name}.norm")
@@ -70,7 +70,7 @@ def _fed(net: Network, x: Tensor, name: str) -> Tensor:
 
 
 def _heads(net: Network, x: Tensor, layer: int) -> None:
-    """Classes and boxes from every layer of the decoder, by the same weights behind the same norm."""
+    """Append the heads for classes and boxes on one decoder layer; all layers share norm and weights."""
     start = len(net.layers)
     x = net.layer_norm(x, f"heads{layer}.norm")
     net.loss(net.linear(x, f"heads{layer}.classes", CLASSES), f"heads{layer}.class_loss")

@@ -41,7 +41,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
 
 
 def _lstm(net: Network, x: Tensor, name: str) -> Tensor:
-    """One direction over a sequence: the inputs of all steps at once, then the states step by step."""
+    """Append one direction of an LSTM: the input products of all steps at once, then step by step."""
     steps, gates = x.height, 4 * HIDDEN
     net.linear(x, f"{name}.input", gates)
     state = Tensor(HIDDEN, steps)
@@ -63,7 +63,7 @@ def _layer(net: Network, x: Tensor, name: str) -> Tensor:
 
 
 def _encoder(net: Network, x: Tensor) -> Tensor:
-    """The first layer reads both ways; from the third on a layer's input is added to what it makes."""
+    """Append the encoder: a bidirectional first layer, and residual connections from the third on."""
     x = net.dropout(x, "encoder.0.dropout")
     both = [_lstm(net, x, f"encoder.0.{way}") for way in ("forward", "backward")]
     x = net.concat(both, "encoder.0.join")
@@ -74,7 +74,7 @@ def _encoder(net: Network, x: Tensor) -> Tensor:
 
 
 def _decoder(net: Network, x: Tensor, memory: Tensor) -> Tensor:
-    """Attention follows the first layer; what it finds is an input of every other."""
+    """Append the decoder: attention after the first layer, whose output is an input of all others."""
     x = _layer(net, x, "decoder.0")
     context = _attention(net, x, memory)
     for index in range(1, LAYERS):
@@ -85,7 +85,7 @@ def _decoder(net: Network, x: Tensor, memory: Tensor) -> Tensor:
 
 
 def _attention(net: Network, x: Tensor, memory: Tensor) -> Tensor:
-    """Bahdanau's: a score is a sum over the tanh of query plus key, every pair of them."""
+    """Append Bahdanau's attention: the score of each pair is a sum over the tanh of query plus key."""
     q = net.linear(x, "attention.query", HIDDEN, bias=False)
     k = net.linear(memory, "attention.key", HIDDEN, bias=False)
     # bias, direction and length of what is summed; every pair of positions has as many features as a token

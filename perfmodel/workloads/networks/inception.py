@@ -33,7 +33,7 @@ def build(name: str) -> Workload:
 
 
 def _chain(net: Network, x: Tensor, name: str, *steps: _Step) -> Tensor:
-    """Convolutions one after another."""
+    """Append a chain of convolutions; return its output."""
     for index, step in enumerate(steps):
         channels, kernel = step[0], step[1]
         if len(step) == 3:
@@ -49,13 +49,13 @@ def _pooled(net: Network, x: Tensor, name: str, channels: int) -> Tensor:
 
 
 def _shrink(net: Network, x: Tensor, name: str, *branches: tuple[_Step, ...]) -> Tensor:
-    """Halve the map: branches that end with stride 2 beside a pooling."""
+    """Append a reduction block: branches that end with stride 2, and a pooling, concatenated."""
     maps = [_chain(net, x, f"{name}.branch{index}", *steps) for index, steps in enumerate(branches)]
     return net.concat([*maps, net.max_pool(x, f"{name}.pool", 3, 2)], f"{name}.cat")
 
 
 def _fork(net: Network, x: Tensor, name: str, channels: int) -> Tensor:
-    """A row and a column filter side by side."""
+    """Append a row filter and a column filter on the same input; return both outputs concatenated."""
     row = _chain(net, x, f"{name}a", (channels, (1, 3)))
     column = _chain(net, x, f"{name}b", (channels, (3, 1)))
     return net.concat([row, column], f"{name}.cat")

@@ -42,7 +42,7 @@ class _Design(NamedTuple):
 
 
 def _divisible(channels: float) -> int:
-    """The nearest multiple of 8, at least 8, losing no more than a tenth."""
+    """Return the nearest multiple of 8, at least 8 and not below 0.9 of the width."""
     rounded = max(8, int(channels + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * channels else rounded
 

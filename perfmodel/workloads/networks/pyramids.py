@@ -15,9 +15,9 @@ from perfmodel.workloads.networks.resnet import feature_maps
 from perfmodel.workloads.workload import Workload
 
 REGIONS = 512
-"""Sampled of an image to train the heads with."""
+"""Regions sampled from an image to train the heads."""
 MASKED = 128
-"""Of these, with an object whose mask is learned."""
+"""Sampled regions with an object, whose mask is learned."""
 WIDTH = 256
 """Features of every level."""
 
@@ -91,7 +91,7 @@ def build(name: str) -> Workload:
 
 
 def _regions(net: Network, x: Tensor, known: _Detector, masked: bool) -> None:
-    """Backbone, a pyramid, proposals, and heads on sampled regions."""
+    """Append backbone, pyramid, proposals, and heads on sampled regions."""
     levels = _pyramid(net, feature_maps(net, x, known.backbone))
     levels.append(net.max_pool(levels[-1], "fpn.pool", 1, 2))
     for index, level in enumerate(levels):
@@ -121,7 +121,7 @@ def _masks(net: Network, levels: list[Tensor], classes: int) -> None:
 
 
 def _retina_net(net: Network, x: Tensor, known: _Detector) -> None:
-    """Backbone, a pyramid from its second map on and two levels above, two towers of four filters on each."""
+    """Append backbone, a pyramid from its second map with two levels above, and two towers on each level."""
     levels = _pyramid(net, feature_maps(net, x, known.backbone)[1:])
     levels.append(net.conv(levels[-1], "fpn.p6", WIDTH, 3, stride=2, bias=True))
     levels.append(net.conv(net.relu(levels[-1], "fpn.relu6"), "fpn.p7", WIDTH, 3, stride=2, bias=True))
@@ -138,7 +138,7 @@ def _retina_net(net: Network, x: Tensor, known: _Detector) -> None:
 
 
 def _share_weights(net: Network, start: int, level: int) -> None:
-    """Leave the weights of the layers from ``start`` on to the first level."""
+    """Remove the weights of the layers from ``start`` on, which the first level's layers share."""
     if level:
         net.layers[start:] = [layer._replace(tensors=()) for layer in net.layers[start:]]
 

@@ -1,8 +1,8 @@
 """Recommenders: neural collaborative filtering (He et al. 2017), DLRM (Naumov et al. 2019) and two towers.
 
-Sizes as NVIDIA's DeepLearningExamples train them, MovieLens 1M as AdaptDL's example does, two towers as
-TorchRec's example of retrieval.  So are tables: NCF's on every device with gradients of every row, the
-others' shared out.
+Sizes are those of NVIDIA's DeepLearningExamples, of AdaptDL's example for MovieLens 1M, and of TorchRec's
+retrieval example for two towers.  As there, NCF's tables are replicated with dense gradients, and the others'
+are sharded.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def build(name: str) -> Workload:
 
 
 def residual_classifier(net: Network, x: Tensor, design: _Design) -> None:
-    """Stem, four stages, a classifier of 1000."""
+    """Append stem, four stages and a classifier of 1000 classes."""
     x = features(net, x, design)[-1]
     x = net.global_pool(x, "avgpool")
     x = net.linear(x.flat(), "fc", 1000)
@@ -109,14 +109,14 @@ def residual_classifier(net: Network, x: Tensor, design: _Design) -> None:
 def feature_maps(
     net: Network, x: Tensor, backbone: str = "resnet50", strides: tuple[int, ...] = (1, 2, 2, 2)
 ) -> list[Tensor]:
-    """The maps of the stages of one of ``NAMES``, for a detector; a stage per stride."""
+    """Append the stages of one of ``NAMES``, one per stride, for a detector; return the map of each."""
     return features(net, x, _DESIGNS[backbone], strides)
 
 
 def features(
     net: Network, x: Tensor, design: _Design, strides: tuple[int, ...] = (1, 2, 2, 2)
 ) -> list[Tensor]:
-    """Stem and stages, four unless there are fewer strides; the maps each stage ends with."""
+    """Append stem and stages, one per stride; return the map at the end of each stage."""
     x = net.conv(x, "conv1", 64, 7, stride=2)
     x = net.relu(net.batch_norm(x, "bn1"), "relu")
     x = net.max_pool(x, "maxpool", 3, stride=2, padding=1)

@@ -22,9 +22,9 @@ class _Detector(NamedTuple):
     title: str
     backbone: str
     widths: tuple[int, ...]
-    """Features of the maps behind the backbone's."""
+    """Features of the maps after the backbone's."""
     normalised: bool
-    """Whether convolutions behind the backbone are normalised; otherwise they have biases."""
+    """Whether convolutions after the backbone are normalised; otherwise they have biases."""
     local_batch_size: int
 
 

@@ -57,13 +57,13 @@ def layers_of(architecture: Architecture, sequence_length: int) -> list[Layer]:
         both = t5_layers if architecture.relative_positions else translation_layers
         return both(architecture, sequence_length)
     if architecture.bidirectional:
-        pairs = architecture.types > 0  # of sentences, told apart by their type
+        pairs = architecture.types > 0  # pairs of sentences, with segment types
         return bert_layers(architecture, sequence_length, pooler=pairs, sentences=pairs)
     return decoder_layers(architecture, sequence_length)
 
 
 def input_elements(architecture: Architecture, sequence_length: int) -> int:
-    """Return the numbers of one sample: identifiers, labels, and BERT's segments and mask."""
+    """Return the count of numbers in one sample: identifiers, labels, and BERT's segments and mask."""
     a = architecture
     if a.encoder_layers:
         return sequence_length + 2 * a.targets(sequence_length)
@@ -73,7 +73,7 @@ def input_elements(architecture: Architecture, sequence_length: int) -> int:
 
 
 def check_positions(name: str, architecture: Architecture, sequence_length: int) -> None:
-    """Refuse a sequence longer than the position embeddings."""
+    """Raise InputError for a sequence longer than the position embeddings."""
     limit = architecture.learned_positions
     if limit and sequence_length > limit:
         raise refusal(
@@ -82,7 +82,7 @@ def check_positions(name: str, architecture: Architecture, sequence_length: int)
 
 
 def variant(architecture: Architecture) -> str:
-    """Return in words what tells an architecture from a plain decoder.
+    """Return text on how an architecture differs from a plain decoder.
 
     >>> variant(preset("gpt2").architecture)
     'dense'

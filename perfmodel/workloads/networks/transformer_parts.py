@@ -30,7 +30,7 @@ def attention(
     reach: int | None = None,
     position_bias: int = 0,
 ) -> Tensor:
-    """Attend from every position of ``x`` to those of ``memory`` (itself if None), in ``windows`` apart.
+    """Append attention from every position of ``x`` to ``memory`` (itself if None), in separate ``windows``.
 
     ``fused`` makes queries, keys and values with one product; a position attends to ``reach`` others (all of
     its window if None); ``position_bias`` is the size of a table added to the scores.
@@ -61,7 +61,7 @@ def attention(
 
 
 def latent_attention(net: Network, x: Tensor, name: str, architecture: Architecture) -> Tensor:
-    """Attend with queries, keys and values that are expanded from fewer features (DeepSeek-V2)."""
+    """Append latent attention: queries, keys and values are expanded from fewer features (DeepSeek-V2)."""
     a = architecture
     plain, value_size = a.head_size - a.rope_size, a.value_size or a.head_size
     q = x
@@ -82,7 +82,7 @@ def latent_attention(net: Network, x: Tensor, name: str, architecture: Architect
 
 
 def _normalised(net: Network, x: Tensor, name: str, head_size: int) -> Tensor:
-    """Normalise the features of each head."""
+    """Append a norm over the features of each head."""
     heads = x.view(head_size, x.elements // head_size)
     return net.layer_norm(heads, name, bias=False).view(x.channels, x.height, x.width)
 
@@ -102,7 +102,7 @@ def _weighted_sum(
     reach: int | None,
     position_bias: int,
 ) -> Tensor:
-    """Score every pair of positions in reach and sum the values by what softmax makes of the scores."""
+    """Append scores of all pairs of positions, their softmax, and the weighted sum of the values."""
     height, width = q.height, q.width
     rows, columns, count = q.positions // windows, k.positions // windows, heads * windows
     columns = columns if reach is None else min(columns, reach)
@@ -129,7 +129,7 @@ def feed_forward(
     relu: bool = False,
     experts: int = 1,
 ) -> Tensor:
-    """Apply the feed-forward layers: widen, activate, narrow; by ``experts``, each on its share of ``x``."""
+    """Append the feed-forward layers: widen, activate, narrow; by ``experts``, each on a share of ``x``."""
     y = _product(net, x, f"{name}.fc1", width, bias, experts)
     y = net.relu(y, f"{name}.relu") if relu else net.smooth(y, f"{name}.activation")
     if gated:
@@ -138,7 +138,7 @@ def feed_forward(
 
 
 def _product(net: Network, x: Tensor, name: str, features: int, bias: bool, experts: int) -> Tensor:
-    """Map the features of every position; experts have weights of their own, in one tensor and one kernel."""
+    """Append a linear layer; the weights of all experts are one tensor, and their products one kernel."""
     y = net.linear(x, name, features, bias)
     if experts > 1:
         layer, rows = net.layers[-1], x.positions / experts
@@ -154,7 +154,7 @@ def _product(net: Network, x: Tensor, name: str, features: int, bias: bool, expe
 
 
 def mixture_of_experts(net: Network, x: Tensor, name: str, architecture: Architecture) -> Tensor:
-    """Route each token to a few experts, evenly over all of them, and sum what they and shared ones make."""
+    """Append a mixture of experts with even routing, shared experts included; return the sum of outputs."""
     a = architecture
     scores = net.linear(x, f"{name}.router", a.experts, a.router_bias)
     scores = net.softmax(scores, f"{name}.router_softmax")
@@ -178,7 +178,7 @@ def mixture_of_experts(net: Network, x: Tensor, name: str, architecture: Archite
 
 
 def residual(net: Network, x: Tensor, y: Tensor, name: str, dropout: bool = True) -> Tensor:
-    """Add the output of a sub-layer to its input."""
+    """Append the sum of a sub-layer's output and its input."""
     if dropout:
         y = net.dropout(y, f"{name}.residual_dropout")
     return net.add(y, x, f"{name}.add")

@@ -23,7 +23,7 @@ def bert_layers(
     words: bool = True,
     sentences: bool = True,
 ) -> list[Layer]:
-    """Encoder with a norm after each sub-layer; heads guess masked ``words`` and the next ``sentences``."""
+    """Return an encoder with norms after sub-layers, and heads for masked ``words``, next ``sentences``."""
     a, net = architecture, Network()
     x = net.embedding("embeddings.word", sequence_length, a.vocabulary, a.hidden)
     net.parameter("embeddings.position", a.learned_positions * a.hidden, x.elements)
@@ -52,7 +52,7 @@ def bert_layers(
 
 
 def decoder_layers(architecture: Architecture, sequence_length: int) -> list[Layer]:
-    """Causal stack with a norm before each sub-layer (GPT, Llama); its head guesses each next token."""
+    """Return a causal stack with norms before sub-layers (GPT, Llama); its head predicts the next token."""
     a, net = architecture, Network()
     x = net.embedding("embeddings.token", sequence_length, a.vocabulary, a.hidden)
     if a.learned_positions:
@@ -117,7 +117,7 @@ def _feed_forward(net: Network, x: Tensor, layer: str, a: Architecture, index: i
 
 
 def translation_layers(architecture: Architecture, sequence_length: int) -> list[Layer]:
-    """Encoder and decoder over a pair of sentences; embeddings of both and the output share one table."""
+    """Return encoder and decoder for a pair of sentences; both embeddings and the output share one table."""
     a, net = architecture, Network()
 
     def embed(tokens: Tensor, side: str) -> Tensor:
@@ -146,7 +146,7 @@ def translation_layers(architecture: Architecture, sequence_length: int) -> list
 
 
 def t5_layers(architecture: Architecture, sequence_length: int) -> list[Layer]:
-    """Encoder over a text with gaps, decoder over what fills them; a norm before each sub-layer (T5)."""
+    """Return an encoder over a text with gaps and a decoder over their fillings, as T5 has them."""
     a, net = architecture, Network()
     targets = a.targets(sequence_length)
 

@@ -26,9 +26,9 @@ class _Size(NamedTuple):
     head_size: int
     feed_forward: int
     length: int
-    """Tokens of a segment; as many are remembered."""
+    """Tokens of a segment, and of the remembered one."""
     shrink: int
-    """By how much the embeddings of each part are narrower than those before."""
+    """Factor by which the embeddings of each part of the vocabulary are narrower than those before."""
     attention_dropout: bool
     local_batch_size: int
 
@@ -76,7 +76,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
 
 
 def _embedding(net: Network, size: _Size, length: int) -> Tensor:
-    """Tables of the parts of the vocabulary, each mapped to the hidden size where they are narrower."""
+    """Append the adaptive embedding: a table for each part of the vocabulary, mapped to the hidden size."""
     if size.shrink == 1:
         return net.dropout(net.embedding("embeddings", length, VOCABULARY, size.hidden), "embeddings.dropout")
     x = net.embedding("embeddings.0", length, CUTOFFS[1], size.hidden)
@@ -92,7 +92,7 @@ def _layer(net: Network, x: Tensor, size: _Size, name: str) -> Tensor:
     both = net.unknown([x], Tensor(size.hidden, seen), f"{name}.remember")
     parts = (width, width, width)
     q, k, v = net.split(net.linear(both, f"{name}.qkv", 3 * width, bias=False), f"{name}.split", parts)
-    q = Tensor(width, x.height)  # nothing is asked for what is remembered
+    q = Tensor(width, x.height)  # remembered positions have no queries
     # the positions are the same for every sample: their product is a weight that a batch shares
     net.parameter(f"{name}.positions", size.hidden * width, 0)
     shape = (x.height, seen, size.head_size, size.heads)

@@ -46,7 +46,7 @@ def build(name: str) -> Workload:
 
 
 def _filters(net: Network, x: Tensor, name: str, channels: int, stride: int) -> Tensor:
-    """Two filters of 3 x 3 x 3, each normalised and activated; the first may halve every side."""
+    """Append two filters of 3 x 3 x 3, each with norm and activation; the first has the stride."""
     for index in range(2):
         step = stride if index == 0 else 1
         y = Tensor(channels, x.height // step, x.width // step**2)
@@ -56,7 +56,7 @@ def _filters(net: Network, x: Tensor, name: str, channels: int, stride: int) -> 
 
 
 def _enlarged(net: Network, x: Tensor, name: str, channels: int) -> Tensor:
-    """Double every side by a transposed convolution whose windows do not overlap."""
+    """Append a transposed convolution that doubles every side."""
     y = net.linear(x, name, 8 * channels)
     weights, _ = net.layers[-1].tensors
     net.layers[-1] = net.layers[-1]._replace(kind="conv", kernel_size=(2, 4), tensors=(weights, channels))

@@ -61,7 +61,7 @@ def _patch_size(architecture: Architecture) -> int:
 
 
 def vit_layers(architecture: Architecture) -> list[Layer]:
-    """Encoder over square patches of a square image and a class token, which alone is classified."""
+    """Return the layers of an encoder over an image's square patches and a class token to classify."""
     net, width, heads = Network(), architecture.hidden, architecture.heads
     patch = _patch_size(architecture)
     x = image(patch * isqrt(architecture.positions - 1))
@@ -124,7 +124,7 @@ def _swin(net: Network, x: Tensor, width: int, depths: tuple[int, ...]) -> None:
 
 
 def _merge_patches(net: Network, x: Tensor, name: str) -> Tensor:
-    """Join four neighbours and halve their features."""
+    """Append a merge of four neighbouring patches, with half of their joint features."""
     width = x.channels
     x = net.copy(x, f"{name}.gather").view(4 * width, x.height // 2, x.width // 2)
     return net.linear(net.layer_norm(x, f"{name}.norm"), f"{name}.reduction", 2 * width, bias=False)

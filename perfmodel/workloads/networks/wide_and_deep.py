@@ -55,6 +55,6 @@ def build(name: str) -> Workload:
 
 
 def _looked_up(net: Network, name: str, lookups: int, rows: int, width: int) -> Tensor:
-    """The mean of so many rows of a table."""
+    """Append a look-up of several rows of a table, and their mean."""
     x = net.embedding(name, lookups, rows, width)
     return net.global_pool(x, f"{name}.mean") if lookups > 1 else x

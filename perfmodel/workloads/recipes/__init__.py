@@ -1,1 +1,1 @@
-"""How long a network trains until it is good: epochs or tokens, by published recipe."""
+"""Length of training to a target quality, in epochs or tokens, by published recipes."""

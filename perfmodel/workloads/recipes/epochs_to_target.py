@@ -1,4 +1,4 @@
-"""What batch size costs in epochs: a curve fitted to published benchmark submissions, and time to a target.
+"""Epochs to a target as a function of the batch size, fitted to published benchmark submissions.
 
 ``python -m perfmodel.workloads.recipes.epochs_to_target MEASURED.csv`` makes ``epochs_to_target.json`` anew.
 """
@@ -22,7 +22,7 @@ from perfmodel.equations.critical_batch import epochs_to_target, time_to_target
 
 RESULT = Path(__file__).with_suffix(".json")
 FEWEST_BATCH_SIZES = 4
-"""A curve of two parameters through fewer batch sizes says nothing about its own error."""
+"""Fewest batch sizes for a fit: two parameters through fewer leave no estimate of the error."""
 
 
 @dataclass(frozen=True)
@@ -32,37 +32,37 @@ class EpochsFit:
     benchmark: str
     target: str
     unit: str
-    """Of smallest_epochs: ``epochs``, or ``samples`` where the benchmark counts those."""
+    """Unit of the epochs: ``epochs``, or ``samples`` if the benchmark counts those."""
     batch_unit: str
     """``samples``, ``tokens`` or ``sentences``."""
     smallest_epochs: float
     critical_batch_size: float | None
-    """None where no growth with the batch is seen."""
+    """Batch that needs twice the smallest epochs; None if the data show no growth with the batch."""
     residual: float
     """Standard deviation of the logarithm of the medians around the curve, weighted by runs."""
     smallest_batch_size: float
     largest_batch_size: float
-    """Range of the batches fitted."""
+    """Largest batch of the fit."""
     batch_sizes: int
     runs: int
 
     def epochs(self, global_batch_size: Any) -> Any:
-        """Epochs (or samples) to the target, number or array."""
+        """Return the epochs (or samples) to the target for a batch, or an array of batches."""
         if self.critical_batch_size is None:
             return self.smallest_epochs + 0 * global_batch_size
         return epochs_to_target(self.smallest_epochs, self.critical_batch_size, global_batch_size)
 
     def within_range(self, global_batch_size: float) -> bool:
-        """Whether the batch lies where the curve was fitted."""
+        """Whether a batch is in the range of the fit."""
         return self.smallest_batch_size <= global_batch_size <= self.largest_batch_size
 
     @property
     def outside(self) -> str:
-        """What is said of a batch that does not."""
+        """Text on a batch outside that range."""
         return outside_published(self.smallest_batch_size, self.largest_batch_size)
 
     def time(self, global_batch_size: Any, samples_per_second: Any, samples_per_epoch: float) -> Any:
-        """Training time to the target [s].
+        """Return the training time to the target [s].
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class EpochsFit:
 
 
 def outside_published(smallest: float, largest: float) -> str:
-    """Say that a batch is none of those that were published, of which these are the ends.
+    """Return text on a batch outside the published range from ``smallest`` to ``largest``.
 
     >>> outside_published(32768, 65536)
     'outside the published 32,768 to 65,536'
@@ -90,7 +90,7 @@ def outside_published(smallest: float, largest: float) -> str:
 def fit_epochs(
     batch_sizes: list[float], epochs: list[float], weights: list[float]
 ) -> tuple[float, float | None, float]:
-    """Smallest epochs, critical batch size and residual of the curve nearest to the measurements.
+    """Fit the curve e_min (1 + B / B_c) to epochs by batch size.
 
     Least squares of ln(e), weighted; at a given critical batch the best factor is a mean of logarithms, so
     only one number is searched for, from a hundredth of the smallest batch to a hundred times the largest.
@@ -146,7 +146,7 @@ def _mean_and_variance(values: list[float], weights: list[float]) -> tuple[float
 
 
 def fit_file(measured: Path) -> list[EpochsFit]:
-    """Fit every benchmark and target of a table of submissions that has enough batch sizes.
+    """Return a fit for each benchmark and target with enough batch sizes in a table of submissions.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _fit_group(rows: list[dict[str, str]]) -> EpochsFit:
 
 
 def regenerate(measured: Path, result: Path = RESULT) -> None:
-    """Fit the measurements and write the data file, with the hash of what it was made from.
+    """Fit the measurements and write the data file, with the hash of the measurements.
 
     Raises
     ------
@@ -206,13 +206,13 @@ def regenerate(measured: Path, result: Path = RESULT) -> None:
 
 @cache
 def load_fits() -> tuple[EpochsFit, ...]:
-    """The fits that are shipped."""
+    """Return the shipped fits."""
     document = json.loads(RESULT.read_text(encoding="utf-8"))
     return tuple(EpochsFit(**fit) for fit in document["fits"])
 
 
 def epochs_fit(benchmark: str, target: str | None = None) -> EpochsFit:
-    """The shipped fit of a benchmark; without a target the one with the most runs.
+    """Return the shipped fit of a benchmark and target; without a target the one with the most runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Recipes: how long a network trains, with which software's settings; data in ``recipes.toml``."""
+"""Recipes: published lengths of training with their settings; data in ``recipes.toml``."""
 
 from __future__ import annotations
 
@@ -19,87 +19,87 @@ if TYPE_CHECKING:
 NAMES: Final = ("stock", "mlperf", "lars", "lamb", "tokens")
 MLPERF: Final = "MLPerf training submissions, v0.5 to v1.1"
 NVIDIA: Final = "NVIDIA"
-"""Whose containers the tuned frameworks are."""
+"""Vendor of the containers of tuned frameworks."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What epochs to a target have been published of."""
+    """A task for which epochs to a target are published."""
 
     workloads: tuple[str, ...]
-    """Networks that are trained to it."""
+    """Networks that are trained for it."""
     usual_recipe: str
-    """Of ``NAMES``, where nobody names software."""
+    """Default recipe, of ``NAMES``, if no software is named."""
     tuned_framework: str
-    """Whose container has MLPerf's settings for it."""
+    """Software whose container has MLPerf's settings for it."""
     sample_tokens: int | None = None
-    """Of one sample of its data, padding left out; None where a sample has none."""
+    """Tokens of one sample without padding; None if samples have none."""
     starts: str = ""
-    """Where a run of MLPerf starts, if not from scratch."""
+    """Starting point of an MLPerf run; empty: from scratch."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One stretch of a run."""
+    """One phase of a run, with samples of one length."""
 
     amount: float
     """Epochs or samples."""
     sequence_length: int | None
-    """Tokens of a sample; None where the recipe does not say."""
+    """Tokens of a sample; None if the recipe does not state it."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was published of one batch."""
+    """Published result for one batch size."""
 
     batch_size: float
-    """Samples; of ``tokens`` recipes, tokens."""
+    """In samples, or in tokens for ``tokens`` recipes."""
     amount: float
-    """Epochs, samples or tokens of the run."""
+    """Length of the run, in ``unit``."""
     unit: str
-    """Of the amount."""
+    """``epochs``, ``samples`` or ``tokens``."""
     quality: str
-    """What was reached."""
+    """Quality that was reached."""
     source: str
-    """Who says so."""
+    """Publication."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How long a run takes, and the source of that."""
+    """Length of a run with its settings and source."""
 
     name: str
     """One of ``NAMES``."""
     fit: EpochsFit
     phases: tuple[Phase, ...]
-    """Of a run of fixed length; empty where its length grows with the batch."""
+    """Phases of a run of fixed length; empty if the length depends on the batch."""
     source: str
     learning_rate: tuple[float, float] | None = None
-    """Rate that is good at a batch size, and that batch; None where none was published."""
+    """A good learning rate and its batch size; None if none was published."""
     evidence: tuple[Evidence, ...] = ()
     framework: str | None = None
-    """Software that goes with it, of NVIDIA; None where it was shown with the usual one."""
+    """NVIDIA's software that it needs; None: any usual software."""
     optimizer: str | None = None
-    """That goes with it; None where it is the network's usual one."""
+    """Optimizer that it needs; None: the network's usual one."""
     tokens: float | None = None
-    """Of the whole run, where they are its length."""
+    """Tokens of the whole run, if they define its length."""
 
     @property
     def in_phases(self) -> bool:
-        """Whether its samples are of several lengths, one after the other."""
+        """Whether it has several phases, with samples of different lengths."""
         return any(phase.sequence_length for phase in self.phases)
 
     @property
     def starts(self) -> str:
-        """Where its run starts, if not from scratch."""
+        """Starting point of its run; empty: from scratch."""
         return benchmarks()[self.fit.benchmark].starts if self.name == "mlperf" else ""
 
     def framework_on(self, accelerator: Accelerator) -> str | None:
-        """Return the software that goes with it; None for the usual one, as on other makers' accelerators."""
+        """Return the software that it needs on an accelerator; None: the usual one, as off NVIDIA."""
         return self.framework if accelerator.vendor == NVIDIA else None
 
     def words(self, framework: str | None) -> str:
-        """What the recipe is called in an answer, with the software it is run with.
+        """Return the name of the recipe in an answer, with its software.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def benchmark_of(workload: str) -> str | None:
-    """Return the benchmark that a network is trained to; None where nothing was published.
+    """Return the benchmark of a network; None if nothing was published for it.
 
     >>> benchmark_of("resnet50-v1.5"), benchmark_of("vgg16")
     ('resnet50', None)
@@ -130,12 +130,12 @@ def benchmark_of(workload: str) -> str | None:
 def usual_recipe(benchmark: str, framework: str | None, catalogue: Catalogue | None = None) -> str:
     """Return the recipe that goes with a framework: tuned recipes with tuned software, stock with other.
 
-    Where nobody names software, BERT has MLPerf's target; its stock recipe is the whole pre-training.
+    Without software, BERT has MLPerf's target; its stock recipe is the whole pre-training.
 
     Parameters
     ----------
     benchmark, framework : of the job
-    catalogue : that has the software; without one, software of one's own has no tuned recipe
+    catalogue : of the software; without one, a user's own software has no tuned recipe
 
     Raises
     ------
@@ -181,7 +181,7 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
 
 
 def recipe_names(benchmark: str) -> tuple[str, ...]:
-    """Return the recipes that are known of a benchmark.
+    """Return the names of the known recipes of a benchmark.
 
     >>> recipe_names("bert")
     ('stock', 'mlperf', 'lamb')
@@ -228,7 +228,7 @@ def _published() -> dict[tuple[str, str], Recipe]:
 
 
 def _ends(fit: EpochsFit) -> tuple[Evidence, ...]:
-    """The two ends of a fitted curve."""
+    """Return the results at the smallest and the largest batch of a fit."""
     quality = f"{fit.target}: the curve through {fit.runs} runs at {fit.batch_sizes} batch sizes"
     return tuple(
         Evidence(batch, float(fit.epochs(batch)), fit.unit, quality, MLPERF)
@@ -237,7 +237,7 @@ def _ends(fit: EpochsFit) -> tuple[Evidence, ...]:
 
 
 def _fixed(entry: dict[str, Any], amount: float) -> EpochsFit:
-    """A curve that does not grow: the recipe holds for the batches it was published with."""
+    """Return a constant curve of ``amount``, valid for the batches the recipe was published with."""
     return EpochsFit(
         benchmark=entry["benchmark"],
         target=entry["target"],

@@ -1,4 +1,4 @@
-"""Recipes of networks that predict the next token: so many tokens, as published or compute-optimal."""
+"""Recipes of networks that predict the next token: a number of tokens, published or compute-optimal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ NAME = "tokens"
 
 
 class PublishedRun(NamedTuple):
-    """What one network was trained on."""
+    """Published training run of one network."""
 
     workload: str
     tokens: float
     batch_tokens: float
-    """Of a step; the largest where they grew."""
+    """Tokens of a step; the largest if they grew."""
     source: str
 
 
 def samples_of(tokens: float, sequence_length: int) -> float:
-    """Return the samples of a step of so many tokens: the nearest power of two, as they are trained.
+    """Return the samples of a step of ``tokens``, rounded to a power of two.
 
     >>> samples_of(4e6, 4096), samples_of(0.5e6, 2048)
     (1024.0, 256.0)
@@ -48,7 +48,7 @@ def published_runs() -> tuple[PublishedRun, ...]:
 
 
 def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
-    """Return the recipe that trains a network on so many tokens.
+    """Return the recipe that trains a network on a number of tokens.
 
     Tokens to a loss hardly grow with the batch up to a critical one, which is larger the longer a network is
     trained (Zhang et al. 2024, arXiv 2410.21676): the batches for which the length holds are those that
@@ -56,12 +56,12 @@ def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
 
     Parameters
     ----------
-    network : that predicts the next token
-    tokens : of the run; by default those it was published with, else 20 for each active parameter
+    network : a network that predicts the next token
+    tokens : of the run; by default the published number, else 20 for each active parameter
 
     Raises
     ------
-    InputError : a network of another kind
+    InputError : the network does not predict the next token
     """
     model, length = network.architecture, network.sequence_length
     if model is None or not model.predicts_next_token or length is None:

@@ -1,4 +1,4 @@
-"""A fleet that grows: what more of the same, other machines or a faster network add, cost and pay back."""
+"""Growing a fleet: costs and payback of more of the same machines, other machines, or a faster network."""
 
 from perfmodel.decide.planning.fleets.compare import Length, fleets
 from perfmodel.decide.planning.fleets.job import Job

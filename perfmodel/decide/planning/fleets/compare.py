@@ -37,10 +37,11 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.result import Ratio
 
 HAVE = "what you have"
+"""Name of the present fleet in a comparison."""
 
 
 class Length(NamedTuple):
-    """How long a run is; at most one is given."""
+    """Length of a run; at most one of the fields is given."""
 
     epochs: float | None = None
     samples: float | None = None
@@ -55,19 +56,19 @@ def fleets(
     length: Length | None = None,
     deadline: float | None = None,
 ) -> Fleets:
-    """Return what each option adds to a fleet.
+    """Return speed, cost and payback of each purchase for a fleet.
 
     Parameters
     ----------
     job : that the fleet trains
     have : the fleet, such as ``8 x dgx-a100-80gb@ib-hdr-200g``
-    buy : options, such as ``4 x dgx-h100`` or ``ib-ndr-400g``; by default those of ``proposals``
+    buy : purchases, such as ``4 x dgx-h100`` or ``ib-ndr-400g``; by default those of ``proposals``
     market : prices; by default those of the catalogue
-    length, deadline : of a run; by default not known
+    length, deadline : of a run [s]; None where unknown
 
     Raises
     ------
-    InputError : something unknown; the job does not run on the fleet as it is; no option can be predicted
+    InputError : an unknown name; the job does not run on the present fleet; no purchase can be predicted
     """
     catalogue, market = job.catalogue, market or Market()
     fleet = joined(read_fleet(have, catalogue), catalogue)
@@ -75,11 +76,11 @@ def fleets(
     if deadline is not None and samples is None:
         raise refusal("length.deadline")
     refused: list[Refused] = []
-    ways = {step.policy: step for step in steps_of(job, fleet, refused)}
-    before = max(ways.values(), key=lambda step: step.samples_per_second)
+    steps_by_policy = {step.policy: step for step in steps_of(job, fleet, refused)}
+    before = max(steps_by_policy.values(), key=lambda step: step.samples_per_second)
     value = work_value(fleet, market, catalogue)
-    case = _Case(job, ways, before, market, value, samples, deadline)
-    own = _option(case, before, None, False)
+    case = _Comparison(job, steps_by_policy, before, market, value, samples, deadline)
+    present = _option(case, before, None, False)
     additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
     check_used(market, fleet, additions)
     options: list[FleetOption] = []
@@ -98,8 +99,8 @@ def fleets(
     answer = Fleets.model_construct(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
-        have=own,
-        ways={policy: step.samples_per_second for policy, step in ways.items()},
+        have=present,
+        ways={policy: step.samples_per_second for policy, step in steps_by_policy.items()},
         options=options,
         left_out=left_out,
         work_value=value,
@@ -113,13 +114,16 @@ def fleets(
 
 
 def _without(refused: Sequence[Refused], name: str) -> list[LeftOut]:
+    """Return policies that cannot be used as left-out options."""
     return [LeftOut.model_construct(option=f"{name}, {one.policy}", reason=one.reason) for one in refused]
 
 
-class _Case(NamedTuple):
+class _Comparison(NamedTuple):
+    """Inputs that all purchases of a comparison share."""
+
     job: Job
     ways: Mapping[Policy, FleetStep]
-    """The fleet as it is, by how it shares samples."""
+    """Step of the present fleet, by policy."""
     before: FleetStep
     """The fastest of them."""
     market: Market
@@ -129,6 +133,12 @@ class _Case(NamedTuple):
 
 
 def _samples(job: Job, length: Length) -> float | None:
+    """Return the samples of a run; None where its length is not given.
+
+    Raises
+    ------
+    InputError : several lengths; tokens of a network without a sequence length; epochs of an unknown data set
+    """
     given = [name for name, value in length._asdict().items() if value is not None]
     if len(given) > 1:
         raise refusal("options.one_of", known=Words(" and ".join(f"--{name}" for name in given)))
@@ -143,7 +153,8 @@ def _samples(job: Job, length: Length) -> float | None:
     return length.epochs * job.network.dataset_samples
 
 
-def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
+def _option(case: _Comparison, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
+    """Return a fleet with a purchase, or the present one for None, with speed, cost and payback."""
     ratio = purchase = payback = cost = worth = None
     before = case.ways.get(step.policy, case.before)
     interval = interval_of(step)
@@ -193,6 +204,7 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
 
 
 def _kind(part: Any) -> Kind:
+    """Return the machines of one kind and their times as an answer."""
     return Kind.model_construct(
         machines=part.group.machines,
         name=part.group.name,
@@ -207,19 +219,20 @@ def _kind(part: Any) -> Kind:
     )
 
 
-def _scaled(run: float | None, step: FleetStep, end: float | None) -> float | None:
-    return None if run is None or end is None else run * end / step.iteration_time
+def _scaled(run_time: float | None, step: FleetStep, end: float | None) -> float | None:
+    """Return the run time at an end of the iteration time's interval [s]; None where unknown."""
+    return None if run_time is None or end is None else run_time * end / step.iteration_time
 
 
 def _caveats(step: FleetStep, before: FleetStep) -> list[str]:
-    """What is said of the fleet's predictions that was not said of the fleet before."""
+    """Return the warnings on a fleet's predictions that do not apply to the present fleet."""
     known = {line for part in before.parts for line in part.prediction.warnings}
     new = [line for part in step.parts for line in part.prediction.warnings if line not in known]
     return list(dict.fromkeys(line for line in new if not line.startswith("stragglers cap")))
 
 
 def _of_network(step: FleetStep, before: FleetStep, addition: Addition, catalogue: Catalogue) -> list[str]:
-    """What a new network hangs on, and what limits both where it adds nothing."""
+    """Return notes on a new network: adapters it needs, and the limit that both networks share."""
     now, then = step.fleet.network, before.fleet.network
     if now == then or now is None or then is None:
         return []
@@ -234,27 +247,29 @@ def _of_network(step: FleetStep, before: FleetStep, addition: Addition, catalogu
 
 
 def _idle(step: FleetStep, name: str) -> list[str]:
+    """Return a note on machines that take no part; none where all do."""
     if not step.idle:
         return []
     every, stay = step.fleet.machines, "stays" if step.idle == 1 else "stay"
     return [
-        f"{name}: {step.idle} of {every} machines {stay} idle: {every - step.idle} are shared out faster, as "
+        f"{name}: {step.idle} of {every} machines {stay} idle: a step on {every - step.idle} is faster, as "
         "tensors, stages, replicas and the batch divide"
     ]
 
 
 def _life(market: Market) -> float:
-    """Until a purchase is written off [s], of the time at work."""
-    said = market.conditions
-    return (said.service_years or DEFAULT_SERVICE_YEARS) * YEAR * (said.used_fraction or 1.0)
+    """Return the time at work until a purchase is written off [s]."""
+    conditions = market.conditions
+    return (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR * (conditions.used_fraction or 1.0)
 
 
 def _running(purchase: Purchase) -> float:
-    """Rent and electricity [USD/h]."""
+    """Return rent and electricity of a purchase [USD/h]."""
     return (purchase.rent or 0.0) + purchase.electricity
 
 
-def _payback(case: _Case, ratio: Ratio, purchase: Purchase, run: float | None) -> Payback | None:
+def _payback(case: _Comparison, ratio: Ratio, purchase: Purchase, run: float | None) -> Payback | None:
+    """Return when a purchase has earned its price, with an interval; None where a price is unknown."""
     if case.value is None or purchase.capital is None:
         return None
     capital, running = purchase.capital, _running(purchase)
@@ -278,14 +293,14 @@ def _payback(case: _Case, ratio: Ratio, purchase: Purchase, run: float | None) -
     )
 
 
-def _worth(case: _Case, value: WorkValue, ratio: Ratio, purchase: Purchase) -> float:
-    """What the work added is worth until it is written off, less electricity and known rents [USD]."""
+def _worth(case: _Comparison, value: WorkValue, ratio: Ratio, purchase: Purchase) -> float:
+    """Return the highest price at which a purchase pays back before it is written off [USD]."""
     gain = value.usd_per_hour * (ratio.value - 1) - _running(purchase)
     return max(0.0, gain * _life(case.market) / HOUR)
 
 
 def _cost(value: WorkValue, market: Market, purchase: Purchase | None, run: float) -> float | None:
-    """What an hour of all machines stands for, over a run [USD]."""
+    """Return the cost of a run on the fleet [USD]: hourly value, depreciation, rent and electricity."""
     hourly = value.usd_per_hour
     if purchase is not None:
         if purchase.capital is None:
@@ -295,12 +310,12 @@ def _cost(value: WorkValue, market: Market, purchase: Purchase | None, run: floa
 
 
 def _headline(before: FleetStep, fleet: Fleet, job: Job) -> str:
+    """Return workload, fleet, network, precision and batch, in one line."""
     first = before.parts[0].prediction
-    asked = first.scenario
-    batch = f"batch {asked['local_batch_size']} each"
+    scenario = first.scenario
+    batch = f"batch {scenario['local_batch_size']} each"
     if first.layout is not None or first.scaling == "strong" or len(before.parts) > 1:
         samples = round(before.samples)
         batch = f"{samples:,} {plural(first.sample, samples)} a step"
-    return (
-        f"{asked['workload']} on {fleet} ({rate_words(fleet, job.catalogue)}), {asked['precision']}, {batch}"
-    )
+    network, precision = rate_words(fleet, job.catalogue), scenario["precision"]
+    return f"{scenario['workload']} on {fleet} ({network}), {precision}, {batch}"

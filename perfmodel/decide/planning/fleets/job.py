@@ -1,4 +1,4 @@
-"""The job that a fleet trains: predicted on any number of machines of one kind, by copies or by a layout."""
+"""The job that a fleet trains, predicted on any number of machines of one kind."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ Layout = Mapping[str, Any]
 
 
 class Job:
-    """One training job, the same whatever it runs on."""
+    """A training job that can be predicted on different machines."""
 
     def __init__(
         self, options: Mapping[str, Any], catalogue: Catalogue, constants: Calibration | None = None
     ) -> None:
-        """Take the options of a scenario: none of its machine, network or number of accelerators.
+        """Take the options of a scenario, without machine, network and number of accelerators.
 
         Raises
         ------
         InputError : as ``Scenario``; a strategy other than all-reduce
         """
         self.catalogue, self.constants = catalogue, constants_of(constants)
-        asked = Scenario(**options)
-        self.scenario = laid_out(asked) if sharing_option(asked) else asked
+        scenario = Scenario(**options)
+        self.scenario = laid_out(scenario) if sharing_option(scenario) else scenario
         if self.scenario.strategy != "all-reduce":
             raise refusal("fleet.strategy", strategy=self.scenario.strategy)
         self._predicted: dict[Any, Prediction] = {}
 
     @cached_property
     def network(self) -> Workload:
-        """The network, with its samples."""
-        asked = self.scenario
-        data = (asked.dataset, asked.dataset_samples, asked.sample_bytes)
-        return fed_with(workload(asked.workload, asked.sequence_length), *data)
+        """The network, with its data set."""
+        scenario = self.scenario
+        data = (scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
+        return fed_with(workload(scenario.workload, scenario.sequence_length), *data)
 
     def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
-        """Return the job on as many accelerators as a fleet has, all of one kind, on its network.
+        """Return the prediction of the job with all accelerators of a fleet replaced by one kind.
 
         Parameters
         ----------
-        group : whose machines are meant
-        fleet : how many accelerators there are in all, and what joins machines
-        changed : options of this prediction alone, such as a batch or a layout
+        group : machines whose kind is used
+        fleet : gives the number of accelerators and the network between machines
+        changed : options of this prediction only, such as a batch or a layout
 
         Raises
         ------
@@ -73,6 +73,7 @@ class Job:
         return self._predicted[key]
 
     def _scenario(self, group: Group, fleet: Fleet) -> Scenario:
+        """Return the scenario of the job on as many accelerators as a fleet has, of one kind."""
         node = self.catalogue.node(group.node)
         options: dict[str, Any] = {
             "node": group.node,
@@ -87,10 +88,10 @@ class Job:
         return self.scenario.model_copy(update=options)
 
     def layout(self, group: Group, fleet: Fleet) -> Layout | None:
-        """Return the fastest layout that fits on a fleet of one kind; None where copies are trained.
+        """Return the fastest layout that fits on a fleet of one kind; None for a data-parallel job.
 
-        In a mixed fleet each replica lies on machines of one kind: no step is predicted of tensors, stages
-        or experts that unlike machines share.
+        In a mixed fleet each replica lies on machines of one kind: the model does not predict tensors, stages
+        or experts that are split between unlike machines.
 
         Raises
         ------
@@ -102,13 +103,13 @@ class Job:
         )
         if stack is None:
             return None
-        asked = {
+        options = {
             "framework": stack,
             "micro_batch_size": 1,
             "local_batch_size": None,
             "global_batch_size": None,
         }
-        setting = resolve(scenario.model_copy(update=asked), self.catalogue)
+        setting = resolve(scenario.model_copy(update=options), self.catalogue)
         whole = math.gcd(*(one.gpus for one in fleet.groups)) if len(fleet.groups) > 1 else None
         given = self.scenario.global_batch_size
         goal = _goal(workload=self.scenario.workload, samples=1.0, global_batch_size=given)
@@ -132,6 +133,6 @@ class Job:
         }
 
 
-def _goal(**given: Any) -> Goal:
-    """A goal of which layouts take the network and its batch alone."""
-    return Goal(**given)
+def _goal(**fields: Any) -> Goal:
+    """Return a goal with the network and batch from which layouts are searched."""
+    return Goal(**fields)

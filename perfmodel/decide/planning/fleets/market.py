@@ -1,9 +1,9 @@
-"""What machines, adapters and switches cost, and what the work of a fleet is worth; nothing is guessed."""
+"""Prices of machines, adapters and switches, and the value of a fleet's work; prices are never guessed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeAlias
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.units import dollars
@@ -11,44 +11,147 @@ from perfmodel.decide.economics import KWH, rates
 from perfmodel.decide.planning.fleets.proposals import RDMA
 from perfmodel.decide.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.decide.planning.fleets.step import FleetStep
-from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group
+from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
 from perfmodel.decide.prices import HOUR, offers_of
 from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.conditions import LARGEST, Conditions
+from perfmodel.model.setting.named import id_of
 from perfmodel.model.step.terms import of_kind
 
+ByLink: TypeAlias = Mapping[str, float] | float
+"""A number for every link, or numbers by the names of links."""
 ANY = ""
-"""The link of a price that holds for every network."""
+"""Link name of a price that holds for every network."""
 CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
-"""Conditions that change what a fleet costs; the others have no say."""
+"""Conditions that change the cost of a fleet; others have no effect."""
 MOST_LEVELS = 3
-"""Of switches."""
+"""Levels of switches in a fat tree."""
+
+
+OPTIONS = {
+    "prices": "--price",
+    "purchase_prices": "--purchase-price",
+    "adapter_prices": "--adapter-price",
+    "switch_prices": "--switch-price",
+    "switch_ports": "--switch-ports",
+}
+"""How errors call them."""
 
 
 class Market(NamedTuple):
-    """Prices that a user gives; by id, those of adapters and switches also by ``ANY``."""
+    """Prices given by the user, by id; those of adapters and switches may be under ``ANY``."""
 
     rents: Mapping[str, float] = {}
     """Of one machine [USD/h]."""
     purchases: Mapping[str, float] = {}
     """Of one machine with its adapters [USD]."""
     adapters: Mapping[str, float] = {}
-    """Of one [USD]."""
+    """Of one adapter [USD]."""
     switches: Mapping[str, float] = {}
-    """Of one, its cables included [USD]."""
+    """Of one switch with its cables [USD]."""
     switch_ports: Mapping[str, float] = {}
+    """Ports of one switch."""
     hour_value: float | None = None
-    """Of the work of the fleet before [USD/h]."""
+    """Value of the present fleet's work [USD/h]."""
     conditions: Conditions = Conditions()
+
+    @classmethod
+    def of(
+        cls,
+        catalogue: Catalogue,
+        *,
+        prices: Mapping[str, float] = {},
+        purchase_prices: Mapping[str, float] = {},
+        adapter_prices: ByLink | None = None,
+        switch_prices: ByLink | None = None,
+        switch_ports: ByLink | None = None,
+        hour_value: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> Self:
+        """Return what people say of prices, with machines and links by any of their names.
+
+        Parameters
+        ----------
+        prices, purchase_prices : of one machine, by name: rent [USD/h], purchase [USD]
+        adapter_prices, switch_prices, switch_ports : of one, for all links or by the name of each
+        hour_value : of the work of the fleet before [USD/h]
+        conditions : those of ``CONDITIONS`` alone
+
+        Raises
+        ------
+        InputError : an unknown name, one that is given twice, a number out of its range, another condition
+        """
+        rents = _of_machines("prices", prices, catalogue)
+        bought = _of_machines("purchase_prices", purchase_prices, catalogue)
+        for both in rents.keys() & bought.keys():
+            raise refusal("price.exclusive_of", both=both)
+        return cls(
+            rents,
+            bought,
+            _of_links("adapter_prices", adapter_prices, catalogue),
+            _of_links("switch_prices", switch_prices, catalogue, from_zero=True),
+            _ports(switch_ports, catalogue),
+            hour_value,
+            _of_fleets(conditions or Conditions()),
+        )
+
+
+def _of_fleets(conditions: Conditions) -> Conditions:
+    """Return conditions, none of which is one that changes nothing of a fleet."""
+    for name in conditions.model_fields:
+        if getattr(conditions, name) is not None and name not in CONDITIONS:
+            option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
+            raise refusal("fleet.needless", option)
+    return conditions
+
+
+def _of_machines(name: str, given: Mapping[str, float], catalogue: Catalogue) -> dict[str, float]:
+    result: dict[str, float] = {}
+    for machine, price in given.items():
+        try:
+            node = node_id(machine, catalogue)
+        except InputError as error:
+            raise error.under(name, machine, said=f"{OPTIONS[name]} {machine}") from None
+        if node in result:
+            raise refusal("fleet.machine_twice", OPTIONS[name], machine=machine, node=node)
+        result[node] = price
+    return result
+
+
+def _of_links(
+    name: str, given: ByLink | None, catalogue: Catalogue, from_zero: bool = False
+) -> dict[str, float]:
+    each = {} if given is None else given if isinstance(given, Mapping) else {ANY: given}
+    result: dict[str, float] = {}
+    for link, value in each.items():
+        try:
+            key = id_of("links between nodes", link, catalogue) if link else ANY
+        except InputError as error:
+            raise error.under(name, link, said=f"{OPTIONS[name]} {link}") from None
+        if key in result:
+            raise refusal("fleet.link_twice", OPTIONS[name], link=link or "the number for all")
+        if not value and not from_zero:
+            raise refusal("fleet.price_range", f"{name} of {link or 'all'}", given=value, largest=LARGEST)
+        result[key] = value
+    return result
+
+
+def _ports(given: ByLink | None, catalogue: Catalogue) -> dict[str, float]:
+    ports = _of_links("switch_ports", given, catalogue)
+    for link, count in ports.items():
+        if count < 2 or count != int(count):
+            of_link = f"{link}=" if link else ""
+            raise refusal("switch.ports_whole", of_link=of_link, count=count)
+    return ports
 
 
 def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> None:
-    """Check that every price is of something that is there or may be bought.
+    """Raise an error for a price of something that neither is in the fleet nor may be bought.
 
     Raises
     ------
-    InputError : a price of another machine or link, most likely a slip
+    InputError : a price of another machine or link, most likely a typing error
     """
     machines = {group.node for group in have.groups}
     machines |= {group.node for one in additions for group in one.groups}
@@ -68,10 +171,10 @@ def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> No
 
 
 def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue | None:
-    """Return what an hour of the work of a fleet is worth: what was given, else the rent of such machines.
+    """Return the value of an hour of a fleet's work: as given, else the rent of such machines.
 
-    That is the rent of its machines, or of the cheapest offer with the same accelerators, as many in each;
-    None where nobody rents them out at a known price.
+    That is the rent of the machines themselves, or of the cheapest offer with the same number and type of
+    accelerators; None where no such offer has a known price.
     """
     if market.hour_value is not None:
         return WorkValue.model_construct(usd_per_hour=market.hour_value, source="given")
@@ -88,7 +191,12 @@ def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue |
 def _rent_of(
     group: Group, market: Market, catalogue: Catalogue, alike: bool = False
 ) -> tuple[float, str] | None:
-    """The rent of one machine [USD/h] and who says so; ``alike``: else of any with the same accelerators."""
+    """Return the rent of one machine [USD/h] and its source; None where it is unknown.
+
+    Parameters
+    ----------
+    alike : whether an offer with the same number and type of accelerators counts, where the machine has none
+    """
     if group.node in market.rents:
         return market.rents[group.node], f"{group.node} at {dollars(market.rents[group.node])}/h, as given"
     nodes = [group.node]
@@ -100,8 +208,8 @@ def _rent_of(
             if (node.accelerator, node.accelerators) == (group.accelerator, group.accelerators)
         ]
     region = market.conditions.region
-    for some in ([group.node], nodes):
-        offers = [offer for node in some for offer in offers_of(catalogue, node, region)]
+    for candidates in ([group.node], nodes):
+        offers = [offer for node in candidates for offer in offers_of(catalogue, node, region)]
         if offers:
             offer = min(offers, key=lambda one: one.price_usd_per_hour or 0.0)
             price = float(offer.price_usd_per_hour or 0.0)
@@ -113,13 +221,12 @@ def _rent_of(
 def purchase_of(
     addition: Addition, step: FleetStep, before: FleetStep, market: Market, catalogue: Catalogue
 ) -> Purchase:
-    """Return what an addition costs.
+    """Return the items of a purchase with their prices, and the change of electricity costs.
 
     Parameters
     ----------
-    addition : what is bought or rented
+    addition : machines or network that are bought or rented
     step, before : the fleets with and without it
-
     """
     items: list[Item] = []
     unknown: list[str] = []
@@ -150,6 +257,7 @@ def purchase_of(
 def _machines(
     group: Group, market: Market, catalogue: Catalogue, items: list[Item], unknown: list[str]
 ) -> None:
+    """Add the machines of a group to the items of a purchase, or their price to the unknown ones."""
     if group.node in market.purchases:
         items.append(_item(group.node, group.machines, market.purchases[group.node], "purchase", "given"))
         return
@@ -164,23 +272,24 @@ def _machines(
 
 
 def _item(what: str, count: int, each: float, basis: str, source: str) -> Item:
+    """Return an item of a purchase."""
     return Item.model_construct(what=what, count=count, each=each, basis=basis, source=source)
 
 
 def _adapters(
     fleet: Fleet,
-    had: Sequence[Group],
+    present: Sequence[Group],
     rented: set[str],
     market: Market,
     catalogue: Catalogue,
     items: list[Item],
     unknown: list[str],
 ) -> None:
-    """Adapters of machines that did not have, or do not come with, those of their link."""
+    """Add the adapters that machines lack for their link to the items, or their price to the unknown ones."""
     count: dict[str, int] = {}
     for index, group in enumerate(fleet.each):
-        bought = index >= len(had)
-        before = catalogue.node(group.node).inter_link if bought else had[index].link
+        bought = index >= len(present)
+        before = catalogue.node(group.node).inter_link if bought else present[index].link
         if group.link is None or (bought and group.node in rented):
             continue
         if before is not None and _serves(before, group.link, catalogue):
@@ -195,7 +304,7 @@ def _adapters(
 
 
 def _serves(adapter: str, link: str, catalogue: Catalogue) -> bool:
-    """Whether adapters of one link run on another: on slower ones of the same family, or by RDMA, too."""
+    """Return whether adapters of one link work on another: slower and of its family, or with RDMA."""
     own, other = catalogue.link(adapter), catalogue.link(link)
     alike = (own.kind, own.family) == (other.kind, other.family)
     alike = alike or (own.passes_kernel and other.kind in RDMA)
@@ -211,7 +320,11 @@ def _switches(
     unknown: list[str],
     left_out: list[str],
 ) -> None:
-    """Switches of a tree that does not block, less those that there are; one machine alone has none."""
+    """Add the switches of a non-blocking tree, less the present ones, to the items of a purchase.
+
+    A missing price goes to ``unknown``, or to ``left_out`` where the network stays.  A single machine has no
+    switches.
+    """
     link = str(fleet.network)
     price = market.switches.get(link, market.switches.get(ANY))
     each = market.switch_ports.get(link, market.switch_ports.get(ANY))
@@ -235,7 +348,12 @@ def _switches(
 
 
 def switches(ports: int, each: int) -> int:
-    """Return how many switches join so many ports without blocking, in as few levels as will do.
+    """Return the number of switches that join ports without blocking, in as few levels as possible.
+
+    Parameters
+    ----------
+    ports : to join
+    each : ports of one switch
 
     Raises
     ------
@@ -255,9 +373,9 @@ def switches(ports: int, each: int) -> int:
 
 
 def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: Catalogue) -> float:
-    """Electricity of the machines of one's own [USD/h]; 0 where its price is not given.
+    """Return the electricity costs of owned machines [USD/h]; 0 where the electricity price is not given.
 
-    Kinds of machines that are rented are left out: a rent includes it.
+    Rented machines are left out: their rent includes it.
     """
     price = market.conditions.electricity_price
     if price is None:
@@ -270,7 +388,7 @@ def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: C
         terms = part.prediction.terms
         busy = min(step.iteration_time, of_kind(terms, "busy"))
         idle = of_kind(terms, "host") + of_kind(terms, "wait")
-        spent = rates(
+        per_second = rates(
             step.iteration_time,
             busy,
             max(0.0, step.iteration_time - busy - idle),
@@ -280,5 +398,5 @@ def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: C
             usd_per_hour=None,
             conditions=market.conditions,
         )
-        watts += float(spent.energy)
+        watts += float(per_second.energy)
     return watts * HOUR / KWH * price

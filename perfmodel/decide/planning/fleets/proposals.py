@@ -1,4 +1,4 @@
-"""What to try where nobody says what to buy: more of the same, faster networks, newer machines."""
+"""Purchases to try by default: more of the same machines, faster networks, newer machines."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 
 MOST = 2
-"""Of networks and of machines."""
+"""Networks, and machines, that are proposed."""
 RDMA = ("roce", "rdma")
-"""Kinds of links that are Ethernet's ports without the kernel's TCP."""
+"""Types of links that use Ethernet ports without the kernel's TCP."""
 
 
 def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
-    """Return additions as they may be typed.
+    """Return purchases to try, as they may be typed.
 
-    Half as many and as many again of the machines there are most of.  Of machines of one's own RDMA on the
-    same ports where they use TCP, and the next faster networks of the same kind.  Half as many machines with
-    the next faster accelerators in as many a machine, of the same provider or, as here, of none, whose
-    network joins with the one there is.
+    Of the most frequent machine, half as many and as many again.  For owned machines, RDMA on the same ports
+    where they use TCP, and the next faster networks of the same type.  Of machines with the next faster
+    accelerators, half as many; with as many accelerators each, from the same provider if any, and on a
+    network that joins the present one.
     """
     group = max(have.groups, key=lambda one: one.machines)
     half = -(-group.machines // 2)
     network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
     kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
     same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
-    own = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
-    links = [*_rdma(have, catalogue), *_faster_links(have, catalogue)] if own else []
+    owned = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
+    links = [*_rdma(have, catalogue), *_faster_links(have, catalogue)] if owned else []
     machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
     return [*same, *links, *machines]
 
 
 def _rdma(have: Fleet, catalogue: Catalogue) -> list[str]:
-    """RDMA over Ethernet at the rate of the ports that there are, where they are used by TCP."""
+    """Return RDMA over Ethernet at the rate of the present ports, where they are used by TCP."""
     own = None if have.network is None else catalogue.link(have.network)
     if own is None or not own.passes_kernel:
         return []
@@ -43,7 +43,7 @@ def _rdma(have: Fleet, catalogue: Catalogue) -> list[str]:
 
 
 def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
-    """The next faster links that join with those that there are, one of each bandwidth."""
+    """Return the next faster links of the same type and family, one of each bandwidth."""
     if have.network is None:
         return []
     own = catalogue.link(have.network)
@@ -56,7 +56,7 @@ def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
 
 
 def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) -> list[str]:
-    """The next faster machines by the peak of their accelerators, one of each peak."""
+    """Return the next faster machines by the peak of their accelerators, one of each peak."""
     offered = {offer.node: offer.provider for offer in catalogue.instances()}
     own, chip = catalogue.node(group.node), catalogue.accelerator(group.accelerator)
     network = network or own.inter_link
@@ -76,6 +76,6 @@ def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) ->
 
 
 def _peak(chip: Accelerator) -> float:
-    """The fastest that a network is usually trained at [FLOP/s]."""
+    """Return the peak of an accelerator in the format that networks usually train in [FLOP/s]."""
     formats = ("bf16", "fp16", "fp32")
     return next((chip.peak_flops[name].value for name in formats if name in chip.peak_flops), 0.0)

@@ -1,4 +1,4 @@
-"""What a comparison of fleets says; the models are the JSON schema people script against."""
+"""The result of a comparison of fleets; its models are the JSON schema."""
 
 from typing import Literal
 
@@ -9,110 +9,112 @@ from perfmodel.model.prediction.result import Interval, Ratio
 
 
 class Kind(Record):
-    """The machines of one kind in a fleet, and what they do in an iteration."""
+    """The machines of one kind in a fleet, and their times in an iteration."""
 
     machines: int
-    """How many take part."""
+    """Number of these machines that take part."""
     name: str
-    """Of the machine, with its accelerator where it may hold another."""
+    """Name of the machine, with its accelerator where it may have another."""
     node: str
     """Id of the machine."""
     accelerator: str
-    """Id of what it holds."""
+    """Id of its accelerators."""
     gpus: int
     """Accelerators of all these machines."""
     samples_per_gpu: float
-    """In an iteration, of one accelerator; of a transformer that is shared out, its part of a replica's."""
+    """Samples of one accelerator in an iteration; with a layout, its share of its replica's."""
     own_time: float
-    """Of one worker without exchange and waiting for others [s]."""
+    """Time of one worker without exchange and waiting for others [s]."""
     exposed_time: float
-    """Of the exchange between all workers, after overlap, were all machines of this kind [s]."""
+    """Exposed time of the exchange between all workers, if all machines were of this kind [s]."""
     exchange_time: float
-    """All of that exchange, hidden or not [s]."""
+    """Whole time of that exchange, hidden or not [s]."""
     alone_time: float
-    """An iteration of as many accelerators, were all of this kind and had these samples [s]."""
+    """Iteration time with all accelerators of this kind and with these samples [s]."""
 
 
 class Item(Record):
-    """Something that is bought or rented."""
+    """A machine, adapter or switch that is bought or rented."""
 
     what: str
-    """In words."""
+    """Description of the item."""
     count: int
-    """How many."""
+    """Number of them."""
     each: float
-    """[USD]; of what is rented [USD/h]."""
+    """Price of one [USD]; of a rented one [USD/h]."""
     basis: Literal["purchase", "rent"]
     """Whether it is bought or rented."""
     source: str
-    """Who says what it costs."""
+    """Source of the price."""
 
 
 class Purchase(Record):
-    """What an option costs; unknown prices are absent, never guessed."""
+    """The cost of an option; unknown prices are absent, never guessed."""
 
     items: list[Item]
-    """Each with its price."""
+    """Items with their prices."""
     capital: float | None
-    """Of all that is bought [USD]; None where a price is unknown, 0 where everything is rented."""
+    """Price of all that is bought [USD]; null where a price is unknown, 0 where everything is rented."""
     rent: float | None
-    """Of all that is rented [USD/h]; None where nothing says whether it is rented or bought."""
+    """Price of all that is rented [USD/h]; null where a price is unknown."""
     electricity: float
-    """Of machines of one's own, more than before [USD/h]; 0 where its price is not given."""
+    """Additional electricity of owned machines [USD/h]; 0 where its price is not given."""
     unknown: list[str]
-    """What to give for the rest."""
+    """Missing prices, each with the option that gives it."""
     left_out: list[str]
-    """What more machines need on the network that is there and nobody gave a price of: not counted."""
+    """Adapters and switches for more machines on the present network, without a given price: not counted."""
 
 
 class Payback(Record):
-    """When an option has earned what it costs, by what an hour of the work is worth."""
+    """When an option has earned its price, by the value of an hour of the work."""
 
     gain_per_hour: float
-    """What an hour at work earns: the work added, less rent and electricity [USD/h]."""
+    """Earnings of an hour at work: value of the added work, less rent and electricity [USD/h]."""
     time: float | None
-    """At work until the price is earned [s]; 0 where nothing is bought, None where it never is."""
+    """Time at work until the price is earned [s]; 0 where nothing is bought, null where it never is."""
     soonest_80: float | None
-    """With the speed at the upper end of its 80 % interval [s]; None where never or unknown."""
+    """That time at the upper end of the speed's 80 % interval [s]; null where never or unknown."""
     latest_80: float | None
-    """With the speed at the lower end [s]; None where never, or no interval is known."""
+    """That time at the lower end [s]; null where never or unknown."""
     calendar_time: float | None
-    """``time`` over the share of its life at work [s]."""
+    """``time`` over the fraction of the time at work [s]."""
     jobs: float | None
-    """Runs until then; None where nobody says how long a run is."""
+    """Runs until then; null where the length of a run is not given."""
     within_life: bool
-    """Whether that is before it is written off."""
+    """Whether it is earned before it is written off."""
 
 
 class FleetOption(Record):
-    """A fleet, as it is or with something bought."""
+    """A fleet: the present one, or with a purchase."""
 
     option: str
-    """What is bought, as it may be typed; ``what you have``."""
+    """The purchase, as it may be typed; ``what you have`` of the present fleet."""
     policy: Literal["one kind", "slowest paces", "shares by speed"]
-    """How unlike machines share the samples: all as many, or each as many as it is fast."""
+    """How unlike machines share the samples: equally, or in proportion to their speed."""
     proposed: bool
-    """Whether the command named it, where nobody did."""
+    """Whether it is a default proposal."""
     machines: int
-    """In all, idle ones included."""
+    """Number of machines, idle ones included."""
     gpus: int
     """Accelerators that take part."""
     network: str | None
-    """The link that paces the exchange between machines; None on one machine without any."""
+    """The link that limits the exchange between machines; null on one machine without a network."""
     nics: int
-    """Adapters of a machine on it."""
+    """Adapters of one machine on it."""
     idle_machines: int
-    """That take no part, as it is faster without them: degrees of a layout divide those that do."""
+    """Machines that take no part because the step is faster without them: degrees of a layout divide the
+    others.
+    """
     kinds: list[Kind]
-    """A row for each kind of machine."""
+    """The machines by kind."""
     paced_by: str | None
-    """The machines whose workers are slowest; None of one kind."""
+    """The machines with the slowest workers; null of one kind."""
     layout: dict[str, int | str] | None
-    """How a transformer is shared out, else None."""
+    """Layout of a model-parallel transformer, else null."""
     iteration_time: float
-    """[s]"""
+    """Time of one iteration [s]."""
     interval: Interval | None
-    """Of the iteration time [s]; None where it was not learned."""
+    """Interval of the iteration time [s]; null where it was not learned."""
     global_batch_size: int
     """Samples of an iteration."""
     samples_per_second: float
@@ -120,78 +122,78 @@ class FleetOption(Record):
     tokens_per_second: float | None
     """Of the whole job [tokens/s]; None where samples have no tokens."""
     ratio: Ratio | None
-    """How many times as fast it is as what there is; None of that."""
+    """Speed over that of the present fleet; null of the present fleet."""
     run_time: float | None
-    """[s]; None where nobody says how long a run is."""
+    """Time of a run [s]; null where its length is not given."""
     run_time_low_80: float | None
-    """With the speed at the upper end of its 80 % interval [s]."""
+    """Run time at the lower end of the iteration time's 80 % interval [s]."""
     run_time_high_80: float | None
-    """With the speed at the lower end [s]."""
+    """Run time at the upper end [s]."""
     meets_deadline: bool | None
     """Whether the run ends in time; None without a deadline."""
     purchase: Purchase | None
-    """None of what there is."""
+    """Cost of the purchase; null of the present fleet."""
     payback: Payback | None
-    """None where a price, or what the work is worth, is unknown."""
+    """Null where a price, or the value of the work, is unknown."""
     cost_of_run: float | None
-    """What an hour of the fleet before is worth, and what was bought written off over its life with rent and
-    electricity, over the run [USD]; None where not known."""
+    """Cost of a run: hourly value of the present fleet, depreciation of the purchase, rent and electricity
+    [USD]; null where unknown."""
     worth: float | None
-    """What may be paid for it, to pay back before it is written off [USD]; None where unknown."""
+    """Highest price at which it pays back before it is written off [USD]; null where unknown."""
     notes: list[str]
-    """What to know of it."""
+    """Notes on idle machines, network limits and warnings."""
 
 
 class LeftOut(Record):
-    """An option that no step was predicted of."""
+    """An option that could not be predicted."""
 
     option: str
-    """What would have been bought."""
+    """The purchase."""
     reason: str
-    """Why nothing is predicted of it."""
+    """Why it could not be predicted."""
 
 
 class WorkValue(Record):
-    """What an hour of the work of the fleet before is worth."""
+    """The value of an hour of the present fleet's work."""
 
     usd_per_hour: float
-    """Of an hour of the fleet [USD/h]."""
+    """Of one hour of the fleet [USD/h]."""
     source: str
-    """Given, or whose rent of as many such machines."""
+    """``given``, or the offers whose rent it is."""
 
 
 class Fleets(Record, Table):
-    """What each option adds to a fleet, what it costs, and when it pays back."""
+    """Speed, cost and payback of each purchase for a fleet."""
 
     workload: str
     """Network of the job."""
     headline: str
-    """The job in a line."""
+    """The job in one line."""
     have: FleetOption
-    """The fastest way to share samples on what there is."""
+    """The present fleet with its fastest policy."""
     ways: dict[str, float]
-    """Samples a second of what there is by each such way: what options are held against."""
+    """Samples per second of the present fleet by policy, with which options are compared."""
     options: list[FleetOption]
-    """In the order they were named; a mixed fleet by each policy."""
+    """In the order in which they were given; a mixed fleet once per policy."""
     left_out: list[LeftOut]
-    """Options that no step was predicted of."""
+    """Options that could not be predicted."""
     work_value: WorkValue | None
-    """What an hour of the work is worth; None where no price is known."""
+    """Value of an hour of the work; null where no price is known."""
     samples: float | None
-    """Of a run."""
+    """Samples of a run; null where its length is not given."""
     deadline: float | None
-    """[s]"""
+    """Of a run [s]; null where none is given."""
     words: list[str]
     """The answer in a few sentences."""
     notes: list[str]
-    """What to know of the comparison."""
+    """Assumptions, and options that change them."""
 
     def to_json(self) -> str:
         """Return what ``perfmodel plan --have ... --json`` prints."""
         return self.model_dump_json()
 
     def records(self) -> list[Row]:
-        """Return a row for each fleet, without what its kinds do."""
+        """Return a row for each fleet, without the details of each kind."""
         return [record(one) for one in (self.have, *self.options)]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How many samples each kind of machine gets where each gets as many as it is fast, in whole numbers."""
+"""Samples of each kind of machine in proportion to its speed, as whole numbers."""
 
 from __future__ import annotations
 
@@ -16,41 +16,42 @@ EVERY_MICRO_BATCH = {
     "zero2": "gradients are scattered",
     "zero3": "weights are gathered and gradients scattered",
 }
-"""What replicas do together for each micro-batch, by what they share."""
+"""Sharding for which replicas communicate in every micro-batch, and what they exchange."""
 
 
 class Units(NamedTuple):
-    """What is shared: samples of an accelerator, or micro-batches of a replica."""
+    """Units that are distributed: samples over accelerators, or micro-batches over replicas."""
 
     equal: int
-    """Where all have as many."""
+    """Units of each where all have the same number."""
     takers: Mapping[Group, int]
-    """Accelerators, or replicas."""
+    """Number of accelerators, or replicas, of each kind."""
     most: Mapping[Group, int]
+    """Largest number of units of one accelerator or replica of each kind."""
     step: int = 1
     """Shares are multiples of it."""
 
     @property
     def total(self) -> int:
-        """Samples a second of the whole fleet."""
+        """Units of the whole fleet."""
         return self.equal * sum(self.takers.values())
 
 
 def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layout | None) -> Units:
-    """Return what a fleet can share out.
+    """Return the units that a fleet can distribute over its kinds of machines.
 
     Interleaved stages (Megatron-LM's virtual ones) take micro-batches in groups of as many as there are
-    stages, so that each replica's number of them is a multiple.
+    stages, so that the number of each replica is a multiple of that.
 
     Parameters
     ----------
-    fleet : what shares
+    fleet : of several kinds
     predictions : of each kind, with equal shares
-    layout : of a transformer that is shared out, else None
+    layout : of a model-parallel transformer, else None
 
     Raises
     ------
-    InputError : replicas that exchange at every micro-batch, so that all need as many
+    InputError : replicas that communicate at every micro-batch, so that all need the same number
     """
     first = next(iter(predictions.values()))
     if layout is None:
@@ -68,7 +69,7 @@ def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layo
 
 
 def whole_shares(wanted: Mapping[Group, float], units: Units) -> dict[Group, int]:
-    """Return possible shares of at most the total: rounded down, and what is left to those that lost most."""
+    """Return possible shares that sum to the total: rounded down, the rest to those that lost most."""
     step, count = units.step, units.takers
     shares = {
         group: min(units.most[group], max(step, step * math.floor(share / step + 1e-9)))
@@ -88,14 +89,15 @@ def whole_shares(wanted: Mapping[Group, float], units: Units) -> dict[Group, int
 
 
 def shares_beside(shares: Mapping[Group, int], units: Units) -> list[dict[Group, int]]:
-    """Return the possible shares in which one kind has a unit less or more, which the others make up."""
-    beside = []
+    """Return the possible shares with one unit more or less for one kind, balanced by the others."""
+    neighbours = []
     for one in shares:
         others = sum(count for group, count in units.takers.items() if group != one)
         for more in (-units.step, units.step):
-            made_up = more * units.takers[one] / others
+            compensation = more * units.takers[one] / others
             wanted = {
-                group: share + more if group == one else share - made_up for group, share in shares.items()
+                group: share + more if group == one else share - compensation
+                for group, share in shares.items()
             }
-            beside.append(whole_shares(wanted, units))
-    return beside
+            neighbours.append(whole_shares(wanted, units))
+    return neighbours

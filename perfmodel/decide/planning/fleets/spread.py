@@ -1,4 +1,4 @@
-"""How far off the iteration of a fleet may be, from how far off each of its kinds of machines may be."""
+"""Interval of a fleet's iteration time, from the intervals of its kinds of machines."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from perfmodel.model.prediction.result import Interval, Ratio
 
 
 class Ends(NamedTuple):
-    """How many times as short, and as long, a time may be with so much confidence."""
+    """Factors by which a time may be shorter, and longer, at some confidence."""
 
     shorter: float
     longer: float
 
 
 def interval_of(step: FleetStep) -> Interval | None:
-    """Return where the mean iteration time lies; None where the interval of a kind was not learned.
-
-    Of one kind it is the prediction's own.
-    """
+    """Return the interval of the mean iteration time; None where that of a kind was not learned."""
     intervals = [part.prediction.interval for part in step.parts]
     known = [interval for interval in intervals if interval is not None]
     if len(known) < len(intervals):
@@ -50,12 +47,12 @@ def interval_of(step: FleetStep) -> Interval | None:
 
 
 def ratio_of(step: FleetStep, before: FleetStep, name: str, catalogue: Catalogue) -> Ratio:
-    """Return how many times as fast a fleet is as the one before, which goes by a name.
+    """Return the speed of a fleet over that of another, with its interval.
 
     Parameters
     ----------
-    step, before : of the fleets
-    name : of the one before
+    step, before : of both fleets
+    name : of the fleet of ``before``
     catalogue : has their links
     """
     value = step.samples_per_second / before.samples_per_second
@@ -76,11 +73,11 @@ def ratio_of(step: FleetStep, before: FleetStep, name: str, catalogue: Catalogue
 
 
 def ends_of(step: FleetStep, ends: Sequence[Ends]) -> Ends:
-    """Return what the ends of each kind come to in a fleet.
+    """Return the ends of a fleet's interval from those of its kinds.
 
-    Kinds err apart from each other, so that what each moves adds in quadrature.  Where the slowest paces, a
-    kind that waits moves nothing until it is the slowest itself.  Where shares follow speeds, as they are
-    measured once the machines are there, each kind moves the whole by its share of the samples.
+    Errors of kinds are independent, so their effects add in quadrature.  Where the slowest paces, a kind that
+    waits has no effect until it is the slowest itself.  Where shares follow measured speeds, each kind has an
+    effect in proportion to its share of the samples.
     """
     if len(ends) == 1:
         return ends[0]
@@ -103,11 +100,12 @@ def ends_of(step: FleetStep, ends: Sequence[Ends]) -> Ends:
     )
 
 
-def _together(moves: Sequence[float]) -> float:
-    return math.exp(math.hypot(*moves))
+def _together(effects: Sequence[float]) -> float:
+    """Return the factor of several effects in log time, added in quadrature."""
+    return math.exp(math.hypot(*effects))
 
 
 def _paced(step: FleetStep, factors: Sequence[float]) -> float:
-    """Time of an iteration, stragglers left out, with the times of each kind multiplied."""
+    """Return the iteration time without stragglers [s], with the times of each kind times a factor."""
     pairs = zip(step.parts, factors, strict=True)
     return max((part.own_time + part.exposed_time) * factor for part, factor in pairs)

@@ -1,4 +1,4 @@
-"""One iteration of a fleet: of one kind of machine as ``predict`` has it, of several by who paces whom."""
+"""One iteration of a fleet: of one kind of machine as predicted, of several paced by the slowest."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from perfmodel.model.step.terms import of_kind
 
 Policy = Literal["one kind", "slowest paces", "shares by speed"]
 MOST_ROUNDS = 16
-"""In which shares are sought that take as long on every kind."""
+"""Rounds in which shares that take equally long on every kind are sought."""
 BETWEEN_REPLICAS = ("exposed_communication_time", "contention_time", "node_growth_time")
-"""Terms of what replicas exchange; all other traffic stays within one, and so within one kind of machine."""
+"""Terms of the exchange between replicas; other traffic stays within one kind of machine."""
 
 
 class Part(NamedTuple):
-    """What machines of one kind do in an iteration of the fleet."""
+    """The machines of one kind in an iteration of the fleet."""
 
     group: Group
     prediction: Prediction
     """Of as many accelerators as the fleet has, all of this kind."""
     samples: float
-    """Of each of its accelerators in an iteration."""
+    """Samples of one of its accelerators in an iteration."""
 
     @property
     def own_time(self) -> float:
-        """Time of one of its workers without what the fleet exchanges and waits for [s]."""
+        """Time of one of its workers without exchange and waiting for others [s]."""
         terms = self.prediction.terms
         return sum(terms.values()) - self.exposed_time - terms.get("straggler_time", 0.0)
 
     @property
     def exposed_time(self) -> float:
-        """Time of the exchange between replicas, after overlap [s]."""
+        """Exposed time of the exchange between replicas [s]."""
         return sum(self.prediction.terms.get(name, 0.0) for name in BETWEEN_REPLICAS)
 
     @property
     def exchange_time(self) -> float:
-        """Time of the exchange between replicas, hidden or not [s]."""
+        """Whole time of the exchange between replicas, hidden or not [s]."""
         return sum(one.time for one in self.prediction.traffic if one.group == "replicas")
 
 
 class FleetStep(NamedTuple):
-    """An iteration of a whole fleet."""
+    """One iteration of a whole fleet."""
 
     fleet: Fleet
     policy: Policy
@@ -60,36 +60,36 @@ class FleetStep(NamedTuple):
     iteration_time: float
     """[s]"""
     samples: float
-    """Of the whole fleet in an iteration."""
+    """Samples of the whole fleet in an iteration."""
     slowest: Group
-    """Which paces the others."""
+    """The machines that pace the others."""
     idle: int = 0
-    """Machines that take no part, as the step is faster without them."""
+    """Machines that take no part because the step is faster without them."""
 
     @property
     def samples_per_second(self) -> float:
-        """Samples a second of the whole fleet."""
+        """Samples per second of the whole fleet."""
         return self.samples / self.iteration_time
 
 
 class Refused(NamedTuple):
-    """A way to share samples that a fleet cannot go."""
+    """A policy that a fleet cannot use, and why."""
 
     policy: Policy
     reason: str
 
 
 def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> list[FleetStep]:
-    """Return an iteration of a fleet by every policy that can be: one of one kind, at most two of several.
+    """Return an iteration of a fleet for every possible policy: one for one kind, at most two for several.
 
     Parameters
     ----------
-    job, fleet : what is trained, and on what
-    refused : takes the policies that cannot be
+    job, fleet : the job, and the machines that train it
+    refused : list to which impossible policies are added
 
     Raises
     ------
-    InputError : as ``predict``; what does not fit in memory; a replica that several kinds would share
+    InputError : as ``predict``; a batch that does not fit in memory; a replica split between kinds
     """
     if len(fleet.groups) == 1:
         return [_of_one_kind(job, fleet)]
@@ -114,34 +114,35 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
 
 
 def _of_one_kind(job: Job, fleet: Fleet) -> FleetStep:
-    """The fastest step of all machines, or of a rounder number of them where a transformer is shared out.
+    """Return the fastest step of a fleet of one kind, possibly with some machines idle.
 
-    Degrees of a layout divide the accelerators: 17 machines have a stage each or none, 16 leave a choice.
+    Degrees of a layout divide the accelerators, so fewer machines may be faster: 17 allow hardly any, 16
+    many.
     """
     group = fleet.groups[0]
     best: FleetStep | None = None
     failure: InputError | None = None
     for machines in _rounder(group.machines):
-        some = group._replace(machines=machines)
-        at_work = fleet._replace(groups=(some,))
-        copies = False
+        part_of_group = group._replace(machines=machines)
+        at_work = fleet._replace(groups=(part_of_group,))
+        is_data_parallel = False
         try:
-            layout = job.layout(some, at_work)
-            copies = layout is None
-            prediction = job.on(some, at_work, **(layout or {}))
-            _check_memory(prediction, some)
+            layout = job.layout(part_of_group, at_work)
+            is_data_parallel = layout is None
+            prediction = job.on(part_of_group, at_work, **(layout or {}))
+            _check_memory(prediction, part_of_group)
         except InputError as error:
-            if copies:
+            if is_data_parallel:
                 raise
             failure = failure or error
             continue
         samples = float(prediction.scenario["global_batch_size"])
-        part = Part(some, prediction, samples / at_work.gpus)
+        part = Part(part_of_group, prediction, samples / at_work.gpus)
         idle = group.machines - machines
-        step = FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, some, idle)
+        step = FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, part_of_group, idle)
         if best is None or step.samples_per_second > best.samples_per_second:
             best = step
-        if copies:
+        if is_data_parallel:
             break
     if best is None:
         assert failure is not None
@@ -159,7 +160,7 @@ def _rounder(machines: int) -> list[int]:
 
 
 def _layouts(job: Job, fleet: Fleet, failures: list[InputError]) -> list[Layout | None]:
-    """The layouts to try: the fastest of each kind."""
+    """Return the layouts to try: the fastest of each kind, or None for a data-parallel job."""
     layouts: list[Layout | None] = []
     for group in fleet.groups:
         try:
@@ -175,7 +176,7 @@ def _layouts(job: Job, fleet: Fleet, failures: list[InputError]) -> list[Layout 
 
 
 def _slowest_paces(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
-    """Every accelerator, or replica, has the same samples."""
+    """Return the step in which every accelerator, or replica, has the same samples."""
     parts = []
     for group in fleet.groups:
         prediction = job.on(group, fleet, **(layout or {}))
@@ -188,11 +189,9 @@ def _slowest_paces(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
 def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) -> FleetStep:
     """Return the iteration of several kinds, each with its own samples.
 
-    Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
-    waited for: of fewer slow ones less long than of a fleet of them alone.
-
-    A message is sent when the slowest worker has it ready.  So the last message ends as that of the kind does
-    that would be done last alone, by its own work and what the exchange adds to it.
+    The times of workers spread around the mean of their kind, and the slowest of all is waited for: with
+    fewer slow ones the wait is shorter.  A message is sent when the slowest worker has it ready, so the last
+    message ends with the kind that would end last alone, by its own work and the exchange it adds.
     """
     constants = job.constants
     pacing = max(parts, key=lambda part: part.own_time)
@@ -207,11 +206,12 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
 
 
 def _asked(prediction: Prediction) -> dict[str, Any]:
+    """Return the scenario of a prediction as options."""
     return dict(prediction.scenario)
 
 
 def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
-    """Each kind has as many samples as it is fast, so that none waits: sought from equal shares on."""
+    """Return the fastest step with shares in proportion to speed, sought from equal shares."""
     first = _slowest_paces(job, fleet, layout)
     units = units_of(fleet, {part.group: part.prediction for part in first.parts}, layout)
     equal = dict.fromkeys(fleet.groups, units.equal)
@@ -248,6 +248,7 @@ def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep
 
 
 def _pace(one: tuple[FleetStep, object]) -> float:
+    """Return the speed of a step with its shares [samples/s]."""
     return one[0].samples_per_second
 
 
@@ -258,6 +259,7 @@ _BY_POLICY: Mapping[Policy, Callable[[Job, Fleet, Layout | None], FleetStep]] = 
 
 
 def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: int) -> Part:
+    """Return the machines of one kind with their share of the samples, predicted."""
     if layout is None:
         prediction = job.on(group, fleet, local_batch_size=share, global_batch_size=None)
     else:
@@ -266,11 +268,13 @@ def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: in
 
 
 def _check_mixed(prediction: Prediction) -> None:
+    """Raise an InputError for sharded embedding tables, which mixed fleets do not support."""
     if any(one.group == "tables" for one in prediction.traffic):
         raise refusal("fleet.tables")
 
 
 def _check_memory(prediction: Prediction, group: Group) -> None:
+    """Raise an InputError where the batch does not fit in the memory of the machines."""
     memory = prediction.memory
     if not memory.fits:
         most = memory.largest_local_batch_size

@@ -1,4 +1,4 @@
-"""What a comparison of fleets comes to, in sentences."""
+"""A comparison of fleets in sentences."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, HOUR
 from perfmodel.model.prediction.result import sureness
 
 LEAST = 1.01
-"""Times as fast as what there is, below which an option adds nothing worth the name."""
+"""Speed over that of the present fleet below which an option adds nothing worth mentioning."""
 
 LEAST_DOLLARS = 0.005
-"""An hour, of a loss: less would be shown as nothing."""
+"""Smallest loss that is shown [USD/h]."""
 
 
 def words_of(answer: Fleets) -> list[str]:
-    """Return the fastest option, the one that pays back first, and which of them meet the deadline."""
+    """Return sentences on the fastest option, the first to pay back, and those that meet the deadline."""
     fastest = max(answer.options, key=lambda one: one.samples_per_second)
     ratio = fastest.ratio
     lines = []
@@ -52,23 +52,23 @@ def words_of(answer: Fleets) -> list[str]:
 
 
 def _first(one: FleetOption) -> tuple[float, float]:
-    """Sorts by the time until an option pays back; of several that do at once the one that gains most."""
+    """Sort key: time until an option pays back; then the larger gain."""
     assert one.payback is not None
     return one.payback.time or 0.0, -one.payback.gain_per_hour
 
 
 def _least(one: FleetOption) -> tuple[bool, float]:
-    """Sorts by what a run costs, unknown costs last, by time."""
+    """Sort key: cost of a run; unknown costs last, by time."""
     return one.cost_of_run is None, one.cost_of_run or one.run_time or 0.0
 
 
 def name_of(one: FleetOption) -> str:
-    """Return an option with how unlike machines share the samples."""
+    """Return an option, with the policy of a mixed fleet."""
     return one.option if one.policy == "one kind" else f"{one.option}, {one.policy}"
 
 
 def payback_words(one: FleetOption) -> str:
-    """Return when an option pays back, in words; why it is not known where it is not."""
+    """Return when an option pays back, in words, or why that is unknown."""
     payback, purchase = one.payback, one.purchase
     if payback is None:
         unknown = purchase is not None and purchase.capital is None
@@ -87,7 +87,7 @@ def payback_words(one: FleetOption) -> str:
 
 
 def _loss(one: FleetOption) -> str:
-    """Why an option never pays back: it is slower, adds nothing, or costs more to run than it adds."""
+    """Return why an option never pays back: it is slower, adds nothing, or costs more than it adds."""
     assert one.payback is not None
     assert one.purchase is not None
     lost = -one.payback.gain_per_hour
@@ -102,7 +102,7 @@ def _loss(one: FleetOption) -> str:
 
 
 def _runs(count: float) -> str:
-    """Return a number of runs.
+    """Return a number of runs in words.
 
     >>> _runs(9510.4), _runs(12.34)
     ('9,510 runs', '12.3 runs')
@@ -111,13 +111,13 @@ def _runs(count: float) -> str:
 
 
 def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
-    """Return what was taken for granted, and what would make the answer better.
+    """Return sentences with assumptions of a comparison, and options that change them.
 
     Parameters
     ----------
     answer : without its notes
-    market : prices as they were given
-    life : until a purchase is written off [s], at work
+    market : prices as given
+    life : time at work until a purchase is written off [s]
     """
     lines: list[str] = []
     value = answer.work_value
@@ -149,7 +149,7 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         )
     if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
         ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
-        lines.append(f"each way to share samples is held against the same on what you have: {ways}")
+        lines.append(f"each policy is compared with the same policy on what you have: {ways}")
     batches: dict[int, dict[str, None]] = {}
     for one in (answer.have, *answer.options):
         batches.setdefault(one.global_batch_size, {})[name_of(one)] = None
@@ -166,5 +166,5 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
         names = ", ".join(dict.fromkeys(one.option for one in doubtful))
         sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
-        lines.append(f"hardly told apart from what you have: {names} ({sureness(sure)})")
+        lines.append(f"hardly distinguishable from what you have: {names} ({sureness(sure)})")
     return lines

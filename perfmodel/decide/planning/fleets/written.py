@@ -1,4 +1,4 @@
-"""Fleets as people write them: ``8 x dgx-a100-80gb@ib-hdr-200g``, ``4 x dgx-h100 + ib-ndr-400g``."""
+"""Fleets as people type them: ``8 x dgx-a100-80gb@ib-hdr-200g``, ``4 x dgx-h100 + ib-ndr-400g``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ _EXAMPLE = "8 x dgx-a100-80gb@ib-hdr-200g"
 
 
 class Group(NamedTuple):
-    """Machines of one kind."""
+    """Machines of one kind: the same node with the same accelerators."""
 
     machines: int
     node: str
-    """Its id."""
+    """Id of the machine."""
     accelerator: str
     accelerators: int
-    """Of one machine."""
+    """Number in one machine."""
     link: str | None
-    """Of its own adapters, where that was said."""
+    """Link of its adapters, where it is given."""
     nics: int
+    """Adapters of one machine on its network."""
     takes_any: bool = False
-    """Whether such a machine may hold another accelerator, so that its name alone does not say."""
+    """Whether the machine may have another accelerator, so that its name has to say which."""
 
     @property
     def gpus(self) -> int:
@@ -38,7 +39,7 @@ class Group(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What machines that train alike have in common."""
+        """Node and accelerator: machines with the same pair train alike."""
         return self.node, self.accelerator
 
     def __str__(self) -> str:
@@ -46,14 +47,15 @@ class Group(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of a machine, as it is typed."""
+        """Name of a machine, as it may be typed."""
         return f"{self.node}/{self.accelerator}" if self.takes_any else self.node
 
 
 class Addition(NamedTuple):
-    """What may be bought: machines, a network for all of them, or both."""
+    """A purchase: machines, a network for all machines, or both."""
 
     words: str
+    """The purchase, as it may be typed."""
     groups: tuple[Group, ...] = ()
     network: str | None = None
 
@@ -62,27 +64,27 @@ class Fleet(NamedTuple):
     """Machines that train one job together."""
 
     groups: tuple[Group, ...]
-    """Each of another kind."""
+    """The machines by kind."""
     network: str | None
-    """The link between machines; None where there is one machine without a network."""
+    """The link between machines; None for one machine without a network."""
     nics: int
-    """Adapters of a machine that carry gradients, by the machine that has least of a network."""
+    """Adapters per machine that carry gradients: of the machine with the slowest network."""
     each: tuple[Group, ...] = ()
-    """The groups as they were named, with the links of their adapters; what is bought stands last."""
+    """The groups as they were typed, with the links of their adapters; a purchase comes last."""
 
     @property
     def gpus(self) -> int:
-        """Accelerators in all."""
+        """Number of accelerators."""
         return sum(group.gpus for group in self.groups)
 
     @property
     def machines(self) -> int:
-        """Machines in all."""
+        """Number of machines."""
         return sum(group.machines for group in self.groups)
 
     @property
     def adapters(self) -> int:
-        """Adapters in all, those of every machine."""
+        """Number of adapters of all machines."""
         return sum(group.machines * group.nics for group in self.groups)
 
     def __str__(self) -> str:
@@ -90,7 +92,7 @@ class Fleet(NamedTuple):
 
 
 def read_fleet(text: str, catalogue: Catalogue) -> tuple[Group, ...]:
-    """Return the machines that somebody has.
+    """Return the machines of a typed fleet.
 
     Raises
     ------
@@ -103,11 +105,11 @@ def read_fleet(text: str, catalogue: Catalogue) -> tuple[Group, ...]:
 
 
 def read_addition(text: str, catalogue: Catalogue, option: str = "--buy") -> Addition:
-    """Return what may be bought.
+    """Return a typed purchase.
 
     Raises
     ------
-    InputError : an unknown machine or link; two networks; nothing at all
+    InputError : an unknown machine or link; two networks; an empty text
     """
     groups: list[Group] = []
     network: str | None = None
@@ -127,10 +129,12 @@ def read_addition(text: str, catalogue: Catalogue, option: str = "--buy") -> Add
 
 
 def _written(group: Group) -> str:
+    """Return a group as it may be typed, with its link."""
     return f"{group}@{group.link}" if group.link else str(group)
 
 
 def _network(option: str, part: str, catalogue: Catalogue) -> str:
+    """Return the id of a link; an InputError says where a machine without a number was meant."""
     try:
         return id_of("links between nodes", part, catalogue)
     except InputError as error:
@@ -142,6 +146,7 @@ def _network(option: str, part: str, catalogue: Catalogue) -> str:
 
 
 def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogue) -> Group:
+    """Return a typed group of machines; an InputError for a wrong count, name or accelerator."""
     if not 1 <= machines <= MOST_MACHINES:
         raise refusal("fleet.count", option, part=part, most_machines=MOST_MACHINES)
     name, at, link = (word.strip() for word in name.partition("@"))
@@ -151,26 +156,26 @@ def _group(option: str, part: str, machines: int, name: str, catalogue: Catalogu
     try:
         node = catalogue.node(node_id(name, catalogue))
         link_id = id_of("links between nodes", link, catalogue) if link else None
-        held = catalogue.accelerator(accelerator).id if slash else node.accelerator
+        accelerator_id = catalogue.accelerator(accelerator).id if slash else node.accelerator
     except InputError as error:
         raise error.under(said=f"{option} {part}") from None
-    if held is None:
+    if accelerator_id is None:
         raise refusal("fleet.any_accelerator", option, part=part, node=node.id, machines=machines)
-    if node.accelerator is not None and held != node.accelerator:
+    if node.accelerator is not None and accelerator_id != node.accelerator:
         raise refusal(
             "fleet.other_accelerator",
             option,
             part=part,
             node=node.id,
             accelerator=node.accelerator,
-            held=held,
+            held=accelerator_id,
         )
     takes_any = node.accelerator is None
-    return Group(machines, node.id, held, node.accelerators, link_id, node.nics or 1, takes_any)
+    return Group(machines, node.id, accelerator_id, node.accelerators, link_id, node.nics or 1, takes_any)
 
 
 def node_id(name: str, catalogue: Catalogue) -> str:
-    """Return the id of a machine by its own name or an offer's; an unknown one is an InputError."""
+    """Return the id of a machine from its own name or an offer's; an InputError for an unknown one."""
     offers = {offer.instance: offer.node for offer in catalogue.instances()}
     return offers.get(name) or catalogue.node(name).id
 
@@ -178,17 +183,17 @@ def node_id(name: str, catalogue: Catalogue) -> str:
 def joined(
     own: tuple[Group, ...], catalogue: Catalogue, addition: Addition | None = None, network: str | None = None
 ) -> Fleet:
-    """Return the fleet of some machines with what is bought, and the network that all of them share.
+    """Return the fleet of present machines and a purchase, with the network that all of them share.
 
     Parameters
     ----------
-    own : what one has
-    addition : what is bought; its machines take the network that is there, unless they name their own
-    network : of the fleet before, where it is known
+    own : present machines
+    addition : purchase; its machines take the present network, unless they name their own
+    network : of the present fleet, where it is known
 
     Raises
     ------
-    InputError : machines without a network, or on networks that do not join
+    InputError : machines without a network, or on networks that cannot be joined
     """
     bought = addition.groups if addition else ()
     if addition is not None and addition.network is not None:
@@ -214,11 +219,12 @@ def joined(
 
 
 def _with_link(group: Group, link: str | None) -> Group:
+    """Return a group with the link of its adapters."""
     return group._replace(link=link)
 
 
 def rate_words(fleet: Fleet, catalogue: Catalogue) -> str:
-    """Return the network of a fleet in words, with what a machine sends by it."""
+    """Return the network of a fleet in words, with the bandwidth of a machine."""
     if fleet.network is None:
         return "one machine"
     rate = fleet.nics * catalogue.link(fleet.network).bandwidth.value
@@ -226,7 +232,7 @@ def rate_words(fleet: Fleet, catalogue: Catalogue) -> str:
 
 
 def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Machines of one kind together, whatever their adapters: the slowest pace all."""
+    """Return one group per kind of machine, whatever their adapters: the slowest adapters pace all."""
     machines: dict[tuple[str, str], Group] = {}
     for group in groups:
         same = machines.get(group.kind)

@@ -1,1 +1,1 @@
-"""One collective on its own: on which fabric, by which algorithm, how far off."""
+"""One collective: its fabric, its algorithm, its time and interval."""

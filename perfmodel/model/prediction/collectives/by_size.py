@@ -1,4 +1,4 @@
-"""One collective by message size, as a table."""
+"""A table of one collective by message size."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Collectives(Table):
     rows: tuple[Collective, ...]
 
     def records(self) -> list[Record]:
-        """Return the rows, the runner-up in columns of its own."""
+        """Return the rows, with the runner-up in separate columns."""
         return [record for row in self.rows for record in row.records()]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel collective --json`` prints of several sizes: a list."""
+        """Return a JSON list of the rows, as ``perfmodel collective --json`` prints it for several sizes."""
         return json.dumps([row.model_dump() for row in self.rows])
 
     def __repr__(self) -> str:

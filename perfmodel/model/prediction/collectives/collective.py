@@ -1,4 +1,4 @@
-"""One collective on its own: its time by a named algorithm, by NCCL's choice, or by the cheapest."""
+"""Time of one collective by a named algorithm, by NCCL's choice, or by the fastest algorithm."""
 
 import json
 from typing import Any, Literal
@@ -23,24 +23,25 @@ from perfmodel.model.collectives.place import inside as rate_inside
 from perfmodel.model.fitted.calibration import before_fit
 from perfmodel.model.prediction.collectives.collective_limit import network_limit
 from perfmodel.model.prediction.collectives.collective_spread import interval_of
-from perfmodel.model.prediction.collectives.nccl_choice import nccl_ways
+from perfmodel.model.prediction.collectives.nccl_choice import nccl_protocols
 from perfmodel.model.prediction.result import Interval
 from perfmodel.model.setting.rings import check_rings, filled_racks
 from perfmodel.model.setting.torus import check_torus
-from perfmodel.model.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
+from perfmodel.model.step.all_reduce import ONLY_ON_REQUEST, all_reduce_times
 from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.layout import Group
 from perfmodel.model.step.ports import port_limits, ring_bandwidth
 
-Way = tuple[float, str, Any]
+TimedAlgorithm = tuple[float, str, Any]
 """Time [s], algorithm, protocol."""
 CLOSE = 1.1
-"""Times this much apart are not told apart: measured collectives lie as far off the fitted ones."""
-NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
-"""Algorithms only some links can do; what they need."""
+"""Ratio below which predicted times count as equal: the error of the fit to measured collectives."""
+NEEDS_SWITCH = {"nvls": "a link through a reducing switch (nvlink4-nvswitch and later)"}
+"""Algorithms that need a certain link, and that link."""
 
 
-def _way(algorithm: str, protocol: str | None) -> str:
+def _algorithm_text(algorithm: str, protocol: str | None) -> str:
+    """Return algorithm and protocol as text, as ``ring/LL``."""
     return f"{algorithm}/{protocol}" if protocol else algorithm
 
 
@@ -50,72 +51,72 @@ class RunnerUp(Record):
     algorithm: str
     """Its name."""
     protocol: str | None
-    """NCCL's name of how it sends; None where it is not known."""
+    """NCCL's protocol; None if unknown."""
     time: float
-    """Of the collective by it [s]."""
+    """Time of the collective by this algorithm [s]."""
 
     @property
     def way(self) -> str:
-        """Algorithm and protocol in a word."""
-        return _way(self.algorithm, self.protocol)
+        """Algorithm and protocol, as ``ring/LL``."""
+        return _algorithm_text(self.algorithm, self.protocol)
 
 
 class Collective(Record):
     """One collective; times in seconds, bandwidths in B/s."""
 
     collective: str
-    """What the ranks do."""
+    """Name of the collective."""
     group_size: int
     nodes: int
     message_bytes: float
     time: float
-    """Of the collective [s]."""
+    """Time of the collective [s]."""
     algorithm: str
-    """By which it runs, or would be the cheapest."""
+    """The algorithm used."""
     protocol: Literal["LL", "LL128", "Simple"] | None
-    """NCCL's protocol, where its model chose."""
+    """NCCL's protocol, if NCCL's model chose it."""
     algorithm_bandwidth: float
     bus_bandwidth: float
-    """As nccl-tests define both."""
+    """Both bandwidths are defined as in nccl-tests [B/s]."""
     bytes_per_rank: float
-    """Sent by the busiest rank."""
+    """Bytes that the busiest rank sends."""
     lower_bound: float
-    """No algorithm of its kind is faster on these links [s]."""
+    """Lower bound of the time by any such algorithm on these links [s]."""
     interval: Interval | None = None
-    """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
+    """Interval of the time; None for textbook algorithms, which were not measured."""
     runner_up: RunnerUp | None
-    """The algorithm next to it; None where there is no choice."""
+    """The second-best algorithm; None without a choice."""
     network_limit: str | None = None
-    """What binds between nodes other than the link, and what would lift it; None where the link does."""
+    """The limit between nodes other than the link, with a remedy; None if the link is the limit."""
     warnings: list[str] = fresh(list)
-    """What names that fit several things were taken to be, and what was taken where nothing was said."""
+    """Interpretations of ambiguous names, and defaults taken."""
 
     @property
     def way(self) -> str:
-        """Algorithm and protocol in a word."""
-        return _way(self.algorithm, self.protocol)
+        """Algorithm and protocol, as ``ring/LL``."""
+        return _algorithm_text(self.algorithm, self.protocol)
 
     @property
     def interval_text(self) -> str | None:
-        """The 80 % interval of its time; None where there is none."""
+        """The 80 % interval of the time, as text; None without an interval."""
         return show_range(self.interval.low_80, self.interval.high_80, "s") if self.interval else None
 
     @property
     def clipped_at(self) -> float | None:
-        """The least time that links allow [s], where an end of the interval was moved up to it; else None."""
+        """The least time that links allow [s], if it limits the interval; else None."""
         return self.interval.clipped_at if self.interval else None
 
     @property
     def where(self) -> str:
-        """Where the ranks lie."""
+        """Placement of the ranks, as text."""
         return f"on {self.nodes} nodes" if self.nodes > 1 else "in one node"
 
     def records(self) -> list[Row]:
-        """Return a row, the runner-up in columns of its own."""
+        """Return one row, with the runner-up in separate columns."""
         return [flat(self.model_dump(exclude={"warnings"}))]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel collective --json`` prints."""
+        """Return the collective as JSON, as ``perfmodel collective --json`` prints it."""
         return json.dumps(self.model_dump())
 
     def __repr__(self) -> str:
@@ -129,38 +130,39 @@ class Collective(Record):
 
 
 def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
-    """Return the time of one collective and what goes with it.
+    """Return one collective with time, bandwidths, bound, interval and network limit.
 
     Parameters
     ----------
     name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all, send-receive (each rank to the next)
-    algorithm : ``auto`` (NCCL's choice), ``best`` (the cheapest of all, that choice included), or a name
-    fabric : ranks and links
-    message_bytes : S [B]; of all ranks together for all-gather and reduce-scatter
+    algorithm : ``auto`` (NCCL's choice), ``best`` (the fastest of all, including that choice), or a name
+    fabric : placement of the ranks and their links
+    message_bytes : S [B]; for all-gather and reduce-scatter the total of all ranks
 
     Raises
     ------
-    InputError : an unknown name, or an algorithm these links cannot do
+    InputError : an unknown name, or an algorithm that the links do not support
     """
-    result = _timed(name, algorithm, fabric, message_bytes)
+    result = _timed_collective(name, algorithm, fabric, message_bytes)
     limit = network_limit(
         fabric,
         result.time,
         result.interval is not None,
-        lambda point: _timed(name, algorithm, point, message_bytes).time,
+        lambda point: _timed_collective(name, algorithm, point, message_bytes).time,
     )
     return result if limit is None else result.model_copy(update={"network_limit": limit})
 
 
-def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
+def _timed_collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
+    """Return one collective without its network limit."""
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
     algorithm = word_of(algorithm, (), SYNONYMS["algorithm"])
     check_mesh(fabric.link, fabric.per_node)
     if fabric.nodes > 1 and fabric.inter_link is None:
         raise refusal("collective.no_inter_link", hosts=fabric.hosts)
-    asked = None if fabric.torus is None else str(fabric.torus)
-    check_torus(asked, algorithm, fabric.group_size, fabric.per_node, fabric.nodes)
+    dimensions = None if fabric.torus is None else str(fabric.torus)
+    check_torus(dimensions, algorithm, fabric.group_size, fabric.per_node, fabric.nodes)
     racks = fabric.racks
     check_rings(
         algorithm,
@@ -173,17 +175,17 @@ def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Co
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     ranked, by_library = _by_library(name, fabric, message_bytes)
     if algorithm == "auto":
-        return _measured(_result(name, fabric, message_bytes, ranked), fabric)
+        return _with_interval(_result(name, fabric, message_bytes, ranked), fabric)
     one_level = algorithm in ("hierarchical", "multi-ring") and fabric.nodes == 1
     same = "ring" if one_level else algorithm
     own = [(time, algorithm, protocol) for time, known, protocol in by_library if known == same]
     if own:
-        return _measured(_result(name, fabric, message_bytes, own), fabric)
+        return _with_interval(_result(name, fabric, message_bytes, own), fabric)
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
         others = [(time, known, None) for known, time in times.items()]
-        ways = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
-        return _result(name, fabric, message_bytes, sorted(ways, key=lambda way: way[0]))
+        candidates = [each for each in (*by_library, *others) if each[1] not in ONLY_ON_REQUEST]
+        return _result(name, fabric, message_bytes, sorted(candidates, key=lambda each: each[0]))
     if algorithm not in times:
         if algorithm == "nvls" and fabric.nodes > 1:
             raise refusal("collective.nvls", "algorithm")
@@ -195,41 +197,41 @@ def _timed(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Co
                 link=fabric.link.id,
                 needs_switch=NEEDS_SWITCH[algorithm],
             )
-        able = dict.fromkeys((*(way[1] for way in by_library), *times))
+        able = dict.fromkeys((*(candidate[1] for candidate in by_library), *times))
         raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *able])
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
 
 
-def _measured(result: Collective, fabric: Point) -> Collective:
-    """The result with the interval that measured collectives give it."""
+def _with_interval(result: Collective, fabric: Point) -> Collective:
+    """Return the result with its interval from measured collectives."""
     point = fabric.of(result.collective, result.message_bytes)
     return result.model_copy(update={"interval": interval_of(point, result.time)})
 
 
 def algorithms(name: str, fabric: Point) -> dict[str, Any]:
-    """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
+    """Return every algorithm of these ranks by name, as a function from message size [B] to time [s]."""
     result = _textbook(name, fabric)
-    by_library = [way[1] for way in _by_library(name, fabric, 1.0)[1]]
+    by_library = [candidate[1] for candidate in _by_library(name, fabric, 1.0)[1]]
     if name == "all-reduce" and fabric.nodes == 1:
-        by_library.append("hierarchical")  # one level of links: a ring
+        by_library.append("hierarchical")  # with one level of links: a ring
     for known in dict.fromkeys(by_library):
-        result[known] = lambda size, known=known: _timed(name, known, fabric, size).time
+        result[known] = lambda size, known=known: _timed_collective(name, known, fabric, size).time
     return result
 
 
 def _textbook(name: str, fabric: Point) -> dict[str, Any]:
-    """Algorithms other than NCCL's."""
-    on = _numbers(name, fabric)
+    """Return the algorithms other than NCCL's, as functions from message size [B] to time [s]."""
+    numbers = _numbers(name, fabric)
     if name == "all-reduce":
-        known = all_reduce_times(_group(fabric, on))
+        known = all_reduce_times(_group(fabric, numbers))
         not_textbook = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
         return {algorithm: time for algorithm, time in known.items() if algorithm not in not_textbook}
-    hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
+    hop, bandwidth = numbers.intra_hop_latency, numbers.intra_link_bandwidth
     if fabric.nodes > 1:
-        hop = max(hop, on.inter_hop_latency)
-        # of a chain of sends one leaves each node, by one adapter; else all ranks share them
+        hop = max(hop, numbers.inter_hop_latency)
+        # in a chain of sends one leaves each node, by one adapter; else all ranks share the adapters
         sharing = fabric.nics if name == "send-receive" else fabric.per_node
-        bandwidth = min(bandwidth, on.inter_link_bandwidth / sharing)
+        bandwidth = min(bandwidth, numbers.inter_link_bandwidth / sharing)
 
     def flat(time: Any) -> Any:
         return lambda message_bytes: time(fabric.group_size, message_bytes, hop, bandwidth)
@@ -243,8 +245,8 @@ def _textbook(name: str, fabric: Point) -> dict[str, Any]:
 
 
 def _numbers(name: str, fabric: Point) -> Fabric:
-    """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
-    constants = before_fit()  # this model has a fit of its own
+    """Return the latencies and bandwidths of a collective's fabric."""
+    constants = before_fit()  # collectives have a fit of their own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
     if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
         _, inside = rate_inside(fabric.of(name, 1.0))
@@ -253,7 +255,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     link = fabric.inter_link
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside)
-    assert link is not None  # ``collective`` has refused it
+    assert link is not None  # ``collective`` refuses it
 
     def carried(slowdown: float) -> float:
         limits = port_limits(link, constants, fabric.connections, slowdown=slowdown)
@@ -262,51 +264,57 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     outer = carried(fabric.of(name, 1.0).slowdown)
     between = link.hop_latency.value
     if fabric.per_node == 1:
-        hop, inside = between, outer  # no link inside a node is crossed
-    on = Fabric(hop, inside, between, outer)
+        hop, inside = between, outer  # no link inside a node is used
+    numbers = Fabric(hop, inside, between, outer)
     racks = fabric.racks
     if racks is None or racks.placement != "contiguous":
-        return on
-    return on._replace(
+        return numbers
+    return numbers._replace(
         racks=filled_racks(racks.nodes, fabric.nodes, fabric.hosts),
         rack_factor=outer / carried(1.0),
         uplink_factor=outer / carried(racks.oversubscription),
     )
 
 
-def _group(fabric: Point, on: Fabric) -> Group:
-    return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator, torus=fabric.torus)
+def _group(fabric: Point, numbers: Fabric) -> Group:
+    """Return the group of ranks for the algorithms of a training step."""
+    return Group(fabric.per_node, fabric.nodes, fabric.link, numbers, fabric.accelerator, torus=fabric.torus)
 
 
-def _by_library(name: str, fabric: Point, message_bytes: float) -> tuple[list[Way], list[Way]]:
-    """What the library takes with what it takes it from; and each of its algorithms on its own.
+def _by_library(
+    name: str, fabric: Point, message_bytes: float
+) -> tuple[list[TimedAlgorithm], list[TimedAlgorithm]]:
+    """Return the library's choice with its alternatives, and all algorithms of the library, with times.
 
-    All by the model fitted to measured collectives, which tells algorithms of an all-reduce apart.  Among
-    those ``CLOSE`` to the library's time, NCCL's own estimates say which it takes, and by which protocol.
+    Times are from the model fitted to measured collectives, which distinguishes algorithms only of an
+    all-reduce. Among those ``CLOSE`` to the library's time, NCCL's own estimates determine the choice and the
+    protocol.
     """
     point = fabric.of(name, message_bytes)
     at, p = place_of(point), fitted().parameters
     time = float(curve(at, p).time(message_bytes))
     if name not in NCCL_ALGORITHMS:
         only = [(time, next(iter(ALGORITHMS[name])), None)]
-        return only, only  # NCCL knows one way of sending point to point
-    protocols: dict[str, Any] = nccl_ways(point, at, p)
+        return only, only  # NCCL has one algorithm for point-to-point sends
+    protocols: dict[str, Any] = nccl_protocols(point, at, p)
     if name != "all-reduce":
-        ways: list[Way] = [(time, *way) for way in protocols.items()]
-        return ways[:1], ways
+        candidates: list[TimedAlgorithm] = [(time, *candidate) for candidate in protocols.items()]
+        return candidates[:1], candidates
     ranks = ranks_of(at, p)
     own = {
         known: (float(all_reduce_curve(ranks, p, known).time(message_bytes)), known, protocols.get(known))
         for known in library_algorithms(ranks.several, ranks.adds, ranks.rings_only)
     }
     usual = library_choice(ranks)
-    among = [known for known in protocols if known in (usual, *ALWAYS)]  # few ranks of a switch go by rings
-    chosen = next((known for known in among if own[known][0] <= CLOSE * time), usual)
-    others = sorted(own[known] for known in among if known != chosen)
+    # few ranks behind a switch use rings
+    considered = [known for known in protocols if known in (usual, *ALWAYS)]
+    chosen = next((known for known in considered if own[known][0] <= CLOSE * time), usual)
+    others = sorted(own[known] for known in considered if known != chosen)
     return [(time, *own[chosen][1:]), *others], list(own.values())
 
 
-def _result(name: str, fabric: Point, message_bytes: float, ranked: list[Way]) -> Collective:
+def _result(name: str, fabric: Point, message_bytes: float, ranked: list[TimedAlgorithm]) -> Collective:
+    """Return the record of a collective from its timed algorithms, the chosen one first."""
     (time, algorithm, protocol), *others = ranked
     n = fabric.group_size
     reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0
@@ -330,14 +338,14 @@ def _result(name: str, fabric: Point, message_bytes: float, ranked: list[Way]) -
 
 
 def _lower_bound(algorithm: Algorithm, fabric: Point, message_bytes: float) -> float:
-    """No schedule beats its ranks' own links, nor what must cross the border of a node, or of a rack [s]."""
+    """Return the lower bound by the ranks' links, and by traffic across nodes and racks [s]."""
     link, outer, racks = fabric.link, fabric.inter_link, fabric.racks
     inside = float(
         algorithm.lower_bound(fabric.per_node, message_bytes, link.hop_latency.value, link.bandwidth.value)
     )
     if fabric.nodes == 1 or outer is None:
         return inside
-    # the latency of a link is that of NCCL's hop, which waits for an answer: no bound of a message one way
+    # a link's latency is that of NCCL's hop with acknowledgement, which is no bound for one message
     adapters = fabric.nics * outer.bandwidth.value
     borders = [(fabric.nodes, adapters)]
     if racks is not None and racks.nodes < fabric.nodes == fabric.hosts:

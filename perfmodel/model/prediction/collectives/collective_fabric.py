@@ -1,4 +1,4 @@
-"""Where the ranks of a collective lie: what is said of it, and what their machine has of the rest."""
+"""The fabric of a collective: stated options, completed with the links of the ranks' machine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from perfmodel.model.setting.link_caveats import (
     GENERIC_NODE,
     capped,
     check_racks,
-    doubt_adapters,
-    doubt_links,
     lone_bandwidth,
     require_network,
+    warn_of_misplaced_links,
+    warn_of_network_limit,
 )
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.model.setting.torus import parse_torus
@@ -34,24 +34,24 @@ from perfmodel.model.step.ports import bulk_bandwidth
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 USUAL_RANKS = 8
-"""Of a node, where no machine is named."""
+"""Ranks of a node if no machine is named."""
 
 
-class _Taken(NamedTuple):
-    """What an option comes to."""
+class _Choice(NamedTuple):
+    """The value of an option, and its origin."""
 
     value: str
     owner: str | None = None
-    """The spec that it is a fact of, where nobody said it; None: a default."""
-    is_said: bool = False
+    """Id of the spec that it comes from; None: stated or a default."""
+    is_stated: bool = False
 
 
 class _Machine(NamedTuple):
-    """What the ranks run on, as far as it is said or follows."""
+    """Machine and accelerator of the ranks, stated or by default."""
 
     node: Node | None
     accelerator: Accelerator | None
-    host_link: _Taken | None
+    host_link: _Choice | None
     notes: tuple[str, ...]
 
 
@@ -72,36 +72,36 @@ def fabric_of(
     placement: Placement | None = None,
     torus_dimensions: str | None = None,
 ) -> Point:
-    """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
+    """Return the fabric of ranks, from the stated options and the machine's specs.
 
     Parameters
     ----------
-    ranks : in all
-    catalogue : hardware that is named
-    accelerator : of each rank; by default what is sold in the machine
-    node : machine the ranks lie on, which fill one after the other; by default the accelerator's usual one
-    intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed unless
+    ranks : total number of ranks
+    catalogue : of hardware
+    accelerator : of each rank; by default the machine's
+    node : machine, filled one after the other; by default the accelerator's usual one
+    intra_link, inter_link, nics : instead of the machine's; without a machine, the first is required unless
         each node holds one rank
-    connections : over TCP between two nodes; by default NCCL's
-    network_cap : whether the network limit of a rented machine holds
-    nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
-        fewest that hold the ranks evenly, eight in each or as many as the link inside joins
-    rack_nodes, oversubscription, placement : racks, as of a scenario; by default none
-    torus_dimensions : of a torus, as of a scenario
+    connections : TCP connections between two nodes; by default NCCL's
+    network_cap : whether the network limit of a rented machine applies
+    nodes : by default the number that the ranks fill; without a machine one, or with a link between nodes the
+        fewest that hold the ranks evenly, with at most eight in each or as many as the link inside joins
+    rack_nodes, oversubscription, placement : of racks, as in a scenario; by default none
+    torus_dimensions : of a torus, as in a scenario
 
     Raises
     ------
-    InputError : an unknown name; ranks that do not spread evenly; no link where one is needed
+    InputError : an unknown name; ranks that do not divide evenly; a required link is missing
     """
     racks = _racks(rack_nodes, oversubscription, placement)
-    on = _machine(catalogue, accelerator, node)
-    machine = on.node
-    taken: dict[str, _Taken | None] = {}
+    known = _machine(catalogue, accelerator, node)
+    machine = known.node
+    taken: dict[str, _Choice | None] = {}
     if nodes is None and machine is not None:
         nodes = -(-ranks // machine.accelerators)
     elif nodes is None:
         nodes = _nodes(ranks, catalogue.link(intra_link) if intra_link else None) if inter_link else 1
-        taken["nodes"] = _Taken(str(nodes)) if nodes > 1 else None
+        taken["nodes"] = _Choice(str(nodes)) if nodes > 1 else None
     if machine is not None and ranks > nodes * machine.accelerators:
         raise refusal(
             "collective.too_many_ranks",
@@ -114,54 +114,54 @@ def fabric_of(
         )
     if ranks % nodes:
         raise refusal("collective.uneven_ranks", "ranks", "nodes", ranks=ranks, nodes=nodes)
-    inside = _said(intra_link) or _inner_link(on, catalogue, alone=ranks == nodes)
+    inside = _stated(intra_link) or _inner_link(known, catalogue, alone=ranks == nodes)
     link = catalogue.link(inside.value)
-    of_node = _said(nics) or _adapters(machine)
+    of_node = _stated(nics) or _adapters(machine)
     each = int(of_node.value)
     if machine is None:
         groups = link.domains(nodes, ranks // nodes)
     elif (groups := domains(nodes, machine, link, inter_link)) > 1:
-        require_network(machine, inter_link, None if node else on.accelerator)
+        require_network(machine, inter_link, None if node else known.accelerator)
     adapters = each * (nodes // groups)
-    between = _said(inter_link) or (_outer_link(machine) if groups > 1 else None)
+    between = _stated(inter_link) or (_outer_link(machine) if groups > 1 else None)
     outer = catalogue.link(between.value) if between is not None else None
     own = outer
     if machine is not None and outer is not None:
         outer = capped(outer, machine, each, network_cap)
-    unusual: list[str] = []
+    warnings: list[str] = []
     if machine is not None and own is not None and groups > 1 and not network_cap:
-        doubt_adapters(machine, own, each, network_cap, unusual)
-    doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
+        warn_of_network_limit(machine, own, each, network_cap, warnings)
+    warn_of_misplaced_links(link if intra_link else None, outer if inter_link else None, warnings)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
-    notes = [*on.notes, *unusual, *_notes(taken)]
+    notes = [*known.notes, *warnings, *_notes(taken)]
     capped_by = machine if outer is not own else None
     if capped_by is not None and outer is not None:
         limit = show(each * outer.bandwidth.value, "B/s")
         notes.append(taken_as(f"{limit} of a machine, the network limit of {capped_by.id}"))
     if groups < nodes and link.domain is not None:
-        words = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
+        words = f"one {_group_name(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(taken_as(f"{nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks"))
     if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
-        notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
-    host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
-    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link, capped_by=capped_by)
+        notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_group_name(nodes)}")
+    host_link = catalogue.link(known.host_link.value) if known.host_link is not None else None
+    point = Point(ranks, groups, link, outer, adapters, known.accelerator, host_link, capped_by=capped_by)
     if machine is not None and own is not None:
-        where = where._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
-    if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
-        where = where._replace(sockets=sockets.bandwidth)
+        point = point._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
+    if machine is not None and (sockets := _between_sockets(machine, point, catalogue)) is not None:
+        point = point._replace(sockets=sockets.bandwidth)
         notes.append(taken_as(f"{sockets.words} between the processors of a node, as {machine.id} has"))
     if connections is not None:
-        where = where._replace(connections=connections)
+        point = point._replace(connections=connections)
     elif outer is not None and groups > 1 and (outer.passes_kernel or outer.flow_bandwidth is not None):
-        notes.append(taken_as(f"--connections {where.connections}, by default"))
+        notes.append(taken_as(f"--connections {point.connections}, by default"))
     torus = None if torus_dimensions is None else parse_torus(torus_dimensions)
-    return where._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
+    return point._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
 
 
 class _Sockets(NamedTuple):
-    """What joins the processors of a node."""
+    """The link between the processors of a node."""
 
     words: str
     bandwidth: float
@@ -169,7 +169,7 @@ class _Sockets(NamedTuple):
 
 
 def _between_sockets(machine: Node, point: Point, catalogue: Catalogue) -> _Sockets | None:
-    """What ranks of both processors of a node meet over; None where none do, or nobody says."""
+    """Return the link between a node's processors if ranks exchange over it; None if not or unknown."""
     crossed = 2 * point.per_node > machine.accelerators and rate_inside(point)[0] == "pcie"
     own = machine.cross_socket_bandwidth
     if not crossed or (own is None and machine.socket_link is None):
@@ -180,15 +180,16 @@ def _between_sockets(machine: Node, point: Point, catalogue: Catalogue) -> _Sock
     return _Sockets(link.id, bulk_bandwidth(link, before_fit()))
 
 
-def _said(value: object) -> _Taken | None:
-    return None if value is None else _Taken(str(value), is_said=True)
+def _stated(value: object) -> _Choice | None:
+    """Return a stated option as a choice; None if it is not stated."""
+    return None if value is None else _Choice(str(value), is_stated=True)
 
 
-def _notes(taken: Mapping[str, _Taken | None]) -> list[str]:
-    """Say what was taken where nothing was said, and whose it is."""
+def _notes(taken: Mapping[str, _Choice | None]) -> list[str]:
+    """Return notes of the defaults taken, by their origin."""
     of: dict[str | None, list[str]] = {}
     for option, each in taken.items():
-        if each is not None and not each.is_said:
+        if each is not None and not each.is_stated:
             of.setdefault(each.owner, []).append(f"--{option} {each.value}")
     return [
         taken_as(f"{', '.join(options)}, {f'as {owner} has' if owner else 'by default'}")
@@ -197,6 +198,7 @@ def _notes(taken: Mapping[str, _Taken | None]) -> list[str]:
 
 
 def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) -> _Machine:
+    """Return the machine and accelerator of the ranks, from either name, with notes of defaults."""
     if accelerator is None and node is None:
         return _Machine(None, None, None, ())
     machine = catalogue.node(node) if node is not None else None
@@ -213,14 +215,14 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
         notes.append(f"{machine.id} is sold with {machine.accelerator}; predicted with {chip.id} in it")
     host_link = None
     if machine.host_link is not None:
-        host_link = _Taken(machine.host_link, machine.id)
+        host_link = _Choice(machine.host_link, machine.id)
     elif chip is not None:
-        host_link = _Taken(chip.host_link, chip.id)
+        host_link = _Choice(chip.host_link, chip.id)
     return _Machine(machine, chip, host_link, tuple(notes))
 
 
 def _nodes(ranks: int, inside: Link | None) -> int:
-    """The fewest nodes that ranks spread over evenly, with no more in each than a node usually has."""
+    """Return the fewest nodes that hold the ranks evenly, with at most the usual number in each."""
     most = ranks_of(inside.peer_graph if inside is not None else ()) or USUAL_RANKS
     return next(nodes for nodes in range(-(-ranks // most), ranks + 1) if ranks % nodes == 0)
 
@@ -228,6 +230,7 @@ def _nodes(ranks: int, inside: Link | None) -> int:
 def _racks(
     rack_nodes: int | None, oversubscription: float | None, placement: Placement | None
 ) -> Racks | None:
+    """Return the racks of the stated options; None without any."""
     if placement not in (None, *PLACEMENTS):
         raise unknown_name("placement", str(placement), PLACEMENTS)
     ratio = check_racks(1.0 if oversubscription is None else oversubscription, rack_nodes)
@@ -237,7 +240,7 @@ def _racks(
 
 
 def _of_racks(racks: Racks, nodes: int) -> str:
-    """Say what uplinks do to ranks on so many nodes."""
+    """Return a note on the racks of ``nodes`` nodes and their uplinks."""
     if nodes <= racks.nodes:
         return f"the uplinks of racks are not crossed: {nodes} nodes lie in one rack of {racks.nodes}"
     order = "node after node" if racks.placement == "contiguous" else "in random order"
@@ -247,35 +250,37 @@ def _of_racks(racks: Racks, nodes: int) -> str:
     )
 
 
-def _place_of(nodes: int) -> str:
+def _group_name(nodes: int) -> str:
+    """Return the name of a group of one or of several nodes."""
     return "node" if nodes == 1 else "NVLink domain"
 
 
-def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
-    """Name the link between the ranks of a node; of one alone in its node, the one to its adapter."""
-    own, chip = None, on.accelerator
-    if on.node is not None and on.node.intra_link is not None:
-        own = _Taken(on.node.intra_link, on.node.id)
+def _inner_link(known: _Machine, catalogue: Catalogue, alone: bool) -> _Choice:
+    """Return the link between the ranks of a node; for a single rank in its node, that to its adapter."""
+    own, chip = None, known.accelerator
+    if known.node is not None and known.node.intra_link is not None:
+        own = _Choice(known.node.intra_link, known.node.id)
     elif chip is not None:
-        own = _Taken(chip.peer_link or chip.host_link, chip.id)
+        own = _Choice(chip.peer_link or chip.host_link, chip.id)
     spans_nodes = own is not None and ((link := catalogue.link(own.value)).domain or link.kind == "torus")
     if alone and not spans_nodes:
-        return on.host_link or _Taken(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link)
+        return known.host_link or _Choice(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link)
     if own is not None:
         return own
-    if on.node is None:
+    if known.node is None:
         raise refusal("collective.no_link")
-    raise refusal("collective.any_accelerator", node=on.node.id)
+    raise refusal("collective.any_accelerator", node=known.node.id)
 
 
-def _outer_link(machine: Node | None) -> _Taken | None:
-    """Name the link between machines; None where no machine is known, or it names none."""
+def _outer_link(machine: Node | None) -> _Choice | None:
+    """Return the link between machines; None without a machine, or if its network is unknown."""
     if machine is None or machine.inter_link is None:
         return None
-    return _Taken(machine.inter_link, machine.id)
+    return _Choice(machine.inter_link, machine.id)
 
 
-def _adapters(machine: Node | None) -> _Taken:
+def _adapters(machine: Node | None) -> _Choice:
+    """Return the number of adapters of a machine, by default 1."""
     if machine is None or machine.nics is None:
-        return _Taken("1")
-    return _Taken(str(machine.nics), machine.id)
+        return _Choice("1")
+    return _Choice(str(machine.nics), machine.id)

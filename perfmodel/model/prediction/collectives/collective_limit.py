@@ -1,4 +1,4 @@
-"""What binds a collective between nodes other than its link, found by lifting it."""
+"""The network limit of a collective between nodes, other than its link, identified by removing limits."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from perfmodel.model.prediction.limits import cap_words, connections_words, kern
 from perfmodel.model.step.ports import tcp_ceiling
 
 BETWEEN_NODES = 1.25
-"""A collective waits for its adapters where twice as many would make it as many times as fast, or more."""
-FELT = 1.01
-"""A limit of theirs binds where it would be as many times as fast without it."""
-ENDLESS = 10**6
-"""Connections by which neither the kernel nor a provider binds."""
+"""Least speed-up by twice the adapters for which adapters are the limit."""
+BINDS = 1.01
+"""Least speed-up without a limit for which that limit binds."""
+UNLIMITED_CONNECTIONS = 10**6
+"""Number of connections for which neither the kernel nor a provider is the limit."""
 TCP_YEARS = "collectives of 2024"
-"""From which the kernel's TCP is learned."""
+"""Measurements from which the kernel's TCP is learned."""
 TEXTBOOK_TCP_YEARS = "runs of 2020"
-"""The same of algorithms that no library runs."""
+"""The same for textbook algorithms."""
 
 
 def network_limit(
     point: Point, time: float, by_library: bool, time_of: Callable[[Point], float]
 ) -> str | None:
-    """Return what binds, and what would lift it, in words; None where the link itself does, or no network.
+    """Return the limit of a collective and its remedy, as text; None if the link or no network is the limit.
 
     Parameters
     ----------
-    point : where the ranks lie
-    time : of the collective there [s]
-    by_library : whether by the model fitted to measured collectives
-    time_of : of the same collective at another point [s]
+    point : placement of the ranks
+    time : of the collective [s]
+    by_library : whether the time is from the model fitted to measured collectives
+    time_of : returns the time of the same collective at another point [s]
     """
     link = point.inter_link
     if point.nodes == 1 or link is None:
@@ -46,20 +46,22 @@ def network_limit(
 
     if gain(nics=2 * point.nics) < BETWEEN_NODES:
         return None
-    if (link.passes_kernel or link.flow_bandwidth is not None) and gain(connections=ENDLESS) > FELT:
+    if (link.passes_kernel or link.flow_bandwidth is not None) and gain(
+        connections=UNLIMITED_CONNECTIONS
+    ) > BINDS:
         years = TCP_YEARS if by_library else TEXTBOOK_TCP_YEARS
         return connections_limit(link, point.connections, _kernel_rate(point, by_library), years)
     return None if point.capped_by is None else with_remedy(cap_words(point.capped_by), "machine")
 
 
 def connections_limit(link: Link, connections: int, rate: float, years: str = TCP_YEARS) -> str:
-    """Return which limit of connections binds, the kernel's or a provider's, and what would lift it.
+    """Return the limit of connections, the kernel's or a provider's, and its remedy, as text.
 
     Parameters
     ----------
     link, connections : between two nodes
     rate : over one adapter by the kernel's TCP [B/s]
-    years : what that is known from
+    years : measurements that the rate is learned from
     """
     if flow_binds(link, connections):
         return with_remedy(connections_words(connections), "connections")
@@ -67,7 +69,7 @@ def connections_limit(link: Link, connections: int, rate: float, years: str = TC
 
 
 def flow_binds(link: Link, connections: int) -> bool:
-    """Whether a provider lets connections carry less than their link and the kernel would."""
+    """Return whether a provider's limit on connections is below those of the link and the kernel."""
     if link.flow_bandwidth is None:
         return False
     ceiling = fitted().parameters["tcp_ceiling"] * kernel_growth(connections)
@@ -75,7 +77,7 @@ def flow_binds(link: Link, connections: int) -> bool:
 
 
 def _kernel_rate(point: Point, by_library: bool) -> float:
-    """What the kernel's TCP carries over one adapter between so many nodes [B/s]."""
+    """Return the rate of the kernel's TCP over one adapter between the point's nodes [B/s]."""
     if not by_library:
         return tcp_ceiling(before_fit(), point.connections)
     at, learned = place_of(point), fitted().parameters

@@ -1,4 +1,4 @@
-"""How far the time of a collective may be off: as far as sources and transports left out were missed."""
+"""Interval of a collective's time, from the errors on sources and transports left out of the fit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from perfmodel.model.prediction.network_cuts import cuts_of, least_time
 from perfmodel.model.prediction.result import Interval
 
 SHORT, LARGE = 2.0**20, 2.0**26
-"""Messages below the first, and from the second on, are missed by other amounts than those between [B]."""
+"""Sizes between which messages have their own spread [B]."""
 OCTAVES = 2.0
-"""Below these sizes, over which one amount becomes the next: the ends of intervals do not jump."""
+"""Octaves below these sizes over which one spread changes to the next, so that intervals have no jumps."""
 FLOOR = 0.35
-"""Least spread of a transport that nobody has measured."""
+"""Least spread of an unmeasured transport."""
 NVLINK_DOMAIN = "NVLink domains of several nodes"
 
 
 def transport_of(point: Point) -> str:
-    """Return what tells fabrics apart that behave alike: how bytes travel between nodes, or inside one."""
+    """Return the class of a fabric's errors: its transport between nodes, or interconnect inside one."""
     outer = point.inter_link
     if point.machines > point.nodes:
         return NVLINK_DOMAIN
@@ -35,11 +35,11 @@ def transport_of(point: Point) -> str:
 
 
 SIZES = ("below 1 MiB", "1 to 64 MiB", "from 64 MiB")
-"""What the sizes between those limits are called."""
+"""Names of the classes of sizes."""
 
 
 def size_class(message_bytes: Any) -> Any:
-    """Return the index into ``SIZES`` of a message's size, or of many."""
+    """Return the index into ``SIZES`` of a message size [B], or of an array of them."""
     return (message_bytes >= SHORT) * 1 + (message_bytes >= LARGE)
 
 
@@ -49,27 +49,27 @@ def class_name(several: bool, is_seen: bool, size: int) -> str:
     Parameters
     ----------
     several : whether on several nodes
-    is_seen : whether another source measured such a transport
+    is_seen : whether another source measured this transport
     size : index into ``SIZES``
     """
     return f"{'several nodes' if several else 'one node'}, {'seen' if is_seen else 'unseen'}, {SIZES[size]}"
 
 
 def scale_at(several: bool, size: int) -> Scale:
-    """Return the scale of a class of conditions, by the errors on rows that were new to the model."""
+    """Return the ledger's scale of a class of conditions."""
     return scale_of(COLLECTIVES, SMALL if size == 0 else SEVERAL if several else ONE)
 
 
 def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> float:
-    """Return the standard deviation of ln(measured / predicted) of a collective, on rows that are new.
+    """Return the standard deviation of ln(measured / predicted) of a collective on new rows.
 
-    In the last two octaves of a class of sizes it goes over to that of the next, in proportion to the
-    logarithm of the size.
+    In the last two octaves of a class of sizes it changes to that of the next, linearly in the logarithm of
+    the size.
 
     Parameters
     ----------
     point : the collective
-    is_seen : whether another source measured such a transport
+    is_seen : whether another source measured this transport
     spreads : by class
     """
     several = point.nodes > 1
@@ -86,12 +86,12 @@ def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> floa
 
 
 def is_seen(point: Point) -> bool:
-    """Return whether at least two sources measured collectives over such a transport."""
+    """Return whether at least two sources measured collectives over a point's transport."""
     return transport_of(point) in fitted().transports
 
 
 def interval_of(point: Point, time: float) -> Interval:
-    """Return the interval of a collective's predicted time, by what the shipped fit learned [s]."""
+    """Return the interval of a collective's predicted time [s], by the shipped fit."""
     known = is_seen(point)
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
     over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
@@ -104,7 +104,7 @@ def interval_of(point: Point, time: float) -> Interval:
 
 
 def span(point: Point, time: float, spread: float) -> Interval:
-    """Return the interval of a collective's predicted time, no end below what its links allow [s].
+    """Return the interval of a collective's predicted time [s], limited by the least time of its links.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def span(point: Point, time: float, spread: float) -> Interval:
 
 
 def least_of(point: Point) -> float:
-    """Return the time of a collective that no schedule beats: what the narrowest cut must carry [s]."""
+    """Return the lower bound of a collective's time by the narrowest cut of its network [s]."""
     cuts = cuts_of(point)
     parts = (least_time(point.collective, point.group_size, point.message_bytes, cut) for cut in cuts)
     return max((float(part) for part in parts), default=0.0)

@@ -1,4 +1,4 @@
-"""Which algorithm and protocol NCCL takes for a collective, by its own estimates."""
+"""NCCL's choice of algorithm and protocol for a collective, by NCCL's own estimates."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from perfmodel.model.collectives.model import between_bandwidth, inside_bandwidt
 from perfmodel.model.collectives.place import Place, Point
 
 CHANNEL_BANDWIDTH = 20e9
-"""Of one ring over NVLink, as NCCL plans with [B/s]."""
+"""Bandwidth of one ring over NVLink in NCCL's planning [B/s]."""
 _PASCAL = 6.0
-"""Compute capability of the only GPUs with the first NVLink; those of the others are Volta's or later."""
+"""Compute capability of the GPUs with the first NVLink; later links have Volta or later GPUs."""
 
 
-def nccl_ways(point: Point, at: Place, p: Values) -> dict[str, str]:
-    """Return the protocol that NCCL's own estimates prefer for each of its algorithms, the fastest first.
+def nccl_protocols(point: Point, at: Place, p: Values) -> dict[str, str]:
+    """Return NCCL's preferred protocol for each of its algorithms, the fastest first by NCCL's estimates.
 
     Parameters
     ----------
     point : a collective that NCCL has algorithms for
-    at : where it runs; transports that carry no low-latency protocol leave Simple alone, and switches that do
-        not add no NVLS
-    p : what was learned of the links
+    at : its placement; without low-latency transport only Simple remains, and without reducing switch no NVLS
+    p : learned parameters by name
     """
     names, times = nccl_times(
         point.collective, point.group_size, point.nodes, point.message_bytes, _graph_of(point, at, p)
@@ -42,7 +41,7 @@ def nccl_ways(point: Point, at: Place, p: Values) -> dict[str, str]:
 
 
 def _graph_of(point: Point, at: Place, p: Values) -> Graph:
-    """What NCCL's search finds on the links: channels at the pace of the slower level."""
+    """Return the result of NCCL's graph search: channels with the bandwidth of the slower level."""
     slower = inside_bandwidth(at, p)
     if point.nodes > 1:
         slower = min(slower, between_bandwidth(at, p))
@@ -53,7 +52,7 @@ def _graph_of(point: Point, at: Place, p: Values) -> Graph:
 
 
 def _capability(link: Link, accelerator: Accelerator | None) -> float:
-    """Compute capability, as far as LL128 asks for it: of the GPU, or the least of those a link joins."""
+    """Return the compute capability for LL128: of the GPU, or the least of GPUs with that link."""
     if accelerator is not None and accelerator.compute_capability is not None:
         return accelerator.compute_capability
     return _PASCAL if link.kind == "nvlink" and link.generation == 1 else LEAST_CAPABILITY_FOR_LL128

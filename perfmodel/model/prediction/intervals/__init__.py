@@ -1,1 +1,1 @@
-"""How far off a prediction may be, and what makes it wider or narrower."""
+"""Intervals of predictions, and the conditions that make them wider or narrower."""

@@ -1,4 +1,4 @@
-"""What is said of numbers so large or so small that arithmetic on them fails."""
+"""Errors for numbers so large or small that arithmetic on them fails."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _T = TypeVar("_T")
 
 
 def absurd(error: Exception) -> InputError:
-    """Return what a person is told of arithmetic that failed."""
+    """Return the error for arithmetic that failed."""
     return refusal("job.absurd", error=Words(error))
 
 
 @np.errstate(over="raise", divide="raise", invalid="raise")
 def checked(work: Callable[..., _T], *of: object) -> _T:
-    """Return what a function makes of its arguments.
+    """Call a function and return its result, with failed arithmetic as an ``InputError``.
 
     Raises
     ------
-    InputError : a number overflows, is none, or is divided by nothing
+    InputError : an overflow, an invalid operation, or a division by zero
     """
     try:
         return work(*of)

@@ -1,4 +1,4 @@
-"""Whether a measured time is so far from the specs that its unit was meant otherwise."""
+"""Detection of anchors whose unit is probably wrong, as they are far from the specs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from perfmodel.core.units import rate, show
 from perfmodel.model.setting.anchor import parse_anchor
 
 FAR = 10.0
-"""Times as long or short as the specs say, which no measured run of a catalogue's hardware comes near."""
+"""Ratio of measured and predicted time that no measured run of the catalogue's hardware reaches."""
 SLIP = 1000.0
-"""Between a unit and the next."""
+"""Ratio of a unit and the next."""
 
 
 def slip_note(text: str, ratio: float) -> str | None:
-    """Return what is doubted of an anchor; None where it is near enough to what the specs say.
+    """Return a warning of an implausible anchor; None if it is near the prediction from specs.
 
     Parameters
     ----------
-    text : as it was written
-    ratio : time measured over the time that the specs say
+    text : the anchor as written
+    ratio : measured time over the time predicted from specs
 
     >>> slip_note("iteration_time=145@1", 1450.0)
     '145 s is 1,450 times what the specs say; 145 ms?'
@@ -32,10 +32,10 @@ def slip_note(text: str, ratio: float) -> str | None:
         how = "slow" if ratio > 1 else "fast"
         return f"--anchor {text.strip()} is {times} as {how} as the specs say; check its unit and batch"
     written = f"{float(f'{anchor.value:.3g}'):,g} s" if anchor.value >= 1 else show(anchor.value, "s")
-    said = (
+    comparison = (
         f"{times} what the specs say" if ratio > 1 else f"1/{times.partition(' ')[0]} of what the specs say"
     )
     meant = anchor.value / SLIP if ratio > 1 else anchor.value * SLIP
     near = 1 / FAR <= ratio * meant / anchor.value <= FAR
     doubt = f"{show(meant, 's')}?" if near else "check its unit and batch"
-    return f"{written} is {said}; {doubt}"
+    return f"{written} is {comparison}; {doubt}"

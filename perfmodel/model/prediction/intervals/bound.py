@@ -1,13 +1,13 @@
-"""The physical lower bound on the time of an iteration, whatever the software.
+"""The physical lower bound on the time of an iteration, for any software.
 
-Two bounds, of which the larger counts, as one may hide behind the other.  That of computation knows what fast
-algorithms save: Winograd's on 3x3 convolutions, Fourier transforms on larger filters.  It counts the bytes no
-cache can spare, and takes the nominal peak of the fastest unit the precision may use.  That of the exchange
-sends gradients over the narrowest cut of the network at its nominal rate.  Launches, latencies and all that
-software wastes are left out.
+It is the larger of two bounds, as one may hide behind the other.  The bound of computation includes the
+savings of fast algorithms: Winograd's on 3x3 convolutions, Fourier transforms on larger filters.  It counts
+the bytes that no cache avoids, and takes the nominal peak of the fastest unit for the precision.  The bound
+of the exchange sends gradients over the narrowest cut of the network at its nominal rate.  Launches,
+latencies and software overheads are left out.
 
-Quotes are held against this bound, and intervals end at it.  An interval of several accelerators also ends at
-the time that one of them takes alone for its share of the work.
+Quotes are checked against this bound, and intervals do not extend below it.  The interval of several
+accelerators does not extend below the time of one of them alone for its share of the work either.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ LEAST_FILLED = 0.5
 """Share of a sequence's tokens that are no padding, at the least, in the corpora BERT is trained on (Krell et
 al. 2021: packing saves half); software may leave padding out, and sources count whole sequences."""
 LEAST_GRADIENT_BYTES = 2
-"""Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
+"""Bytes of one uncompressed gradient as sent: fp16 or bf16, in any arithmetic."""
 
 
 @lru_cache(maxsize=256)
 def dense_parameters(workload: Workload) -> float:
-    """Return the parameters that every iteration touches: embedding tables are read and updated by row."""
+    """Return the number of parameters that every iteration uses, without embedding tables, used by row."""
     return float(sum(layer.parameters for layer in workload.layers if layer.kind != "embedding"))
 
 
 def least_filled(setting: Setting) -> float:
-    """Return the share of the tokens that must be computed: the rest may be padding."""
+    """Return the share of the tokens that must be computed, as the rest may be padding."""
     return LEAST_FILLED if setting.workload.padded and setting.scenario.input == "real" else 1.0
 
 
@@ -54,7 +54,7 @@ def fastest(setting: Setting) -> tuple[float, str]:
 
 
 def boost(accelerator: Accelerator) -> float:
-    """Return how much above its stated peak an accelerator may compute for a while."""
+    """Return the factor by which an accelerator may exceed its stated peak temporarily."""
     base, top = accelerator.base_clock, accelerator.boost_clock
     if base is None or top is None or accelerator.peak_clock == "boost":
         return 1.0
@@ -66,10 +66,10 @@ def least_computation_time(setting: Setting) -> Any:
 
     Parameters
     ----------
-    setting : its workload, accelerator, precision and batch, a number or an array; the rest does not matter
+    setting : of which workload, accelerator, precision and batch are used; the batch may be an array
     """
     workload, peak = setting.workload, fastest(setting)[0]
-    if setting.layout is not None:  # ranks divide the arithmetic, and none need hold all weights
+    if setting.layout is not None:  # ranks divide the arithmetic, and none needs all weights
         flops = counted_flops(setting).computed * setting.global_batch_size / setting.world_size
         return physical_iteration_time(flops, 0.0, peak, setting.accelerator.memory_bandwidth.value)
     samples = setting.local_batch_size * setting.accumulation_steps
@@ -84,12 +84,12 @@ def least_computation_time(setting: Setting) -> Any:
 
 
 def above_peak(setting: Setting, counted: float | None = None) -> str:
-    """Return why a utilisation may exceed 100 %: MFU counts operations that nothing computes.
+    """Return the reason for a utilisation above 100 %: MFU counts operations that are not computed.
 
     Parameters
     ----------
     setting : of the job
-    counted : FLOP of a sample that the utilisation counts; by default those that are computed
+    counted : FLOP of a sample that the utilisation counts; by default those computed
     """
     reasons = []
     computed = counted_flops(setting).computed
@@ -111,9 +111,9 @@ def above_peak(setting: Setting, counted: float | None = None) -> str:
 
 
 def least_exchanged_bytes(setting: Setting) -> Any:
-    """Return the least that an iteration's gradients come to [B]; of compressed ones nothing is ruled out.
+    """Return the least bytes of an iteration's gradients; 0 for compressed ones.
 
-    Workers that meet once in several gradients may add theirs up before; each update of more takes one sum.
+    Workers that exchange once in several gradients may sum theirs before; each update needs one sum.
     """
     if setting.compression is not None:
         return 0.0
@@ -124,7 +124,7 @@ def least_exchanged_bytes(setting: Setting) -> Any:
 
 
 def least_gradient_bytes(workload: Workload) -> float:
-    """Return what the gradients of a network come to in the smallest format they are sent in whole [B].
+    """Return the bytes of a network's gradients in the smallest uncompressed format.
 
     Embedding tables are left out, as their gradients may be sent by row.
     """
@@ -132,9 +132,9 @@ def least_gradient_bytes(workload: Workload) -> float:
 
 
 def least_exchange_rate(setting: Setting) -> Any:
-    """Return the least time to sum one byte of gradients over the narrowest cut [s/B], 0 where none travel.
+    """Return the least time to sum one byte of gradients over the narrowest cut [s/B]; 0 without exchange.
 
-    Counts may be arrays of places that are cut alike.
+    Counts may be arrays of placements with the same cuts.
     """
     least: Any = 0.0
     for time, _ in exchange_limits(setting):
@@ -145,12 +145,12 @@ def least_exchange_rate(setting: Setting) -> Any:
 def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
     """Return the least time of a setting's computation, and of its whole iteration [s], numbers or arrays.
 
-    The iteration's is that of its arithmetic or of its gradients, whichever is longer.
+    The least time of the iteration is the larger of those of its arithmetic and of its gradients.
 
     Parameters
     ----------
     setting : of the job
-    rate : least time to sum one byte of its gradients [s/B], where that is known
+    rate : least time to sum one byte of its gradients [s/B], if already computed
     """
     computing = least_computation_time(setting)
     if setting.layout is not None:
@@ -160,24 +160,24 @@ def least_times(setting: Setting, rate: Any = None) -> tuple[Any, Any]:
 
 
 def least_iteration_time(setting: Setting) -> Any:
-    """Return the time no iteration of a setting can beat [s]."""
+    """Return the physical lower bound on a setting's iteration time [s]."""
     least: float = ops.number(least_times(setting)[1])
     return least
 
 
 def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:
-    """Return the lower end of an interval of time, moved up to what physics allows [s], numbers or arrays.
+    """Return the lower end of an interval, raised to the physical lower bound [s], numbers or arrays.
 
-    An anchor may put the point itself below the bound; the end then stays at the point, since an interval
-    holds its own point, and the answer warns.
+    An anchor may put the predicted time itself below the bound; the end is then the predicted time, and the
+    answer warns.
     """
     return ops.maximum(low, ops.minimum(least_time, iteration_time))
 
 
 class Alone(NamedTuple):
-    """Lower ends of the time of one accelerator that does its share of the work alone [s].
+    """Lower ends of the interval of one accelerator alone with its share of the work [s].
 
-    No job on several accelerators takes less; 0 where nothing is known of it.
+    No job on several accelerators takes less; 0 if unknown.
     """
 
     low_80: Any = 0.0
@@ -187,21 +187,21 @@ class Alone(NamedTuple):
 NOT_KNOWN = Alone()
 CUT_BY: dict[str, str] = {
     "peaks and links": "the least that peaks and links allow",
-    "one accelerator": "where the interval of one accelerator that does its share of the work alone begins",
+    "one accelerator": "the lower end of the interval of one accelerator alone with its share of the work",
 }
-"""What moves a lower end of an interval up, in words."""
+"""Reasons that raise a lower end of an interval, as text."""
 
 
 def cut_ends(
     ends: dict[str, Any], iteration_time: Any, least_time: Any, alone: Alone = NOT_KNOWN
 ) -> dict[str, Any]:
-    """Return the ends of many intervals, the lower moved up to what is possible, and where that was done.
+    """Return the ends of intervals with lower ends raised to what is possible, and ``clipped_at`` for these.
 
     Parameters
     ----------
     ends : ``low_80``, ``high_80``, ``low_95``, ``high_95`` as arrays [s], the last two None where not stated
-    iteration_time, least_time : of each prediction, and what physics allows [s]
-    alone : of each
+    iteration_time, least_time : of each prediction, and its physical lower bound [s]
+    alone : lower ends of one accelerator, for each prediction
     """
     clipped_at: Any = math.nan
     low = {}
@@ -214,22 +214,22 @@ def cut_ends(
 
 
 def clipped_words(interval: Interval) -> str:
-    """Say where the lower ends of an interval were moved to, and why."""
+    """Return, as text, the time to which lower ends of an interval were raised, and why."""
     assert interval.clipped_at is not None
     return f"{show(interval.clipped_at, 's')}, {CUT_BY[interval.clipped_by or 'peaks and links']}"
 
 
-def interval_of(ends: dict[str, Any], least_time: Any, **said: Any) -> Interval:
-    """Return an interval of one job, which says whether and why its lower ends were moved.
+def interval_of(ends: dict[str, Any], least_time: Any, **fields: Any) -> Interval:
+    """Return the interval of one job, with the bound that raised its lower ends, if any.
 
     Parameters
     ----------
-    ends : as of ``cut_ends``
-    least_time : that physics allows [s]
-    said : its other fields
+    ends : result of ``cut_ends``
+    least_time : physical lower bound [s]
+    fields : other fields of the interval
     """
     plain = {name: None if end is None else float(end) for name, end in ends.items()}
     clipped_at = float(ends["clipped_at"])
     by = "peaks and links" if clipped_at == least_time else "one accelerator"
     cut = {"clipped_at": None} if math.isnan(clipped_at) else {"clipped_at": clipped_at, "clipped_by": by}
-    return Interval.model_construct(**plain | cut, **said)
+    return Interval.model_construct(**plain | cut, **fields)

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from perfmodel.model.transformers.uncertainty import Novelty
 
 NO_REPEATS = "how far repeats of a job scatter is assumed, or known from few"
-"""Why no interval of 95 % is stated of a job that was measured itself."""
+"""Reason for no 95 % interval of a job that was measured itself."""
 NOTICED = 0.05
-"""What a condition must add to the logarithm of the scale to be named as a reason."""
+"""Least addition of a condition to the logarithm of the scale to be reported as a reason."""
 NOTED = 0.03
-"""The same of a profile's relative deviation."""
+"""Least relative deviation of a profile to be reported."""
 
 
 NOT_COMPUTING = (
@@ -63,7 +63,7 @@ NOT_COMPUTING = (
     "parameter server",
     "unseen link",
 )
-"""Conditions that make uncertain what several accelerators or samples wait for, not what one computes."""
+"""Conditions that affect waits and communication, not the computation of one accelerator."""
 REASONS = {
     "unseen accelerator": "no measured run on {accelerator}",
     "unseen architecture": "no measured run on the {architecture} architecture",
@@ -80,7 +80,7 @@ REASONS = {
     "unseen link": "no measured run over {link}",
     "input": "it waits for samples",
 }
-"""Why an interval is wide, by the condition; of the other conditions nothing is said."""
+"""Reasons for a wide interval, by condition; other conditions are not reported."""
 
 
 def reasons(
@@ -91,9 +91,9 @@ def reasons(
     of_profile: float = 0.0,
     new: Novelty | None = None,
 ) -> list[str]:
-    """Return in words why an interval is wider than usual, and by which factor, the largest first.
+    """Return, as text, the reasons for a wider interval with their factors, the largest first.
 
-    Last come a profile's own numbers, by their relative deviation, and what is new to transformers.
+    They are followed by the deviation of a profile, and the novelty of a transformer.
     """
     measured = [f"the profile's own numbers are {of_profile:.0%} uncertain"] if of_profile > NOTED else []
     if result.get(AGAIN):
@@ -119,13 +119,13 @@ def reasons(
         "communication": result["communication"],
         "link": crossed_link(setting).id,
     }
-    said = [
+    weighted = [
         (math.exp(widths[name]), REASONS[name].format(**facts), novel if name == IS_NEW else None)
         for name in noticed
     ]
     opened = left_open(DATA_PARALLEL, result[OPEN], deviation(result, spread) * scale_by(result).factor)
-    said += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
-    in_order = sorted(said, key=lambda each: -each[0])
+    weighted += [(each.factor, each.words, Scale(each.factor, each.sources)) for each in opened]
+    in_order = sorted(weighted, key=lambda each: -each[0])
     wide = [reason(words, factor, scale) for factor, words, scale in in_order if factor > 1 + NOTICED]
     if new is None:
         return wide + measured
@@ -135,7 +135,7 @@ def reasons(
 
 
 def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
-    """Whether own runs took away why an interval would be wide, or half of it."""
+    """Return whether own runs cover a reason for a wide interval, or half of it."""
     kind = reason.removeprefix("unseen ")
     here = {
         "accelerator": setting.accelerator.id,
@@ -148,11 +148,11 @@ def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
 
 
 def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
-    """Return by how much errors on rows new to the model exceed those the spread was learned from.
+    """Return the ledger's scale: errors on new rows over those that the spread was learned from.
 
     Parameters
     ----------
-    result, mode : strength of each condition, numbers or arrays, and how it is predicted, as of ``factors``
+    result, mode : as for ``factors``
     """
     if mode != "specs":
         return scale_of(DATA_PARALLEL, ANCHORED)
@@ -165,27 +165,27 @@ def scale_by(result: dict[str, Any], mode: str = "specs") -> Scale:
 
 
 class Factors(NamedTuple):
-    """By how much times may be off either way, numbers or arrays."""
+    """Errors of times up or down, as factors; numbers or arrays."""
 
     factor_80: Any
-    """With a confidence of 80 %."""
+    """Factor with 80 % confidence."""
     factor_95: Any
     scale: Scale
-    """By how much errors on new rows exceed those on development rows."""
+    """Errors on new rows over those on development rows."""
     common: Any
-    """By which that, and options left to their defaults, widen the interval in log time."""
+    """Factor of the scale and of options left to their defaults on the interval, in log time."""
 
 
 def factors(result: dict[str, Any], mode: str, constants: Calibration) -> Factors:
-    """Return by how much the time may be off either way, numbers or arrays.
+    """Return the errors of a time up or down, as factors; numbers or arrays.
 
-    A measurement to start from can only narrow what is known from specs, and from one's own runs.
+    An anchor or profile can only narrow the interval from specs and own runs.
 
     Parameters
     ----------
     result : strength of each condition
     mode : of the prediction, a key of ``constants.spread``
-    constants : what was learned of the conditions
+    constants : with the learned spreads
     """
     spreads, own = constants.spread, constants.own
     if mode == "specs":
@@ -210,16 +210,16 @@ def alone_of(
     constants: Calibration,
     deviation: Any = 0.0,
 ) -> Alone:
-    """Return the least that one accelerator takes alone for its share of the work, numbers or arrays.
+    """Return the lower ends of one accelerator alone with its share of the work, numbers or arrays.
 
-    That of specs is as uncertain as a prediction on one accelerator; a measured one is what it is.  Nothing
-    is known of workers out of step, whose gradients may come to nothing.
+    A time from specs has the error of a prediction on one accelerator; a measured one has none.  Unknown for
+    asynchronous workers, whose gradients may be discarded.
 
     Parameters
     ----------
     setting, result, mode, constants : of the iteration, as for ``factors``
-    alone : the share's time on one accelerator [s]
-    deviation : relative, of a profile's own numbers
+    alone : time of the share on one accelerator [s]
+    deviation : relative deviation of a profile's numbers
     """
     if setting.updates is not None:
         return NOT_KNOWN
@@ -237,16 +237,17 @@ def alone_of(
 
 
 def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:
-    """What each learned weight adds to the logarithm of the scale, in their order; numbers or arrays."""
+    """Return the addition of each learned weight to the logarithm of the scale, numbers or arrays."""
     return map(mul, spread.weights.values(), map(result.get, spread.weights, repeat(0.0)))
 
 
 def deviation(result: dict[str, Any], spread: Spread) -> Any:
-    """Return the standard deviation of the logarithmic error that an interval stands for."""
+    """Return the standard deviation of the logarithmic error that an interval represents."""
     return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
 
 
 def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, scale: Scale) -> Factors:
+    """Return the error factors by one spread, with own runs or options left open, and a ledger scale."""
     width, common = ops.exp(sum(_widths(result, spread))) * scale.factor, scale.factor
     expected = spread.quantile_80 / NORMAL_80 * width
     if own is not None:
@@ -258,38 +259,38 @@ def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None, sca
 
 
 class Width(NamedTuple):
-    """How far iteration times may be off, numbers or arrays."""
+    """Intervals of iteration times with their components, numbers or arrays."""
 
     ends: dict[str, Any]
-    """Of the intervals, as of ``cut_ends`` [s]."""
+    """Ends of the intervals, as for ``cut_ends`` [s]."""
     strengths: dict[str, Any]
     mode: str
     scale: Scale
     common: Any
-    """As of ``Factors``."""
+    """As in ``Factors``."""
     deviation: Any
-    """Relative, of a profile's own numbers."""
+    """Relative deviation of a profile's numbers."""
     least_time: Any
-    """That physics allows [s]."""
+    """Physical lower bound [s]."""
     new: Novelty | None
-    """What is new about a transformer that predicts tokens."""
+    """Novelty of a transformer that predicts tokens."""
 
 
 def mode_of(setting: Setting) -> str:
-    """Return the key of ``Calibration.spread`` for a job: a profile is a measurement as an anchor is."""
+    """Return the key of ``Calibration.spread``: ``anchored`` with an anchor or profile, else ``specs``."""
     return "anchored" if setting.scenario.anchor or setting.profile else "specs"
 
 
 def width_of(
     setting: Setting, step: Step, link: Any, least_time: Any, constants: Calibration
 ) -> Width | None:
-    """Return where iteration times lie, numbers or arrays; None before a spread was learned.
+    """Return the intervals of iteration times, numbers or arrays; None without learned spreads.
 
     Parameters
     ----------
     setting, step, constants : of the iteration
-    link : what ``unseen_link`` says of it
-    least_time : that physics allows [s]
+    link : result of ``unseen_link``
+    least_time : physical lower bound [s]
     """
     mode, time = mode_of(setting), step.iteration_time
     if mode not in constants.spread:
@@ -315,8 +316,10 @@ def width_of(
 
 
 def _new_to_transformers(setting: Setting, mode: str, constants: Calibration) -> Novelty | None:
-    """Return what is new about a step of a network that predicts tokens, whose computing runs of transformers
-    taught; None of other networks, and where the job or its like was measured."""
+    """Return the novelty of a data-parallel job whose network predicts tokens; None for other networks.
+
+    None as well with an anchor, a profile or own runs.
+    """
     model = setting.workload.architecture
     if model is None or mode != "specs" or constants.own is not None or not predicts_tokens(setting.workload):
         return None
@@ -326,10 +329,10 @@ def _new_to_transformers(setting: Setting, mode: str, constants: Calibration) ->
 
 
 def interval(setting: Setting, width: Width, constants: Calibration) -> Interval:
-    """Return where the iteration time of one job lies, and why so far off."""
+    """Return the interval of one job's iteration time, with the reasons for its width."""
     spread, result = constants.spread[width.mode], width.strengths
     if width.mode != "specs" or constants.own is not None:
-        result = result | {OPEN: {}}  # what was measured settles them
+        result = result | {OPEN: {}}  # measurements cover them
     return interval_of(
         width.ends,
         width.least_time,

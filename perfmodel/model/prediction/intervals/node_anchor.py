@@ -1,4 +1,4 @@
-"""Converts an anchor measured on several accelerators, of one machine or of many, to one on a single one."""
+"""Conversion of an anchor measured on several accelerators to one on a single accelerator."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.step.evaluate import outcome
 
 WIDEST = math.log(1e4)
-"""Of the logarithm of measured over predicted time; beyond it, a slip of the unit."""
+"""Largest logarithm of measured over predicted time; beyond it the unit is wrong."""
 UNIT = "iteration_time=1s@1"
-"""An anchor to be replaced: what is resolved with one starts from a measurement."""
+"""A placeholder anchor, with which a scenario is resolved as anchored."""
 
 
 def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Setting:
-    """Return the setting of a scenario with an anchor, as one on a single accelerator.
+    """Return the setting of a scenario, with its anchor converted to one accelerator.
 
-    What several accelerators measured holds their exchange of gradients, over the links of the scenario:
-    inside their machine, inside an NVLink domain, or over adapters.  The time of one is that with which the
-    measured time is predicted.  The time on several grows with that on one, so halving an interval finds it.
+    A time on several accelerators contains their exchange of gradients over the links of the scenario: inside
+    their machine, inside an NVLink domain, or over adapters.  The time on one accelerator is the one for
+    which the prediction equals the measured time.  The prediction increases with it, so bisection solves for
+    it.
 
-    Up to a machine's number they are those of one machine.  More fill machine after machine as the scenario
-    does, with its ``accelerators_per_node``.
+    Accelerators up to a machine's number are in one machine; more fill machines as in the scenario, with its
+    ``accelerators_per_node``.
 
     Raises
     ------
-    InputError : accelerators that the scenario has no place for, or a time that no speed of one accelerator
-        leads to, since the exchange alone takes longer
+    InputError : an impossible number of accelerators, or a time that no speed of one accelerator predicts,
+        since the exchange alone takes longer
     """
     given = str(scenario.anchor)
-    whole = resolve(_with(scenario, anchor=None), catalogue)
+    whole = resolve(_with_options(scenario, anchor=None), catalogue)
     if whole.layout is not None:
         return resolve(scenario, catalogue)
     anchor = parse_anchor(given)
@@ -45,14 +46,14 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         raise refusal("anchor.copies", "anchor", given=given, known=tuple(anchor.options))
     if anchor.world_size == 1:
         return resolve(scenario, catalogue)
-    whole = resolve(_with(scenario, anchor=UNIT), catalogue)
+    whole = resolve(_with_options(scenario, anchor=UNIT), catalogue)
     try:
         one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
         raise error.under("anchor", said=f"anchor {given!r}") from error
-    setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
+    setting = resolve(_with_options(scenario, anchor=_single_anchor(time)), catalogue)
     named = set(setting.defaults)
     is_same = (many.world_size, many.accelerators_per_node) == (whole.world_size, whole.accelerators_per_node)
     return setting._replace(
@@ -63,27 +64,27 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
 
 
 def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
-    """Return the setting of so many accelerators that do each what one does in the whole job."""
+    """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job."""
     options: dict[str, object] = {
         "anchor": UNIT,
         "global_batch_size": None,
         "local_batch_size": whole.local_batch_size,
         "world_size": ranks,
     }
-    if ranks == 1:  # has nobody to wait for
+    if ranks == 1:  # no other workers to wait for
         options |= {"k": None, "backups": None}
     if ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
-    return resolve(_with(scenario, **options), catalogue)
+    return resolve(_with_options(scenario, **options), catalogue)
 
 
 def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibration) -> float:
-    """Return the iteration time of one accelerator that leads to the measured one of many [s]."""
-    free = one._replace(scenario=_with(one.scenario, anchor=None))
+    """Return the iteration time of one accelerator for which that of many equals the measured one [s]."""
+    free = one._replace(scenario=_with_options(one.scenario, anchor=None))
     alone = float(outcome(free, constants).iteration_time)
 
     def misses(log_factor: float) -> float:
-        started = _with(many.scenario, anchor=_on_one(alone * math.exp(log_factor)))
+        started = _with_options(many.scenario, anchor=_single_anchor(alone * math.exp(log_factor)))
         return float(outcome(many._replace(scenario=started), constants).iteration_time) - measured
 
     low, high = -WIDEST, WIDEST
@@ -100,7 +101,7 @@ def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibr
 
 
 def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
-    """Say of the measured run what is not said of the job, and on several machines what its traffic takes."""
+    """Return notes on the measured run: its own warnings, and its communication on several machines."""
     result = [f"the anchor's run: {words}" for words in many.warnings if words not in setting.warnings]
     if many.nodes > 1:
         result.append(
@@ -110,11 +111,13 @@ def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
     return result
 
 
-def _on_one(time: float) -> str:
+def _single_anchor(time: float) -> str:
+    """Return the text of an anchor of one accelerator, with a time in the allowed range."""
     return f"iteration_time={min(max(time, 1e-6), 1e7)!r}s@1"
 
 
-def _with(scenario: Scenario, **options: object) -> Scenario:
+def _with_options(scenario: Scenario, **options: object) -> Scenario:
+    """Return a scenario with options replaced; None removes an option."""
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set} | options
     kept = {name: value for name, value in given.items() if value is not None}
     return type(scenario).model_construct(**kept)

@@ -1,4 +1,4 @@
-"""What a prediction says of a calibration file: which runs moved it, and how far."""
+"""Effects of a calibration file's own runs on a prediction, as factors and as text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.fabric import inside_link
 from perfmodel.model.step.layer_rates import conditions
 
-OTHERWISE = ("anchor", "profile", "calibration", "scaling")
-"""Options that do not tell jobs apart."""
+NOT_COMPARED = ("anchor", "profile", "calibration", "scaling")
+"""Options that do not distinguish jobs."""
 
 
 def job_key(setting: Setting) -> str:
-    """Return what tells a job of copies from all others."""
-    facts = {name: value for name, value in understood(setting).items() if name not in OTHERWISE}
+    """Return the fingerprint that identifies a data-parallel job."""
+    facts = {name: value for name, value in understood(setting).items() if name not in NOT_COMPARED}
     return fingerprint(json.dumps(facts, sort_keys=True, default=str).encode())
 
 
-def moved(setting: Setting, own: OwnEffects) -> dict[str, float]:
-    """Return the factors by which own runs moved what acts on a job, on the rate of a link as ``link/ID``.
+def applied_factors(setting: Setting, own: OwnEffects) -> dict[str, float]:
+    """Return the factors of own runs that apply to a job, by effect; those of link rates as ``link/ID``.
 
-    None acts on a transformer that is shared out, whose layers are timed apart.
+    None applies to a transformer with a layout, which has its own model.
     """
     if setting.layout is not None:
         return {}
@@ -35,8 +35,8 @@ def moved(setting: Setting, own: OwnEffects) -> dict[str, float]:
 
 
 def remark(setting: Setting, own: OwnEffects) -> str:
-    """Return in words what own runs did to a prediction."""
-    by_name = moved(setting, own)
+    """Return a note on the effects of own runs on a prediction."""
+    by_name = applied_factors(setting, own)
     runs = f"{own.runs} run{'s' if own.runs != 1 else ''} of your own ({own.file})"
     links = [
         f"rate of {name.partition('/')[2]} x {by_name.pop(name):.3f}"
@@ -47,7 +47,9 @@ def remark(setting: Setting, own: OwnEffects) -> str:
         return f"{runs} are none of transformers with a layout: it is as without them"
     if not by_name and not links:
         return f"{runs} share no software, accelerator, network or link with this job: it is as without them"
-    on = conditions(setting)
+    effects = conditions(setting)
     parts = [f"{name.partition('/')[0]} x {factor:.3f}" for name, factor in by_name.items()]
-    said = [f"computation x {math.exp(own.computation(on)):.3f} ({', '.join(parts)})"] if parts else []
-    return f"by {runs}: {'; '.join(said + links)}"
+    computation = (
+        [f"computation x {math.exp(own.computation(effects)):.3f} ({', '.join(parts)})"] if parts else []
+    )
+    return f"by {runs}: {'; '.join(computation + links)}"

@@ -1,4 +1,4 @@
-"""What measured runs of a transformer do to its interval, and in words to its time."""
+"""Effects of measured runs of a transformer on its interval, and notes on them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perfmodel.model.transformers.levels import Run, Update, is_same, traits_of,
 from perfmodel.model.transformers.uncertainty import Novelty, why_wider
 
 IMPLAUSIBLE = 2.0
-"""Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
+"""Ratio of measured and predicted time that hardly any measured run exceeds."""
 
 
 def narrowed(setting: Setting, new: Novelty, start: Update) -> tuple[float, list[str], float]:
-    """Return the spread that runs leave of a job's error, why it is wide, and the ledger's factor in it."""
+    """Return the spread of a job's error after runs, reasons for its width, and the ledger's factor in it."""
     job, factor = traits_of(setting), new.scale.factor
 
     def left(each: Novelty) -> float:
@@ -39,18 +39,18 @@ def remarks(
     time: float,
     least_time: float,
 ) -> list[str]:
-    """Return what a prediction owes to measured runs, and whether that can be.
+    """Return notes on the effects of measured runs on a prediction, and warnings of implausible ones.
 
     Parameters
     ----------
-    setting, start : the job, and what runs say of it
-    spreads : standard deviation of its error without the runs, and with them
-    constants : beside which the runs were predicted
-    time, least_time : predicted with the runs, and the least that physics allows [s]
+    setting, start : the job, and its update by the runs
+    spreads : standard deviations of its error without and with the runs
+    constants : with the own runs of a calibration file
+    time, least_time : predicted with the runs, and the physical lower bound [s]
     """
     lines, caveats = [], []
     anchors = parse_anchors(str(setting.scenario.anchor)) if setting.measured else []
-    known = start.runs[len(start.runs) - len(anchors) :]  # after those of a file
+    known = start.runs[len(start.runs) - len(anchors) :]  # after those of a calibration file
     for run, anchor, each in zip(setting.measured, anchors, known, strict=True):
         measured = float(anchor.iteration_time(run.global_batch_size, run.workload.sequence_length))
         ratio = math.exp(each.miss)
@@ -65,9 +65,8 @@ def remarks(
             caveats.append("check the anchor's unit, batch and layout: few measured runs are as far off")
     if constants.own is not None and constants.own.transformers:
         lines.append(f"{constants.own.runs} runs of your own ({constants.own.file})")
-    lines.append(
-        f"{_alike(setting, start.runs)}: all times x {math.exp(start.shift):.2f}, {_width(*spreads)}"
-    )
+    factor = math.exp(start.shift)
+    lines.append(f"{_likeness_note(setting, start.runs)}: all times x {factor:.2f}, {_width_note(*spreads)}")
     if time < least_time:
         caveats.append(
             f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
@@ -76,7 +75,8 @@ def remarks(
     return ["; ".join(lines), *caveats]
 
 
-def _alike(setting: Setting, runs: Sequence[Run]) -> str:
+def _likeness_note(setting: Setting, runs: Sequence[Run]) -> str:
+    """Return, as text, whether the runs are of the same job or of its network."""
     job = traits_of(setting)
     if any(is_same(job, run.traits) for run in runs):
         return "the same job"
@@ -84,6 +84,7 @@ def _alike(setting: Setting, runs: Sequence[Run]) -> str:
     return f"{same} of {len(runs)} of its network" if same < len(runs) else "of its network"
 
 
-def _width(before: float, after: float) -> str:
+def _width_note(before: float, after: float) -> str:
+    """Return, as text, the widths of the 80 % interval before and after the runs."""
     wide = [math.expm1(NORMAL_80 * spread) for spread in (before, after)]
     return f"80 % interval +{wide[0]:.0%} before, +{wide[1]:.0%} now"

@@ -1,9 +1,9 @@
-"""How many times as fast one prediction is as another, and how sure that is.
+"""The speed ratio of two predictions, and its probability.
 
 Two predictions share most of their error: the same chip, software and network are off by the same factor.
-Of transformers the levels say how much they share, by which own runs move a prediction, too.  Of copies of a
-network it is learned from pairs of measured runs of one source, each predicted by a fit to other sources
-(``perfmodel.evidence.accuracy.ratio_fit``).
+For transformers with layouts the shared part is computed from the levels that own runs are updated with.  For
+data-parallel jobs it is learned from pairs of measured runs of one source, each predicted by a fit to other
+sources (``perfmodel.evidence.accuracy.ratio_fit``).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.result import Interval, Prediction, Ratio
-from perfmodel.model.setting.anchor import SHARED_BY
+from perfmodel.model.setting.anchor import LAYOUT_OPTIONS
 
 RESULT = Path(__file__).with_name("ratio.json")
 COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
-"""Kinds of predictions, which different models make."""
+"""Kinds of predictions, by the model that makes them; keys of ``ratio.json``."""
 ALWAYS = "anything"
-"""What any two jobs that differ at all do not share."""
+"""Key of the error that any two different jobs do not share."""
 _LINKS = ("node", "intra_link")
 _NETWORK = ("inter_link", "nics", "connections", "network_cap", "oversubscription", "rack_nodes", "placement")
 _MORE = {"nics": 1, "connections": 1, "network_cap": -1, "oversubscription": -1}
@@ -38,14 +38,14 @@ _NO_PLAN = {
     *("world_size", "nodes", "local_batch_size", "global_batch_size", "micro_batch_size", "scaling"),
     *("anchor", "profile"),
 }
-"""Options that are no matter of how training is arranged, or that follow from the others."""
+"""Options outside the training plan, or implied by others."""
 _BY_SIZE = ("servers", "k", "backups", "accumulation_steps", "torus_dimensions", "accelerators_per_node")
-"""Options whose defaults follow the number of accelerators: they tell jobs of one size apart."""
+"""Options whose defaults depend on the number of accelerators; compared only between jobs of equal size."""
 UNUSED = "not used"
 
 
 class Job(NamedTuple):
-    """What of a job another may have in common with it; a key that is absent is not known."""
+    """Properties of a job that determine which error it shares with another; absent keys are unknown."""
 
     kind: str
     """``COPIES`` or ``SHARED_OUT``."""
@@ -54,22 +54,22 @@ class Job(NamedTuple):
     software: str
     precision: str | None
     fabric: Mapping[str, Any]
-    """Machine and links, those between nodes only of several."""
+    """Machine and links; those between nodes only for several nodes."""
     start: tuple[Any, ...]
-    """The measurement that it is predicted from; empty of specs."""
+    """Anchor and profile of the prediction; empty without any."""
     plan: Mapping[str, Any]
-    """How training is arranged: strategy, overlap, degrees of parallelism."""
+    """Training plan: strategy, overlap, degrees of parallelism."""
     world_size: float
     batch: float
-    """Of one accelerator, or of one micro-batch [samples]."""
+    """Batch of one accelerator, or micro-batch [samples]."""
 
 
 DISTANCES = ("workload", "accelerator", "software", "precision", "fabric", "plan", "world size", "batch")
-"""What two jobs may differ in: 0 or 1, of numbers the logarithm of their ratio."""
+"""Distances of two jobs: 0 or 1, or for numbers the logarithm of their ratio."""
 
 
 def distances(one: Job, other: Job) -> tuple[float, ...]:
-    """Return how far two jobs are apart in each of ``DISTANCES``."""
+    """Return the distance of two jobs in each of ``DISTANCES``."""
     return (
         float(one.workload != other.workload),
         float(one.accelerator != other.accelerator),
@@ -83,51 +83,53 @@ def distances(one: Job, other: Job) -> tuple[float, ...]:
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether what is known of both differs."""
+    """Return whether any key known of both differs."""
     return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
 def job_of(prediction: Prediction) -> Job:
-    """Return what a prediction is of."""
-    asked: Mapping[str, Any] = prediction.scenario
-    fabric = {name: asked.get(name) for name in _LINKS}
-    if asked["nodes"] > 1:
-        fabric |= {name: asked.get(name) for name in _NETWORK}
+    """Return the ``Job`` of a prediction."""
+    scenario: Mapping[str, Any] = prediction.scenario
+    fabric = {name: scenario.get(name) for name in _LINKS}
+    if scenario["nodes"] > 1:
+        fabric |= {name: scenario.get(name) for name in _NETWORK}
     plan = {
-        f"{name} of {asked['world_size']}" if name in _BY_SIZE else name: UNUSED if value is None else value
-        for name, value in asked.items()
+        f"{name} of {scenario['world_size']}" if name in _BY_SIZE else name: UNUSED
+        if value is None
+        else value
+        for name, value in scenario.items()
         if name not in _NO_PLAN
     }
     shared_out = prediction.layout is not None
     return Job(
         kind=SHARED_OUT if shared_out else COPIES,
-        workload=(asked["workload"], asked.get("sequence_length")),
-        accelerator=asked["accelerator"],
-        software=asked["framework"],
-        precision=asked["precision"],
+        workload=(scenario["workload"], scenario.get("sequence_length")),
+        accelerator=scenario["accelerator"],
+        software=scenario["framework"],
+        precision=scenario["precision"],
         fabric=fabric,
-        start=tuple(asked[name] for name in ("anchor", "profile") if asked.get(name)),
+        start=tuple(scenario[name] for name in ("anchor", "profile") if scenario.get(name)),
         plan=plan,
-        world_size=asked["world_size"],
-        batch=asked["micro_batch_size"] if shared_out else asked["local_batch_size"],
+        world_size=scenario["world_size"],
+        batch=scenario["micro_batch_size"] if shared_out else scenario["local_batch_size"],
     )
 
 
 @cache
 def learned() -> Mapping[str, float]:
-    """Return the share of the error of copies of a network that each difference takes away."""
+    """Return the learned share of a data-parallel job's error that each difference makes unshared."""
     table: Mapping[str, float] = json.loads(RESULT.read_text("utf-8"))["unshared"]
     return table
 
 
 def unshared_of(one: Job, other: Job, half_widths: tuple[float, float], is_again: bool = False) -> float:
-    """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1.
+    """Return the unshared part of two jobs' errors: 0 for the same job, at most 1.
 
     Parameters
     ----------
     one, other : the jobs
     half_widths : of their 80 % intervals, in log time
-    is_again : whether even the same job was run by somebody else
+    is_again : whether the same job counts as run by another source
     """
     if one == other and not is_again:
         return 0.0
@@ -142,22 +144,22 @@ def unshared_of(one: Job, other: Job, half_widths: tuple[float, float], is_again
 
 
 def variance_between(one: Job, other: Job, without: str | None = None) -> float:
-    """Return the variance of the difference of two transformers' errors, but for that of their source.
+    """Return the variance of the difference of two transformers' errors, without that of their source.
 
     Parameters
     ----------
     one, other : the jobs
-    without : a source whose rows the levels may not have seen
+    without : a source to leave out of the levels
     """
     from perfmodel.model.transformers.levels import NAMED
     from perfmodel.model.transformers.levels import learned as levels_without
 
-    levels, unlike = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
+    levels, distance = levels_without(without), dict(zip(DISTANCES, distances(one, other), strict=True))
     lengths = [job.workload[1] or 1 for job in (one, other)]
-    apart = {name: unlike[name] for name in NAMED} | {
-        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in SHARED_BY) / 2,
-        "world_size": unlike["world size"],
-        "micro_batch_size": unlike["batch"],
+    apart = {name: distance[name] for name in NAMED} | {
+        "layout": sum(one.plan.get(name) != other.plan.get(name) for name in LAYOUT_OPTIONS) / 2,
+        "world_size": distance["world size"],
+        "micro_batch_size": distance["batch"],
         "sequence_length": abs(math.log(lengths[0] / lengths[1])),
     }
     shared = levels.shared(0.0, float(one.workload[0] == other.workload[0]), apart)
@@ -165,13 +167,14 @@ def variance_between(one: Job, other: Job, without: str | None = None) -> float:
 
 
 def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | None = None) -> int:
-    """Return 1 where two jobs differ in their network alone and that of the first is nowhere worse, -1 where
-    that of the other is; 0 of all other jobs.
+    """Return 1 if two jobs differ only in their network and the first one's is nowhere worse, else -1 or 0.
+
+    -1 is the reverse, 0 any other pair of jobs.
 
     Parameters
     ----------
     one, other : predictions
-    catalogue : has their links; by default what comes with the package
+    catalogue : of their links; by default the built-in one
     """
     first, second = one.scenario, other.scenario
     signs = set()
@@ -189,6 +192,7 @@ def network_order(one: Prediction, other: Prediction, catalogue: Catalogue | Non
 
 
 def _link_order(one: Link, other: Link) -> int:
+    """Return 1 if one link is nowhere worse than another, -1 for the reverse, else 0."""
     for better, worse, sign in ((one, other, 1), (other, one, -1)):
         alike = better.kind == worse.kind or (worse.passes_kernel and better.kind in SPARE_KERNEL)
         flows = better.flow_bandwidth, worse.flow_bandwidth
@@ -205,9 +209,9 @@ def _link_order(one: Link, other: Link) -> int:
 
 
 def in_order(ratio: Ratio, order: int) -> Ratio:
-    """Return a ratio of which it is known that the first job is no slower (1), or the other (-1).
+    """Return a ratio, given that the first job is known to be no slower (1), or the other (-1).
 
-    An end of the interval is moved up, or down, to 1, or to the ratio itself, and the order is sure.
+    One end of the interval is moved to 1, or to the ratio itself, and the order is certain.
     """
     if order == 0 or ratio.low_80 is None or ratio.high_80 is None:
         return ratio
@@ -220,15 +224,16 @@ def in_order(ratio: Ratio, order: int) -> Ratio:
 
 
 def ratio_between(one: Prediction, other: Prediction, to: str, catalogue: Catalogue | None = None) -> Ratio:
-    """Return how many times as fast ``one`` is as ``other``, which goes by the name ``to``.
+    """Return the speed of ``one`` over that of ``other``, whose name is ``to``.
 
-    Where their networks alone differ, and one is nowhere worse, the order is known; ``catalogue`` has their
+    If only their networks differ, and one is nowhere worse, the order is known; ``catalogue`` has their
     links.
     """
     return in_order(_ratio(one, other, to), network_order(one, other, catalogue))
 
 
 def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
+    """Return the speed ratio of two predictions without a known order."""
     value = one.samples_per_second / other.samples_per_second
     if one.interval is None or other.interval is None:
         return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
@@ -252,33 +257,33 @@ def _ratio(one: Prediction, other: Prediction, to: str) -> Ratio:
 
 
 def _accelerators(one: Job, other: Job) -> float:
-    """Return the ratio of the accelerators of jobs that differ in nothing else: no speed-up is larger.
+    """Return the ratio of the accelerators of jobs that differ only in it, the largest possible speed-up.
 
-    Not a number of other jobs, nor where each of more accelerators does a larger batch than each of fewer.
+    NaN for other jobs, or if the batch of one accelerator is larger in the job with more of them.
     """
     larger, smaller = sorted((one, other), key=lambda job: -job.world_size)
     apart = dict(zip(DISTANCES, distances(one, other), strict=True))
     kept = [name for name in DISTANCES if name not in ("world size", "batch")]
     if smaller.world_size == 1:
-        kept.remove("plan")  # one accelerator exchanges nothing
+        kept.remove("plan")  # one accelerator has no exchange
     is_alike = (one.kind, one.start) == (other.kind, other.start) and not any(apart[name] for name in kept)
     return one.world_size / other.world_size if is_alike and larger.batch <= smaller.batch else math.nan
 
 
 def half_width(ratio: Ratio) -> float | None:
-    """Return half the width of a ratio's 80 % interval, of its logarithm, before an end was cut."""
+    """Return the half-width of a ratio's 80 % interval in log ratio, before clipping; None without one."""
     if ratio.low_80 is None or ratio.high_80 is None:
         return None
     return math.log(max(ratio.high_80 / ratio.value, ratio.value / ratio.low_80))
 
 
 def _half_width(prediction: Prediction, interval: Interval) -> float:
-    """Return what development rows ask for: what new sources are missed by beyond that, both jobs share."""
+    """Return the half-width by development rows; both jobs share the additional error on new sources."""
     return math.log(interval.high_80 / prediction.iteration_time) / interval.scale
 
 
 def sure_of(value: float, half_width: float) -> float:
-    """Return the probability that a ratio lies on the side of 1 where it was predicted.
+    """Return the probability that a ratio is on the same side of 1 as predicted.
 
     >>> sure_of(1.2, 0.0), round(sure_of(1.2, math.log(1.2)), 4)
     (1.0, 0.9)
@@ -291,8 +296,8 @@ def chance_above_one(value: float, half_width: float) -> float:
 
     Parameters
     ----------
-    value : as predicted
-    half_width : of its 80 % interval, of the logarithm, which is taken to be normal
+    value : predicted ratio
+    half_width : of its 80 % interval in log ratio, which is assumed normal
 
     >>> [round(chance_above_one(value, math.log(1.2)), 4) for value in (1.2, 1.0, 1 / 1.2)]
     [0.9, 0.5, 0.1]

@@ -1,4 +1,4 @@
-"""What can widen the interval of a job: conditions, and how strongly each holds."""
+"""Conditions that widen the interval of a job, and their strengths."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from perfmodel.model.step.layer_rates import conditions, unit
 from perfmodel.model.step.terms import of_kind
 
 OWN, LEAST = "own runs", "least variance"
-"""Among what is known of a job: how much one's own runs settle of its error."""
+"""Keys of the strengths: the results of ``OwnEffects.settles`` and ``least_variance``."""
 AGAIN = "measured itself"
-"""The same: standard deviation of its time when it is measured again, 0 where it was not measured itself."""
+"""Key of the standard deviation of a measured job's log time between repeats."""
 OPEN = "left to defaults"
-"""The same: options of its software that it leaves to their defaults."""
+"""Key of the options of its software that a job leaves to their defaults."""
 IS_NEW = "unseen software"
-"""Condition that puts a job in the class ``new`` of the ledger.
+"""Condition for the class ``new`` of the ledger.
 
-Of other architectures than were measured its rows ask for no more than the shape of an interval has."""
+For unmeasured architectures the ledger's rows need no wider interval than its shape already has."""
 
 
 def unseen_link(setting: Setting, constants: Calibration) -> float:
-    """Return 1 where no measured run went over the link that the setting's gradients cross, else 0."""
+    """Return 1 if no measured run used the link of the setting's gradients, else 0."""
     return float(crossed_link(setting).id not in constants.seen["link"])
 
 
 def software_of(setting: Setting) -> str:
-    """Return ``FRAMEWORK in PRECISION``: by which measured runs are distinguished."""
+    """Return ``FRAMEWORK in PRECISION``, the software class of measured runs."""
     return f"{setting.software_name} in {setting.precision}"
 
 
 def local_batch_of(setting: Setting) -> str:
-    """Return the name under which the reach of a network's local batches is kept."""
+    """Return the key of the range of a network's measured local batches in ``Calibration.reach``."""
     return f"local batch/{setting.workload.id}"
 
 
 def _beyond(value: Any, ends: tuple[float, float]) -> Any:
-    """How far a value lies outside what was measured, as a logarithm; 0 inside."""
+    """Return the log distance of a value outside the measured range; 0 inside."""
     low, high = ends
     return ops.log(ops.maximum(1.0, ops.maximum(value / high, low / value)))
 
 
 def is_new_to(setting: Setting, constants: Calibration) -> bool:
-    """Return whether nobody measured the software of a setting."""
+    """Return whether the software of a setting was not measured."""
     return software_of(setting) not in constants.seen["software"]
 
 
 def strengths(
     setting: Setting, work: Computation, terms: dict[str, Any], link: Any, constants: Calibration
 ) -> dict[str, Any]:
-    """Return how strongly each condition holds that can widen the interval, numbers or arrays.
+    """Return the strength of each condition that can widen the interval, numbers or arrays.
 
     Parameters
     ----------
     setting, work, terms : of the iteration
-    link : what ``unseen_link`` says of it
-    constants : hold what the measured runs have seen
+    link : result of ``unseen_link``
+    constants : with the software, links and ranges of the measured runs
     """
     accelerator = setting.accelerator
     whole = sum(terms.values())
@@ -95,14 +95,14 @@ def strengths(
     if setting.repeat is not None:
         result[AGAIN] = setting.repeat.noise
     if constants.own is not None:
-        on = conditions(setting)
-        result[OWN] = constants.own.settles(on, communication, several)
-        result[LEAST] = constants.own.least_variance(on)
+        effects = conditions(setting)
+        result[OWN] = constants.own.settles(effects, communication, several)
+        result[LEAST] = constants.own.least_variance(effects)
     return result
 
 
 def widening_strengths(
     setting: Setting, work: Computation, terms: dict[str, float], constants: Calibration
 ) -> dict[str, float]:
-    """Return how strongly each condition holds that can widen the interval, from 0 to about 1."""
+    """Return the strength of each condition that can widen the interval of one job."""
     return strengths(setting, work, terms, unseen_link(setting, constants), constants)

@@ -1,1 +1,1 @@
-"""A whole training beside the step: to a target or loss, asynchronous, compressed."""
+"""Whole training runs: to a target or loss, asynchronous, with compression."""

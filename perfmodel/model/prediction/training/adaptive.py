@@ -1,4 +1,4 @@
-"""How much to synchronise as the error falls: K of AdaSync, local steps of AdaComm."""
+"""Adaptive synchronisation as the error falls: K of AdaSync, local steps of AdaComm."""
 
 from __future__ import annotations
 
@@ -20,56 +20,56 @@ from perfmodel.model.prediction.training.sgd_error_bound import (
 )
 
 LEVELS = 6
-"""Errors of the schedule, each a quarter of the one before."""
+"""Number of errors in the schedule, each a quarter of the previous one."""
 SPAN = 20
-"""Mean gradients of one worker until the next choice, where nobody says how long."""
+"""Default interval of choices, in mean gradient times of one worker."""
 LONGEST = 1e9
-"""Mean gradients of one worker between choices."""
+"""Longest interval of choices, in mean gradient times of one worker."""
 _OBJECTIVE = SMOOTHNESS, GRADIENT_VARIANCE
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What gets furthest until the next choice, at one error."""
+    """The best settings until the next choice, at one error."""
 
     error: float
     """Objective minus its lower bound."""
     k_sync: int
-    """Gradients an update waits for."""
+    """Gradients that an update waits for."""
     k_sync_bound: float
-    """On the mean squared gradient until the next choice."""
+    """Bound on the mean squared gradient until the next choice."""
     k_batch: int
-    """The same of the batch variants, whose workers go on."""
+    """The same for the batch variants, whose workers continue."""
     k_by_rule: int
-    """By AdaSync's rule from the first K, which needs the error alone."""
+    """K by AdaSync's rule, from the first K and the error."""
     local_steps: int
     local_bound: float
-    """On the mean squared gradient of local SGD with as many."""
+    """Bound on the mean squared gradient of local SGD with these steps."""
     local_steps_by_rule: int
-    """By AdaComm's rule from the first local steps."""
+    """Local steps by AdaComm's rule, from the first ones and the error."""
 
 
 @dataclass(frozen=True, repr=False)
 class Schedule(Table):
-    """Choices as the error falls."""
+    """The schedule of choices as the error falls."""
 
     choices: tuple[Choice, ...]
-    """What to choose at each error, the largest error first."""
+    """The choice at each error, the largest error first."""
     interval: float
-    """Between two choices [s]."""
+    """Time between two choices [s]."""
     note: str
-    """What was assumed."""
+    """Assumptions."""
 
     def records(self) -> list[Record]:
         """Return a row for each error."""
         return [asdict(choice) for choice in self.choices]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel stragglers --adaptive --json`` prints."""
+        """Return the schedule as JSON, as ``perfmodel stragglers --adaptive --json`` prints it."""
         return json.dumps(asdict(self))
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return the rows as people read them, in the order of ``HEADINGS``."""
+        """Return the rows as text, in the order of ``HEADINGS``."""
         return [
             (
                 f"{each.error:.3g}",
@@ -92,7 +92,7 @@ HEADINGS = ("error", "K-sync", "bound", "K-batch", "by rule", "local steps", "bo
 
 
 def _whole(gradients: Any, workers: int) -> int:
-    """Gradients of an update as a whole number, from 1 to all."""
+    """Return the gradients of an update as a whole number from 1 to ``workers``."""
     return int(min(workers, max(1, round(gradients))))
 
 
@@ -104,19 +104,19 @@ def schedule(
     communication_time: float = 0.0,
     interval: float | None = None,
 ) -> Schedule:
-    """Return how many gradients an update should wait for, and how many local steps, as the error falls.
+    """Return the schedule of gradients that an update waits for, and of local steps, as the error falls.
 
     Parameters
     ----------
-    distribution : of one worker's time for one gradient; K is worked out for exponential ones of its mean
-    workers : that compute gradients
+    distribution : of one worker's time for one gradient; K is computed for an exponential one with its mean
+    workers : number of workers
     learning_rate : above 0, at most 1
-    communication_time : of one average [s]
-    interval : until the next choice [s]; by default 20 mean gradients
+    communication_time : time of one average [s]
+    interval : time until the next choice [s]; by default 20 mean gradients
 
     Raises
     ------
-    InputError : a learning rate or an interval out of its range, a law without a mean
+    InputError : a learning rate or an interval out of its range, a distribution without a mean
     """
     if not 0 < learning_rate <= 1:
         raise refusal("updates.learning_rate", learning_rate=learning_rate)
@@ -131,8 +131,8 @@ def schedule(
     choices: list[Choice] = []
     for level in range(LEVELS):
         error = INITIAL_ERROR / 4**level
-        asked = (learning_rate, *_OBJECTIVE, span, workers, 1 / mean, LOCAL_BATCH_SIZE, error)
-        k = _whole(rules.adasync_k_sync_gradients(*asked), workers)
+        arguments = (learning_rate, *_OBJECTIVE, span, workers, 1 / mean, LOCAL_BATCH_SIZE, error)
+        k = _whole(rules.adasync_k_sync_gradients(*arguments), workers)
         update_time = straggler_variant("k-sync", distribution, workers, k=k).update_time
         average = communication_time, learning_rate
         steps: Any = rules.best_local_steps(error, *average, SMOOTHNESS, per_batch, span)
@@ -149,12 +149,12 @@ def schedule(
         local_rule: Any = (
             rules.adacomm_local_steps(first.local_steps, INITIAL_ERROR, error) if first else local
         )
-        batch = _whole(rules.adasync_batch_gradients(*asked), workers)
+        batch = _whole(rules.adasync_batch_gradients(*arguments), workers)
         choices.append(
             Choice(error, k, float(of_k), batch, int(by_rule), local, float(of_local), int(local_rule))
         )
     note = (
         f"example objective: L = {SMOOTHNESS:g}, variance {GRADIENT_VARIANCE:g} a sample, "
-        f"{LOCAL_BATCH_SIZE} samples a gradient; K as of exponential times, a choice every {span:.3g} s"
+        f"{LOCAL_BATCH_SIZE} samples a gradient; K for exponential times, a choice every {span:.3g} s"
     )
     return Schedule(tuple(choices), span, note)

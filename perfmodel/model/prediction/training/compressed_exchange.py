@@ -1,4 +1,4 @@
-"""Whether compressing gradients pays: bytes, coding, the collective that is left, break-even bandwidth."""
+"""The saving by compression of gradients: bytes, coding time, collective, break-even bandwidth."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ from perfmodel.model.step.parts import fabric_of as step_fabric
 
 @dataclass(frozen=True)
 class CompressedExchange:
-    """One way to compress, beside an all-reduce of the whole gradient."""
+    """One compression scheme, compared with an all-reduce of the whole gradient."""
 
     scheme: str
-    """Its name, with its setting."""
+    """Name of the scheme, with its parameter."""
     collective: str
-    """What is left: an all-reduce where compressed values can be added, else an all-gather."""
+    """The collective: an all-reduce if compressed values can be summed, else an all-gather."""
     sent_bytes: float
-    """Contributed by one rank [B]."""
+    """Bytes that one rank contributes."""
     ratio: float
-    """Of the gradient in fp32 over that."""
+    """Bytes of the gradient in fp32 over ``sent_bytes``."""
     encode_time: float
-    """On the accelerator [s]."""
+    """Time to encode on the accelerator [s]."""
     communication_time: float
     decode_time: float
-    """On the accelerator, of all that arrives [s]."""
+    """Time to decode all received gradients on the accelerator [s]."""
     time: float
-    """Of all three: coding hides behind nothing [s]."""
+    """Sum of the three times, without overlap [s]."""
     low_80: float
-    """Lower end of the 80 % interval, which is that of the collectives alone [s]."""
+    """Lower end of the 80 % interval, due to the collectives only [s]."""
     high_80: float
-    """By the interval of the collectives alone [s]."""
+    """Upper end of the 80 % interval, due to the collectives only [s]."""
     saves: float
-    """Of the dense exchange's time [s]; negative where it takes longer."""
+    """Saving over the dense exchange [s]; negative if it takes longer."""
     break_even_bandwidth: float
-    """Of a ring's port, below which it pays [B/s]; 0 where it moves more than the dense exchange."""
+    """Bandwidth of a ring's port below which it saves time [B/s]; 0 if it sends more than dense gradients."""
     break_even_density: float | None
-    """Density below which gathering moves less than an all-reduce; None but for the largest elements."""
+    """Density below which an all-gather sends less than an all-reduce; None except for top-k."""
     error_feedback: bool
-    """Whether what is not sent is added to the next gradient."""
+    """Whether the compression error is added to the next gradient."""
     variance_bound: float | None
-    """Of what rounding adds, over the squared norm of the gradient; None where no bound is known."""
+    """Bound on the variance that quantization adds, over the gradient's squared norm; None if unknown."""
     convergence: str
     """Published effect on accuracy."""
     source: str
@@ -78,33 +78,33 @@ class CompressedExchange:
 
 @dataclass(frozen=True, repr=False)
 class CompressedExchanges(Rows):
-    """Several ways to compress the gradients of one job."""
+    """Several compression schemes for the gradients of one job."""
 
     workload: str | None
-    """None where the gradient's size was given."""
+    """Network; None if the gradient's size was given."""
     accelerator: str
-    """What each rank is."""
+    """Accelerator of each rank."""
     group_size: int
     nodes: int
     gradient_bytes: float
-    """In fp32 [B]."""
+    """Size of the gradients in fp32 [B]."""
     dense_time: float
-    """Of an all-reduce of them, hidden behind nothing [s]."""
+    """Time of their all-reduce, without overlap [s]."""
     dense_low_80: float
     """Lower end of its 80 % interval [s]."""
     dense_high_80: float
     """Upper end of its 80 % interval [s]."""
     dense_bandwidth: float
-    """What its busiest port carries, as a ring's [B/s]."""
+    """Bandwidth of its busiest port, as in a ring [B/s]."""
     rows: tuple[CompressedExchange, ...]
     assumed: tuple[str, ...]
-    """What nobody published or measured, and the answer takes all the same."""
+    """Assumptions that are neither published nor measured."""
     notes: tuple[str, ...]
-    """What limits the answer."""
+    """Notes on the answer."""
 
     @property
     def headline(self) -> str:
-        """What is exchanged, and how long it takes without compression."""
+        """The gradients, and the time of their exchange without compression."""
         where = f"{self.nodes} nodes" if self.nodes > 1 else "one node"
         ranks = f"{self.group_size} x {self.accelerator} on {where}"
         dense = f"{show(self.dense_time, 's')} by all-reduce in fp32"
@@ -119,23 +119,23 @@ class CompressedExchanges(Rows):
 
 
 def compressed_exchanges(
-    schemes: Sequence[Scheme], asked: Scenario, catalogue: Catalogue, gradient_bytes: float | None = None
+    schemes: Sequence[Scheme], scenario: Scenario, catalogue: Catalogue, gradient_bytes: float | None = None
 ) -> CompressedExchanges:
-    """Return each way to compress the gradients of a job, beside exchanging them whole.
+    """Return each compression scheme for the gradients of a job, compared with the dense exchange.
 
     Parameters
     ----------
     schemes : to try
-    asked : the job: network, accelerators, machines and links
-    catalogue : hardware to look in
-    gradient_bytes : of a gradient in place of the network's [B], taken as one square matrix
+    scenario : the job: network, accelerators, machines and links
+    catalogue : of hardware
+    gradient_bytes : size of a gradient instead of the network's [B], taken as one square matrix
 
     Raises
     ------
     InputError : an unknown name, or options that do not go together
     """
-    setting = resolve(asked, catalogue)
-    fabric = _fabric(setting, asked, catalogue)
+    setting = resolve(scenario, catalogue)
+    fabric = _fabric(setting, scenario, catalogue)
     gradient = gradient_of(setting.workload) if gradient_bytes is None else square_gradient(gradient_bytes)
     size = VALUE_BYTES * gradient.elements
     dense = _sent("all-reduce", setting, fabric, size)
@@ -155,24 +155,25 @@ def compressed_exchanges(
     )
 
 
-def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> Point:
+def _fabric(setting: Setting, scenario: Scenario, catalogue: Catalogue) -> Point:
+    """Return the fabric of a job's ranks for collectives."""
     return fabric_of(
         setting.world_size,
         catalogue,
         accelerator=setting.accelerator.id,
-        node=asked.node,
-        intra_link=asked.intra_link,
-        inter_link=asked.inter_link or (setting.inter_link.id if setting.nodes > 1 else None),
+        node=scenario.node,
+        intra_link=scenario.intra_link,
+        inter_link=scenario.inter_link or (setting.inter_link.id if setting.nodes > 1 else None),
         nodes=setting.nodes,
-        nics=asked.nics,
-        rack_nodes=asked.rack_nodes,
-        oversubscription=asked.oversubscription if asked.rack_nodes else None,
-        placement=asked.placement if asked.rack_nodes else None,
+        nics=scenario.nics,
+        rack_nodes=scenario.rack_nodes,
+        oversubscription=scenario.oversubscription if scenario.rack_nodes else None,
+        placement=scenario.placement if scenario.rack_nodes else None,
     )
 
 
 class _Sent(NamedTuple):
-    """One collective: its time as in a training step, between what measured ones lie between [s]."""
+    """Time of one collective in a training step, with its 80 % interval [s]."""
 
     time: float
     low: float
@@ -180,17 +181,21 @@ class _Sent(NamedTuple):
 
 
 def _sent(name: str, setting: Setting, fabric: Point, message_bytes: float) -> _Sent:
-    """Return how long a collective takes in a step of a setting.
+    """Return the time and interval of a collective in a step of a setting.
 
     Parameters
     ----------
     name : all-reduce or all-gather
-    setting : whose step it is
-    fabric : the same ranks, of whose measured collectives the interval is
+    setting : of the job
+    fabric : of the same ranks, for the interval
     message_bytes : of all ranks together for an all-gather [B]
     """
-    on, sizes = step_fabric(setting, calibration()), np.array([message_bytes])
-    times = message_times(setting, sizes, on) if name == "all-reduce" else gathered_time(setting, sizes, on)
+    step_links, sizes = step_fabric(setting, calibration()), np.array([message_bytes])
+    times = (
+        message_times(setting, sizes, step_links)
+        if name == "all-reduce"
+        else gathered_time(setting, sizes, step_links)
+    )
     time = float(times[0])
     measured = collective(name, "auto", fabric, message_bytes)
     if measured.interval is None or not measured.time:
@@ -202,6 +207,7 @@ def _sent(name: str, setting: Setting, fabric: Point, message_bytes: float) -> _
 def _exchange(
     scheme: Scheme, gradient: Gradient, setting: Setting, fabric: Point, dense: _Sent
 ) -> CompressedExchange:
+    """Return the exchange of a gradient by one compression scheme."""
     kind, ranks = scheme.kind, setting.world_size
     result, constants = coded(scheme, gradient, ranks, setting.software_year), calibration()
     gathers = kind.collective == "all-gather"
@@ -228,7 +234,7 @@ def _exchange(
         low_80=encode + low + decode,
         high_80=encode + high + decode,
         saves=dense.time - time,
-        break_even_bandwidth=_turn(scheme, gradient, setting, calibration()),
+        break_even_bandwidth=_break_even(scheme, gradient, setting, calibration()),
         break_even_density=float(break_even_density(ranks)) if scheme.name == "topk" else None,
         error_feedback=kind.error_feedback,
         variance_bound=result.variance,
@@ -237,8 +243,8 @@ def _exchange(
     )
 
 
-def _turn(scheme: Scheme, gradient: Gradient, setting: Setting, constants: Calibration) -> float:
-    """Bandwidth of a port up to which compressing pays [B/s]; 0 where it moves more."""
+def _break_even(scheme: Scheme, gradient: Gradient, setting: Setting, constants: Calibration) -> float:
+    """Return the bandwidth of a port up to which compression saves time [B/s]; 0 if it sends more."""
     ranks, gathers = setting.world_size, scheme.kind.collective == "all-gather"
     result = coded(scheme, gradient, ranks, setting.software_year)
     port_bytes = result.bytes * ((ranks - 1) if gathers else 2 * (ranks - 1) / ranks)
@@ -249,42 +255,43 @@ def _turn(scheme: Scheme, gradient: Gradient, setting: Setting, constants: Calib
 
 
 def turn_words(setting: Setting, scheme: Scheme, constants: Calibration) -> str:
-    """Say up to which bandwidth of a port compressing the gradients of a job pays."""
-    turn = _turn(scheme, gradient_of(setting.workload), setting, constants)
-    if not turn:
+    """Return a note on the bandwidth of a port up to which compression saves time."""
+    break_even = _break_even(scheme, gradient_of(setting.workload), setting, constants)
+    if not break_even:
         return f"{scheme} never pays: {_moves_more(scheme.kind.collective, setting.world_size)}"
-    return f"{scheme} pays below {show(turn, 'B/s')} a port"
+    return f"{scheme} pays below {show(break_even, 'B/s')} a port"
 
 
 def _moves_more(collective: str, ranks: int) -> str:
+    """Return the reason why compressed gradients are not smaller than an all-reduce."""
     if collective == "all-gather":
-        return f"gathering {ranks} ranks' moves more than an all-reduce of everything"
-    return "it moves no less than the gradients as they are"
+        return f"gathering from {ranks} ranks sends more than an all-reduce of everything"
+    return "it sends no less than the uncompressed gradients"
 
 
 def exchange_words(row: CompressedExchange, ranks: int, bandwidth: float) -> str:
-    """Say whether a way to compress pays, and where the turn is.
+    """Return a note whether compression saves time, and on its break-even bandwidth.
 
     Parameters
     ----------
-    row : one way
-    ranks : that exchange
-    bandwidth : what a port carries of the dense exchange [B/s]
+    row : one compression scheme
+    ranks : number of ranks
+    bandwidth : of a port in the dense exchange [B/s]
     """
     if not row.break_even_bandwidth:
         return f"never pays: {_moves_more(row.collective, ranks)}"
-    turn = (
+    break_even = (
         f"pays below {show(row.break_even_bandwidth, 'B/s')} a port, which carries {show(bandwidth, 'B/s')}"
     )
     verdict = "saves" if row.saves > 0 else "costs"
-    return f"{verdict} {show(abs(row.saves), 's')}; {turn}"
+    return f"{verdict} {show(abs(row.saves), 's')}; {break_even}"
 
 
 def details(row: CompressedExchange) -> list[str]:
-    """Return what else is to be said of a way to compress."""
+    """Return notes on a compression scheme: accuracy, error feedback, variance, density."""
     lines: list[str] = [f"published effect: {row.convergence}"]
     if row.error_feedback:
-        lines.append("needs what was left out added to the next gradient")
+        lines.append("needs the compression error added to the next gradient")
     if row.variance_bound is not None:
         lines.append(f"variance up to {1 + row.variance_bound:.3g} times a gradient's squared norm")
     if row.break_even_density is not None:

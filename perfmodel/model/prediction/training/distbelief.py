@@ -1,4 +1,4 @@
-"""DistBelief on named hardware: Downpour SGD over sharded servers, and replicas spread over machines."""
+"""DistBelief on given hardware: Downpour SGD over sharded servers, and replicas over several machines."""
 
 from __future__ import annotations
 
@@ -30,71 +30,71 @@ from perfmodel.workloads import workload
 
 WEIGHT_BYTES: Final = 4
 OPTIMIZER_COPIES: Final = {"sgd": 0, "momentum": 1, "adagrad": 1, "adam": 2}
-"""What a server keeps beside the model, in its size."""
+"""Optimizer states of a server, over the size of the model."""
 Binding = Literal["computation", "the servers' ports", "the replicas' ports"]
 
 
 @dataclass(frozen=True, repr=False)
 class Downpour:
-    """Replicas that push and fetch beside their computation, and servers that hold the model in shards."""
+    """Downpour SGD: replicas that push and fetch during computation, and servers with shards of the model."""
 
     workload: str
     """Network."""
     accelerator: str | None
-    """Of each replica; None where its step was given."""
+    """Accelerator of each replica; None if its step time was given."""
     link: str
-    """Of replicas and servers, each on a port of its own."""
+    """Link of replicas and servers, each with its own port."""
     replicas: int
-    """That are there at the start."""
+    """Replicas at the start."""
     servers: int
     push_every: int
     """Steps of a replica between two pushes."""
     fetch_every: int
     """Steps of a replica between two fetches."""
     step_time: float
-    """Of a replica that waits for nothing [s]."""
+    """Step time of a replica without waits [s]."""
     replica_speedup: float
-    """By the machines it is spread over; 1 on one."""
+    """Speed-up of a replica by several machines; 1 on one."""
     gradient_bytes: float
     """[B]"""
     link_bandwidth: float
-    """Of a port, each direction [B/s]."""
+    """Bandwidth of a port in each direction [B/s]."""
     push_load: float
-    """What all replicas would push if no port held them up [B/s]."""
+    """Rate of all pushes if no port were a limit [B/s]."""
     fetch_load: float
     """[B/s]"""
     server_load: float
-    """Share of a server's port that this takes, of the fuller direction; above 1 the servers bind."""
+    """Share of a server's port needed in the fuller direction; above 1 the servers are the limit."""
     binds: Binding
-    """What sets the pace."""
+    """The bottleneck."""
     steps_per_second: float
-    """Of all replicas."""
+    """Steps per second of all replicas."""
     steps_per_second_waiting: float
-    """If each replica waited for its own exchange, in a queue of exponential times."""
+    """The same if each replica waited for its own exchange, in a queue of exponential times."""
     samples_per_second: float
     low_80: float | None
-    """Samples per second, by the ends of the step's interval; None where the step was given or ports bind."""
+    """Lower end of samples per second by the step's interval; None with a given step or if ports bind."""
     high_80: float | None
-    """The same, at the upper end."""
+    """Upper end of samples per second."""
     updates_per_second: float
     """Pushes that a server applies."""
     mean_staleness: float
     """Updates of other replicas between fetching parameters and applying a gradient taken at them."""
     extra_parameter_age: float
-    """Own steps by which parameters are older than fetched ones."""
+    """Steps of a replica by which its parameters are older than fetched ones."""
     server_memory: float
-    """Of one server, the optimizer's state included [B]."""
+    """Memory of one server, with the optimizer's state [B]."""
     optimizer: str
-    """Whose state servers hold."""
+    """Optimizer whose state the servers hold."""
     lost: int
     """Replicas that fail."""
     replicas_kept: float
-    """Share of the replicas that are left."""
+    """Share of the replicas that remain."""
     throughput_kept: float
-    """Share of the steps that are left with them: less is lost where ports bind; synchronous SGD stops."""
+    """Share of the steps that remain: more than ``replicas_kept`` if ports bind; synchronous SGD stops."""
 
     def to_json(self) -> str:
-        """Return what ``perfmodel downpour --json`` prints."""
+        """Return the answer as JSON, as ``perfmodel downpour --json`` prints it."""
         return json.dumps(asdict(self))
 
     def records(self) -> list[Record]:
@@ -103,7 +103,7 @@ class Downpour:
 
     @property
     def headline(self) -> str:
-        """What was asked, in a line."""
+        """The job in one line."""
         on = self.accelerator or "machines of your own"
         return f"{self.workload}, {self.replicas} replicas on {on}, {self.link}, Downpour SGD"
 
@@ -112,7 +112,7 @@ class Downpour:
 
 
 def downpour(
-    asked: Scenario,
+    scenario: Scenario,
     catalogue: Catalogue,
     *,
     replicas: int,
@@ -125,20 +125,20 @@ def downpour(
     replica: FittedModel | None,
     replica_machines: int,
 ) -> Downpour:
-    """Return what Downpour SGD reaches; the caller has checked the numbers.
+    """Return the throughput and staleness of Downpour SGD; the caller has checked the numbers.
 
     Parameters
     ----------
-    asked : network, accelerator, batch, precision and link between machines
-    catalogue : hardware to look in
+    scenario : network, accelerator, batch, precision and link between machines
+    catalogue : of hardware
     step_time : of a replica on one machine [s]; None predicts it
-    replica, replica_machines : how a replica speeds up over machines, and how many it has
+    replica, replica_machines : the speed-up of a replica over machines, and the number of its machines
 
     Raises
     ------
     InputError : an unknown name, or options that do not go together
     """
-    one = predict(asked.model_copy(update={"world_size": 1}), catalogue)
+    one = predict(scenario.model_copy(update={"world_size": 1}), catalogue)
     link = catalogue.link(str(one.scenario["inter_link"]))
     rate = bulk_bandwidth(link, calibration(), 1)
     size = WEIGHT_BYTES * float(
@@ -199,32 +199,32 @@ class ModelSpeedup:
     """The speed-up of one replica on a number of machines."""
 
     machines: int
-    """That the replica is spread over."""
+    """Machines of the replica."""
     speedup: float
-    """By the universal scalability law through the reported point."""
+    """Speed-up by the universal scalability law through the reported point."""
     efficiency: float
     """Speed-up over machines."""
     tiled_speedup: float | None
-    """Of square tiles through the same point; None for a model that peaks there, or no square number."""
+    """Speed-up of square tiles through the same point; None if the model peaks there, or no square number."""
     fitted: bool
-    """Whether this is the point the law was fitted to, which it restates."""
+    """Whether this is the reported point that the law was fitted to."""
 
 
 @dataclass(frozen=True, repr=False)
 class ModelSpeedups(Rows):
-    """Speed-ups of one replica by machines: a closed form through one reported point, no prediction of it."""
+    """Speed-ups of one replica by machines: a closed form through one reported point."""
 
     facts: str
-    """The reported point, and who reported it."""
+    """The reported point and its source."""
     contention: float
-    """Share of the work that machines do one after the other."""
+    """Share of the work that machines do in sequence."""
     coherency: float
-    """Cost of keeping two machines in step, over the work of one."""
+    """Cost of synchronising two machines, over the work of one."""
     peak_machines: float | None
-    """Where the law peaks; None where it does not."""
+    """Number of machines at the peak of the law; None without a peak."""
     rows: tuple[ModelSpeedup, ...]
     status: Literal["fitted"] = "fitted"
-    """What the numbers stand on."""
+    """Basis of the numbers."""
 
     def __repr__(self) -> str:
         rows = [(str(row.machines), f"{row.speedup:.2f}", f"{row.efficiency:.1%}") for row in self.rows]
@@ -246,14 +246,14 @@ def model_speedups(model: FittedModel, machines: Sequence[int]) -> ModelSpeedups
 
 
 def downpour_lines(answer: Downpour) -> list[tuple[str, str]]:
-    """Return what a summary says of Downpour, by label."""
+    """Return the lines of a summary of Downpour: label and text."""
     ports = f"{answer.servers} x {show(answer.link_bandwidth, 'B/s')}"
     often = f"pushed every {answer.push_every}, parameters fetched every {answer.fetch_every} steps"
     waiting = f"{answer.steps_per_second_waiting:.4g} if each waits for its exchange"
     lines = [
         ("a replica's step", show(answer.step_time, "s")),
         ("gradients", f"{show(answer.gradient_bytes, 'B')}, {often}"),
-        ("servers' ports", f"{answer.server_load:.1%} of {ports} asked for"),
+        ("servers' ports", f"{answer.server_load:.1%} of {ports} needed"),
         ("what binds", answer.binds),
         ("steps", f"{answer.steps_per_second:.4g} a second, {waiting}"),
         ("throughput", f"{answer.samples_per_second:,.1f} samples a second"),
@@ -269,7 +269,7 @@ def downpour_lines(answer: Downpour) -> list[tuple[str, str]]:
         lines.append(
             (
                 f"{answer.lost} lost",
-                f"{answer.throughput_kept:.1%} of the steps go on; synchronous training stops",
+                f"{answer.throughput_kept:.1%} of the steps continue; synchronous training stops",
             )
         )
     return lines

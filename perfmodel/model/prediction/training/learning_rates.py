@@ -1,4 +1,4 @@
-"""Learning rates of a batch by the published rules, each with what it is valid for."""
+"""Learning rates of a batch by the published rules, each with its validity."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from perfmodel.equations.learning_rate import (
 from perfmodel.equations.staleness import k_async_staleness_probability
 
 WARM_UP_EPOCHS = 5.0
-"""Of Goyal et al. 2017."""
+"""Epochs of the warm-up in Goyal et al. 2017."""
 UNLISTED = 0.01
-"""Share of the gradients, the stalest, whose rates are not listed one by one."""
+"""Share of the stalest gradients, whose rates are not listed."""
 MOST_LISTED = 20
 PUBLISHED_BATCHES = 64, 8192
 """Global batches over which the linear rule left the accuracy of ResNet-50 unchanged (Goyal et al. 2017)."""
@@ -34,16 +34,16 @@ class LearningRate:
     """The learning rate by one rule."""
 
     rule: str
-    """Its name."""
+    """Name of the rule."""
     learning_rate: float
     validity: str
-    """What the rule was shown for, and what it assumes."""
+    """Conditions under which the rule was shown, and its assumptions."""
     within_published: bool | None
-    """Whether the batch lies where the rule was measured; None where no range was published."""
+    """Whether the batch is in the measured range of the rule; None if no range was published."""
     source: str
     """Key of ``references.toml``."""
     formula: str
-    """``module.function`` below ``perfmodel.equations``, whose page has the equation."""
+    """``module.function`` below ``perfmodel.equations``, with the equation on its page."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class StaleRate:
     staleness: int
     """Updates between reading and applying."""
     share: float
-    """Of all gradients, where staleness is geometric."""
+    """Share of all gradients, for geometric staleness."""
     learning_rate: float
 
 
@@ -77,9 +77,9 @@ class LearningRates(Rows):
     warm_up: tuple[WarmUpPoint, ...]
     """From the reference rate to that of the linear rule; empty without a warm-up."""
     left_out: dict[str, str]
-    """Rules without a rate: what has to be given."""
+    """Rules without a rate -> the options that they need."""
     by_staleness: tuple[StaleRate, ...] = ()
-    """Of "own staleness", gradient by gradient, all but the stalest hundredth; empty without staleness."""
+    """Rates of the rule "own staleness" by staleness, except for the stalest 1 %; empty without staleness."""
 
     def __repr__(self) -> str:
         rows = [(row.rule, f"{row.learning_rate:.6g}", row.source) for row in self.rows]
@@ -87,7 +87,7 @@ class LearningRates(Rows):
 
     @property
     def headline(self) -> str:
-        """What the rates are of."""
+        """The batch and the reference of the rates, as text."""
         return (
             f"for {self.global_batch_size:,.0f} samples an update, from {self.reference_learning_rate:g} "
             f"for {self.reference_batch_size:,.0f}"
@@ -106,6 +106,7 @@ class _Given(NamedTuple):
 
     @property
     def linear(self) -> float:
+        """The rate by the linear rule."""
         return float(linear_scaled_learning_rate(self.base, self.batch, self.base_batch))
 
 
@@ -119,12 +120,13 @@ class _Rule(NamedTuple):
     published: tuple[float, float] | None = None
 
 
-def _scaled(given: _Given) -> tuple[float | None, ...]:
+def _batch_arguments(given: _Given) -> tuple[float | None, ...]:
+    """Return the arguments of the rules that scale with the batch."""
     return given.base, given.batch, given.base_batch
 
 
 def _from_noise(given: _Given) -> tuple[float | None, ...]:
-    """The rate without noise is the one that gives the reference rate at the reference batch."""
+    """Return the noise-free rate that gives the reference rate at the reference batch, noise, and batch."""
     noise = given.noise_scale or 0.0
     return given.base * (1 + noise / given.base_batch), noise, given.batch
 
@@ -134,7 +136,7 @@ RULES = (
         "linear",
         (),
         linear_scaled_learning_rate,
-        _scaled,
+        _batch_arguments,
         "goyal2017",
         "SGD with momentum and a warm-up; ResNet-50 lost no accuracy from 64 to 8,192 samples, and loses "
         "beyond",
@@ -144,7 +146,7 @@ RULES = (
         "square root",
         (),
         square_root_scaled_learning_rate,
-        _scaled,
+        _batch_arguments,
         "krizhevsky2014",
         "keeps the variance of an update; its author found the linear rule better for AlexNet",
     ),
@@ -205,7 +207,7 @@ def learning_rates(
     squared_gradient_sum: float | None = None,
     noise_scale: float | None = None,
 ) -> LearningRates:
-    """Return the rate by each rule, and those of the warm-up; all numbers are checked by the caller."""
+    """Return the rate by each rule, and those of the warm-up; the caller has checked the numbers."""
     given = _Given(
         base,
         base_batch,
@@ -235,6 +237,7 @@ def learning_rates(
 
 
 def _row(rule: _Rule, given: _Given) -> LearningRate:
+    """Return the learning rate by one rule."""
     published = rule.published
     function = rule.function
     return LearningRate(
@@ -248,7 +251,7 @@ def _row(rule: _Rule, given: _Given) -> LearningRate:
 
 
 def _by_staleness(rate: float, mean_staleness: float) -> tuple[StaleRate, ...]:
-    """Rates of fresh gradients, of those one update late, and so on, up to a limit."""
+    """Return the rates of gradients by staleness, from fresh ones up to a limit."""
     rows: list[StaleRate] = []
     left = 1.0
     while left > UNLISTED and len(rows) < MOST_LISTED:
@@ -260,6 +263,7 @@ def _by_staleness(rate: float, mean_staleness: float) -> tuple[StaleRate, ...]:
 
 
 def _warm_up(base: float, rate: float, epochs: float) -> tuple[WarmUpPoint, ...]:
+    """Return the rates of a warm-up, one for each epoch."""
     if not epochs:
         return ()
     times = [*range(int(epochs)), *([int(epochs)] if int(epochs) < epochs else []), epochs]

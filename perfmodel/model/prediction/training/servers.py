@@ -1,4 +1,4 @@
-"""Where parameter servers run: on machines of their own, on the workers' machines, or on both (BytePS)."""
+"""Placements of parameter servers: on separate machines, on the workers' machines, or on both (BytePS)."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from perfmodel.model.step.ports import bulk_bandwidth
 
 @dataclass(frozen=True)
 class Arrangement:
-    """One way to place servers."""
+    """One placement of parameter servers."""
 
     name: str
-    """Where the servers run, and whether a block's pull starts before the pushes end."""
+    """The servers' machines, and whether a block's pull starts before all pushes end."""
     machines: int
-    """In all, workers and servers."""
+    """Total number of machines of workers and servers."""
     time: float
-    """Of a push and a pull of all gradients [s]."""
+    """Time of a push and a pull of all gradients [s]."""
     total_bytes: float | None
-    """That all machines send [B]; None of shards of two sizes."""
+    """Bytes that all machines send; None for shards of two sizes."""
     server_port_bytes: float | None
-    """Through the port of one server, both ways together, with a worker's own traffic beside it [B]."""
+    """Bytes through one server's port in both directions, with the traffic of a worker on its machine."""
     server_memory_bytes: float | None
-    """Of a server with a buffer for each worker and plain SGD [B]."""
+    """Memory of a server with a buffer for each worker and plain SGD [B]."""
 
 
 @dataclass(frozen=True, repr=False)
 class Arrangements(Rows):
-    """Every way to place so many servers, and a ring of the workers."""
+    """Every placement of a number of servers, and a ring of the workers."""
 
     rows: tuple[Arrangement, ...]
     link: str
-    """Of workers and servers."""
+    """Link of workers and servers."""
     bandwidth: float
-    """That bulk transfers reach on a port, each way [B/s]."""
+    """Bandwidth of bulk transfers over a port in each direction [B/s]."""
     note: str
-    """What limits the answer."""
+    """Assumptions of the answer."""
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Return the rows as people read them, in the order of ``HEADINGS``."""
+        """Return the rows as text, in the order of ``HEADINGS``."""
 
         def shown(size: float | None) -> str:
             return "" if size is None else show(size, "B")
@@ -72,13 +72,13 @@ HEADINGS = ("servers", "machines", "time", "all send", "a server's port", "its m
 
 
 def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -> Arrangements:
-    """Return what a push and a pull of equal shards take, by where the servers run.
+    """Return the time and traffic of a push and a pull of equal shards, by placement of the servers.
 
     Parameters
     ----------
-    link : of every machine's one port
+    link : of every machine's single port
     workers : machines that compute gradients
-    servers : at least 1; on the workers' machines at most one each
+    servers : at least 1; on the workers' machines at most one on each
     message_bytes : gradients of one worker [B]
 
     Raises
@@ -94,36 +94,36 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     port = bulk_bandwidth(link, calibration(), 1)
     hop = (link.bulk_hop_latency or link.hop_latency).value
     of_all = workers, servers, message_bytes, hop
-    beside = min(servers, workers)
-    through = server_load.colocated_server_port_bytes(workers, beside, message_bytes)
-    hosts = f"on {beside} {plural('worker', beside)}"
+    shared_hosts = min(servers, workers)
+    through = server_load.colocated_server_port_bytes(workers, shared_hosts, message_bytes)
+    hosts = f"on {shared_hosts} {plural('worker', shared_hosts)}"
     around = server_load.colocated_total_bytes(workers, message_bytes)
-    apart = (
+    on_separate_machines = (
         server_load.parameter_server_total_bytes(workers, message_bytes),
         server_load.server_port_bytes(workers, servers, message_bytes),
         server_load.server_memory_bytes(workers, servers, message_bytes),
     )
-    beside_workers = (
+    on_workers = (
         around,
         through,
-        server_load.server_memory_bytes(workers, beside, message_bytes),
+        server_load.server_memory_bytes(workers, shared_hosts, message_bytes),
     )
     more, nothing = workers + servers, (None, None)
     rows: list[tuple[Any, ...]] = [
-        ("apart", more, parameter_server.parameter_server_time(*of_all, port, port), *apart),
+        ("apart", more, parameter_server.parameter_server_time(*of_all, port, port), *on_separate_machines),
         (
             "apart, in blocks",
             more,
             parameter_server.pipelined_parameter_server_time(*of_all, port, port),
-            *apart,
+            *on_separate_machines,
         ),
         (
             hosts,
             workers,
-            parameter_server.colocated_parameter_server_time(workers, beside, message_bytes, hop, port),
-            *beside_workers,
+            parameter_server.colocated_parameter_server_time(workers, shared_hosts, message_bytes, hop, port),
+            *on_workers,
         ),
-        (f"{hosts}, in blocks", workers, 2 * hop + through / 2 / port, *beside_workers),
+        (f"{hosts}, in blocks", workers, 2 * hop + through / 2 / port, *on_workers),
         ("apart and on workers", more, parameter_server.extra_server_time(*of_all, port), None, *nothing),
         ("none: a ring", workers, ring_all_reduce_time(workers, message_bytes, hop, port), around, *nothing),
     ]

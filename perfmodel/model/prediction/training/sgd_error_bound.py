@@ -1,4 +1,4 @@
-"""Error against wall clock of each variant of SGD, by the bound of Dutta et al."""
+"""Bound of Dutta et al. on the error of each SGD variant against wall-clock time."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ GRADIENT_VARIANCE = 10.0
 LOCAL_BATCH_SIZE = 32
 INITIAL_ERROR = 2.0
 STALENESS_BOUND = 0.2
-"""An example objective; a real one's constants are not known, so compare the curves, do not read them off."""
+"""An example objective: constants of real networks are unknown, so only the curves' order has meaning."""
 POINTS = 12
 
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """The bound of one variant."""
+    """The error bound of one variant over time."""
 
     variant: str
     floor: float
-    """Its limit after infinite time."""
+    """Limit of the bound after infinite time."""
     error: list[float]
-    """At each of the times."""
+    """Bound at each of the times."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,9 +44,9 @@ class ErrorCurves(Table):
     """[s]"""
     variants: list[ErrorCurve]
     note: str
-    """What was assumed."""
+    """Assumptions."""
     left_out: dict[str, str]
-    """Variants of which no bound is known, or none at this learning rate, with the reason."""
+    """Variants without a known bound, or without one at this learning rate -> the reason."""
 
     def records(self) -> list[Record]:
         """Return a row for each time, with a column for each variant."""
@@ -56,7 +56,7 @@ class ErrorCurves(Table):
         ]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel stragglers --curve --json`` prints."""
+        """Return the curves as JSON, as ``perfmodel stragglers --curve --json`` prints them."""
         return json.dumps(asdict(self))
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class ErrorCurves(Table):
 
 
 def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: float) -> ErrorCurves:
-    """Return the error bound of each variant over a common span of time, and why others have none.
+    """Return the error bounds of variants over a common span of time, and why others have none.
 
     Raises
     ------

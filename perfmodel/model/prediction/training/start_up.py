@@ -1,4 +1,4 @@
-"""What a job takes before its first iteration, and an epoch before its first batch."""
+"""Start-up time of a job before its first iteration, and of an epoch before its first batch."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 
 PARAMETER_BYTES = 4
-"""Weights are sent to all ranks in fp32."""
+"""Bytes of a parameter in the initial broadcast: fp32."""
 BASIS = {
     "processes": "assumed",
     "first step": "measured once, on V100",
     "parameters": "derived",
     "loaders": "derived",
 }
-"""What the parts of a start-up stand on."""
+"""Basis of the parts of a start-up."""
 
 
 def start_up(
     setting: Setting, constants: Calibration, copies: int, link_bandwidth: float
 ) -> dict[str, float]:
-    """Return the parts of a job's start-up [s], which follow one another.
+    """Return the parts of a job's start-up by name, in sequence [s].
 
-    ``processes``: interpreter, framework and context of every process, all at once.  ``first step``: what the
-    first iteration takes beyond a usual one.  ``parameters``: of the rank that initialised them to all others
-    that keep the same ones.  ``loaders``: workers and their first batch, of real samples.
+    ``processes``: interpreter, framework and context of every process, in parallel.  ``first step``: time of
+    the first iteration beyond a usual one.  ``parameters``: broadcast from the rank that initialised them to
+    all others with the same ones.  ``loaders``: workers and their first batch, for real samples.
 
     Parameters
     ----------
     setting, constants : of the job
-    copies : ranks that keep the same parameters
+    copies : number of ranks with the same parameters
     link_bandwidth : of the slowest link between them [B/s]
     """
     parts = {"processes": constants.process_start_time, "first step": constants.first_step_time}
@@ -45,9 +45,9 @@ def start_up(
 
 
 def startup_time(setting: Setting, constants: Calibration, copies: Any, link_bandwidth: Any) -> Any:
-    """Return the sum of the parts that ``start_up`` has [s], numbers or arrays of them.
+    """Return the sum of the parts of ``start_up`` [s], numbers or arrays.
 
-    Takes what that takes.
+    Parameters as for ``start_up``.
     """
     several = copies > 1
     sent = PARAMETER_BYTES * setting.workload.parameters * copies / setting.world_size
@@ -58,12 +58,12 @@ def startup_time(setting: Setting, constants: Calibration, copies: Any, link_ban
 
 
 def epoch_start(setting: Setting, constants: Calibration, persistent: bool | None = None) -> float:
-    """Return the time before the first batch of an epoch [s]; 0 of synthetic samples."""
+    """Return the time before the first batch of an epoch [s]; 0 for synthetic samples."""
     return float(epoch_starts(setting, constants, persistent))
 
 
 def epoch_starts(setting: Setting, constants: Calibration, persistent: bool | None = None) -> Any:
-    """Return the time before an epoch's first batch [s], a number or an array; 0 of synthetic samples."""
+    """Return the time before the first batch of an epoch [s], number or array; 0 for synthetic samples."""
     if setting.feed is None:
         return 0.0
     from perfmodel.model.step.input_wait import epoch_start_time

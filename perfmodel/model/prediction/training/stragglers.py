@@ -1,4 +1,4 @@
-"""What the slowest worker costs, and what each variant of SGD makes of it."""
+"""The wait for the slowest worker, and its effect on each variant of SGD."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.model.prediction.training.sgd_error_bound import ErrorCurves
 
 USUAL = {"shifted-exponential": "shift=1,rate=1", "exponential": "rate=1"}
-"""Parameters of a law that is named without any."""
+"""Default parameters of distributions named without any."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class OrderStatistic:
 
     @classmethod
     def of(cls, law: Distribution, k: int, n: int) -> OrderStatistic:
-        """Return that of a law of one worker's time.
+        """Return the order statistic of a distribution of one worker's time.
 
         Raises
         ------
@@ -54,24 +54,24 @@ class OrderStatistic:
         return [asdict(self)]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel stragglers --order-statistic --json`` prints."""
+        """Return it as JSON, as ``perfmodel stragglers --order-statistic --json`` prints it."""
         return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, repr=False)
 class Stragglers(Rows):
-    """Every variant of SGD under one law of a worker's times."""
+    """Every variant of SGD under one distribution of a worker's time."""
 
     rows: tuple[StragglerPrediction, ...]
     distribution: Distribution
-    """Of one worker's time for one gradient."""
+    """Distribution of one worker's time for one gradient."""
     workers: int
     left_out: dict[str, str]
-    """Variants that an optional package is missing for, with what to do about it."""
+    """Variants that need a missing optional package -> how to install it."""
 
     @property
     def sync_over_async(self) -> tuple[float, float]:
-        """How much longer a fully synchronous update takes than an asynchronous one, and a gradient."""
+        """Time of a synchronous update, and of a gradient, over those of asynchronous SGD."""
         return sync_over_async(self.distribution, self.workers)
 
     def error_curves(self, learning_rate: float = 0.05) -> ErrorCurves:
@@ -86,7 +86,7 @@ class Stragglers(Rows):
         return error_curves(self.rows, learning_rate)
 
     def to_json(self) -> str:
-        """Return what ``perfmodel stragglers --json`` prints of all variants: a list."""
+        """Return a JSON list of the rows, as ``perfmodel stragglers --json`` prints it."""
         return json.dumps(self.records())
 
     def __repr__(self) -> str:
@@ -120,12 +120,12 @@ def variants_of(
     communication_time: float = 0.0,
     server_time: float = 0.0,
 ) -> Stragglers | StragglerPrediction:
-    """Return one variant of SGD, or of ``all`` a table in which each takes the options that it can.
+    """Return the prediction of one variant of SGD, or for ``all`` a table of all variants.
 
     Parameters
     ----------
-    k, backups : gradients an update waits for; in place of it, workers of ``backup`` it does without
-    communication_time, server_time : after the barrier, common to all [s]; of one push and pull [s]
+    k, backups : gradients an update waits for; or instead, workers that ``backup`` does not wait for
+    communication_time, server_time : of the exchange after the barrier [s]; of one push and pull [s]
 
     Raises
     ------
@@ -149,6 +149,7 @@ def variants_of(
 
 
 def _check_backups(variant: str, workers: int, k: int | None, backups: int) -> None:
+    """Refuse backup workers of other variants, too many of them, or together with k."""
     if variant not in ("backup", "all"):
         raise refusal("updates.backups_of", variant=variant)
     if backups >= workers:
@@ -160,11 +161,11 @@ def _check_backups(variant: str, workers: int, k: int | None, backups: int) -> N
 def law_from(
     distribution: str | Distribution, params: Mapping[str, float | str] | None = None
 ) -> Distribution:
-    """Return a distribution as it is, or that of a name or a text, with parameters besides those in it.
+    """Return a distribution as it is, or parse a name or text, with additional parameters.
 
     Raises
     ------
-    InputError : an unknown law, a parameter it lacks or does not know; parameters of what has its own
+    InputError : an unknown distribution; missing, unknown or redundant parameters
 
     >>> str(law_from("exponential", {"rate": 2}))
     'exponential:rate=2'
@@ -181,11 +182,11 @@ def law_from(
 
 
 def with_params(law: str, params: Sequence[str]) -> str:
-    """Return the text of a law with parameters besides those in it, each as ``name=value``.
+    """Return the text of a distribution with additional parameters, each as ``name=value``.
 
     Raises
     ------
-    InputError : one that is not written so
+    InputError : a parameter of another form
     """
     for text in params:
         if "=" not in text:
@@ -204,7 +205,7 @@ def _one(
     *,
     alone: bool,
 ) -> StragglerPrediction:
-    """One variant's prediction; beside the others it takes the options it can."""
+    """Return one variant's prediction; unless ``alone``, without the options that it does not take."""
     takes_k = name not in ("sync", "async", *AVERAGING)
     takes_common = "async" not in name and name != "elastic"
     takes_service = name in ("async", "k-batch-async", "elastic")

@@ -1,4 +1,4 @@
-"""How long training takes to a published quality; epochs grow with the batch."""
+"""Time of training to a published quality, with epochs that grow with the batch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from perfmodel.workloads.workload import Workload
 
 
 def target_tokens(workload_id: str) -> int | None:
-    """Return the tokens of a sample of the data that a workload's target was reached with.
+    """Return the tokens of a sample in the data with which a workload's target was reached.
 
-    None where a sample has none, or nothing was published.
+    None if samples have no tokens, or nothing was published.
 
     >>> target_tokens("bert-large"), target_tokens("resnet50")
     (256, None)
@@ -35,7 +35,7 @@ def target_tokens(workload_id: str) -> int | None:
 
 
 def with_target() -> str:
-    """Return the names of all networks whose epochs to a target have been published."""
+    """Return, as text, the names of all networks with published epochs to a target."""
     return ", ".join(name for each in benchmarks().values() for name in each.workloads)
 
 
@@ -47,19 +47,19 @@ def recipe_of(
     target: str | None = None,
     tokens: float | None = None,
 ) -> Recipe | None:
-    """Return how training of a network goes; None where nothing was published of it and no recipe is named.
+    """Return the training recipe of a network; None if none is published and none is named.
 
     Parameters
     ----------
     network : to be trained
-    name : of the recipe; by default what goes with the framework
-    framework : of the job; None where nobody names one
+    name : of the recipe; by default the one of the framework
+    framework : of the job; None if not stated
     target : quality that ends the run, one of MLPerf's
     tokens : of the run, for the recipe ``tokens``
 
     Raises
     ------
-    InputError : an unknown recipe or target, or one that is not known of the network
+    InputError : an unknown recipe or target, or one not published for the network
     """
     if name is not None and name not in NAMES:
         raise unknown_name("recipe", name, NAMES)
@@ -76,7 +76,7 @@ def recipe_of(
 
 
 def unpublished(network: Workload) -> str:
-    """Return what to say of a network without a published target."""
+    """Return the message for a network without a published target."""
     model = network.architecture
     words = f"no published epochs to a target for {network.id}; known: {with_target()}"
     if model is not None and model.predicts_next_token:
@@ -90,66 +90,66 @@ def for_target(
     catalogue: Catalogue | None = None,
     tokens: float | None = None,
 ) -> Scenario:
-    """Return a scenario with what goes with its recipe, where it does not say itself.
+    """Return a scenario with open options filled in from its recipe.
 
-    That is the length of the target's samples, the framework and the optimizer; phases have lengths of
-    their own.
+    These are the length of the target's samples, the framework and the optimizer; phases have their own
+    lengths.
 
     Parameters
     ----------
     scenario : of the job
-    name : of the recipe; by default what goes with the framework
-    catalogue : hardware its names are looked up in; by default what comes with the package
+    name : of the recipe; by default the one of the framework
+    catalogue : of hardware; by default the built-in one
     tokens : of the run, for the recipe ``tokens``
 
     Raises
     ------
-    InputError : as ``recipe_of``
+    InputError : as for ``recipe_of``
     """
     network = workload(scenario.workload, scenario.sequence_length)
     chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
     if chosen is None:
         return scenario
-    goes_with = {
+    recipe_options = {
         "sequence_length": None if chosen.in_phases else target_tokens(network.id),
         "framework": _framework(chosen, scenario, catalogue),
         "optimizer": chosen.optimizer,
     }
     changes = {
         field: value
-        for field, value in goes_with.items()
+        for field, value in recipe_options.items()
         if value is not None and getattr(scenario, field) is None
     }
     return scenario.model_copy(update=changes) if changes else scenario
 
 
 def _framework(chosen: Recipe, scenario: Scenario, catalogue: Catalogue | None) -> str | None:
-    """The software that goes with a recipe on the accelerator of a job; None where it names software."""
+    """Return the recipe's software for a job's accelerator; None if the job states its software."""
     if chosen.framework is None or scenario.framework is not None:
         return None
     try:
         accelerator = resolve(scenario, Catalogue.of(catalogue)).accelerator
-    except InputError:  # which predicting it will say
+    except InputError:  # a prediction will report it
         return None
     return chosen.framework_on(accelerator)
 
 
 def recipe_name(scenario: Scenario, name: str | None = None, tokens: float | None = None) -> str | None:
-    """Return the recipe of a job: the one named, else what goes with the framework that it names.
+    """Return the name of a job's recipe: the stated one, else that of its framework.
 
-    None where nothing was published of its network.
+    None if nothing was published for its network.
 
     Raises
     ------
-    InputError : as ``recipe_of``
+    InputError : as for ``recipe_of``
     """
     network = workload(scenario.workload, scenario.sequence_length)
     chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
     return None if chosen is None else chosen.name
 
 
-def recipe_defaults(asked: Scenario, completed: Scenario) -> list[str]:
-    """Return the options that ``for_target`` chose, as answers list what nobody said.
+def recipe_defaults(scenario: Scenario, completed: Scenario) -> list[str]:
+    """Return notes on the defaults that ``for_target`` filled in.
 
     The framework is listed by ``resolve``, which gives it a year.
     """
@@ -157,12 +157,12 @@ def recipe_defaults(asked: Scenario, completed: Scenario) -> list[str]:
     return [
         f"--{field.replace('_', '-')} {getattr(completed, field)} ({words})"
         for field, words in whose.items()
-        if getattr(completed, field) != getattr(asked, field)
+        if getattr(completed, field) != getattr(scenario, field)
     ]
 
 
 def tokens_note(workload_id: str, sequence_length: int | None) -> str | None:
-    """Return what must be said of the length of the samples that are counted; None where there is none.
+    """Return a note on the length of the counted samples; None if the target has no tokens.
 
     >>> tokens_note("bert-large", 128)
     'samples of 128 tokens; those that reach the target have about 256 (at most 512) without padding'
@@ -178,7 +178,7 @@ def tokens_note(workload_id: str, sequence_length: int | None) -> str | None:
     )
 
 
-def on_its_own_data(asked: Mapping[str, Any]) -> None:
+def on_its_own_data(options: Mapping[str, Any]) -> None:
     """Refuse a target on other data than it was published for.
 
     Raises
@@ -186,9 +186,9 @@ def on_its_own_data(asked: Mapping[str, Any]) -> None:
     InputError : a data set, or its size, is given
     """
     for name in ("dataset", "dataset_samples"):
-        if asked.get(name) is not None:
+        if options.get(name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise refusal("recipe.own_data", option, asked=asked[name])
+            raise refusal("recipe.own_data", option, asked=options[name])
 
 
 def time_to_target(
@@ -198,29 +198,29 @@ def time_to_target(
     constants: Calibration | None = None,
     tokens: float | None = None,
 ) -> dict[str, Any]:
-    """Return target, recipe, epochs, steps and time [s] at the batch of a prediction, and its learning rate.
+    """Return target, recipe, epochs, steps, time [s] and learning rate at a prediction's batch, by name.
 
-    The prediction should be of ``for_target(scenario, name)``: a target is reached with samples of its own
-    length, and a recipe goes with its framework.
+    The prediction should be of ``for_target(scenario, name)``, since targets need samples of their own
+    length, and recipes their framework.
 
     Parameters
     ----------
     prediction : of one iteration
-    name : of the recipe; by default what goes with the framework
-    catalogue, constants : what it was predicted with: phases of other sequence lengths are predicted too
+    name : of the recipe; by default the one of the framework
+    catalogue, constants : of the prediction; used to predict phases of other sequence lengths
     tokens : of the run, for the recipe ``tokens``
 
     Raises
     ------
     InputError : nothing was published for this workload, or no such recipe
     """
-    asked = prediction.scenario
-    on_its_own_data(asked)
-    network = workload(asked["workload"], asked["sequence_length"])
-    chosen = recipe_of(network, name, asked["framework"], tokens=tokens)
+    scenario = prediction.scenario
+    on_its_own_data(scenario)
+    network = workload(scenario["workload"], scenario["sequence_length"])
+    chosen = recipe_of(network, name, scenario["framework"], tokens=tokens)
     if chosen is None:
         raise refusal("recipe.no_target", "workload", said=Words(unpublished(network)))
-    fit, batch = chosen.fit, float(asked["global_batch_size"])
+    fit, batch = chosen.fit, float(scenario["global_batch_size"])
     phases = [
         {"sequence_length": phase.sequence_length, "amount": phase.amount, "time": time}
         for phase, time in zip(
@@ -230,7 +230,7 @@ def time_to_target(
     samples = 1.0 if fit.unit == "samples" else float(network.dataset_samples or 1)
     amount = float(fit.epochs(batch))
     time = float(fit.time(batch, prediction.samples_per_second, samples))
-    note = tokens_note(asked["workload"], asked["sequence_length"])
+    note = tokens_note(scenario["workload"], scenario["sequence_length"])
     return {
         "target": fit.target,
         "unit": fit.unit,
@@ -240,11 +240,11 @@ def time_to_target(
         "time": sum(phase["time"] for phase in phases) if chosen.in_phases else time,
         "within_range": fit.within_range(batch),
         "batch_sizes": [fit.smallest_batch_size, fit.largest_batch_size],
-        "sequence_length": None if chosen.in_phases else asked["sequence_length"],
+        "sequence_length": None if chosen.in_phases else scenario["sequence_length"],
         "note": None if chosen.in_phases else note,
         "recipe": chosen.name,
-        "framework": asked["framework"],
-        "recipe_words": chosen.words(asked["framework"]),
+        "framework": scenario["framework"],
+        "recipe_words": chosen.words(scenario["framework"]),
         "recipe_source": chosen.source,
         "evidence": [asdict(row) for row in chosen.evidence],
         "phases": phases if chosen.in_phases else [],
@@ -253,7 +253,7 @@ def time_to_target(
 
 
 def _learning_rate(chosen: Recipe, batch: float) -> dict[str, Any] | None:
-    """The rate of a recipe at a batch by the linear rule, after a warm-up; None where none was published."""
+    """Return the rate of a recipe at a batch by the linear rule, after a warm-up; None if not published."""
     if chosen.learning_rate is None:
         return None
     rates = learning_rates(*chosen.learning_rate, batch)
@@ -263,14 +263,14 @@ def _learning_rate(chosen: Recipe, batch: float) -> dict[str, Any] | None:
 def _phase_times(
     prediction: Prediction, chosen: Recipe, catalogue: Catalogue | None, constants: Calibration | None
 ) -> list[float]:
-    """Time of each phase [s], those of another sequence length predicted anew."""
+    """Return the time of each phase [s]; those of another sequence length are predicted separately."""
     from perfmodel.model.prediction.assemble import predict
 
     times = []
     for phase in chosen.phases:
         answer = prediction
         if phase.sequence_length and phase.sequence_length != prediction.scenario["sequence_length"]:
-            asked = prediction.scenario | {"sequence_length": phase.sequence_length}
-            answer = predict(asked, catalogue, constants)
+            scenario = prediction.scenario | {"sequence_length": phase.sequence_length}
+            answer = predict(scenario, catalogue, constants)
         times.append(phase.amount / answer.samples_per_second)
     return times

@@ -1,7 +1,8 @@
-"""Error against wall clock of every way to update on the same hardware, and which is ahead when.
+"""Error against wall-clock time of every update strategy on the same hardware, and the best one over time.
 
-The time between updates is predicted; what an update gains is the bound of Dutta et al. for an example
-objective, whose constants no network's are known to be: compare the strategies, do not read losses off.
+The time between updates is predicted; the gain of an update is the bound of Dutta et al. for an example
+objective with constants unknown for real networks: it compares strategies, and its losses have no other
+meaning.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from perfmodel.model.prediction.training.sgd_error_bound import (
 
 LEARNING_RATE = 0.05
 LOSSES = 400
-"""Between the start and the loss that is asked for, at which the strategies are compared."""
+"""Number of losses, from the initial to the requested one, at which strategies are compared."""
 POINTS = 12
 
 
@@ -47,18 +48,18 @@ def time_to_loss(
     ----------
     prediction : of one iteration, by servers, by all-reduce or by any strategy of ``core.updates``
     loss : above 0 and below 2, the error that the example objective starts from
-    catalogue, constants : what it was predicted with
+    catalogue, constants : of the prediction
 
     Raises
     ------
-    InputError : a loss that is none of these, or a transformer that is shared out
+    InputError : a loss out of its range, or a transformer with a layout
     """
     if not 0 < loss < INITIAL_ERROR:
         raise refusal("bound.loss", loss=loss, initial_error=INITIAL_ERROR)
     if prediction.layout is not None:
         raise refusal("bound.layout", workload=prediction.scenario["workload"])
-    asked: dict[str, Any] = dict(prediction.scenario)
-    own = asked["strategy"]
+    scenario: dict[str, Any] = dict(prediction.scenario)
+    own = scenario["strategy"]
     in_step = (
         own if own not in KINDS else "all-reduce" if network_of(own) == "all-reduce" else "parameter-server"
     )
@@ -66,7 +67,7 @@ def time_to_loss(
     bounds: dict[str, ErrorBound] = {}
     for strategy in (in_step, *KINDS):
         try:
-            answer = prediction if strategy == own else _with(asked, strategy, catalogue, constants)
+            answer = prediction if strategy == own else _with(scenario, strategy, catalogue, constants)
         except InputError as error:
             rows.append({"strategy": strategy, "time": None, "note": str(error)})
             continue
@@ -94,21 +95,22 @@ def time_to_loss(
 
 
 def _with(
-    asked: dict[str, Any], strategy: str, catalogue: Catalogue | None, constants: Calibration | None
+    scenario: dict[str, Any], strategy: str, catalogue: Catalogue | None, constants: Calibration | None
 ) -> Prediction:
-    """Predict another strategy: what it takes is kept where it was asked for, else as usual."""
+    """Return the prediction of another strategy, with the stated options that it takes."""
     served = network_of(strategy) == "parameter-server"
     dropped = {"strategy", "overlap", "connections", *OPTIONS}
     if not served:
         dropped |= {"servers", "server_shards", "server_node"}
-    options = {name: value for name, value in asked.items() if name not in dropped}
+    options = {name: value for name, value in scenario.items() if name not in dropped}
     takes = KINDS[strategy].option if strategy in KINDS else None
     if takes is not None:
-        options[takes] = asked[takes]
+        options[takes] = scenario[takes]
     return predict(options | {"strategy": strategy}, catalogue, constants)
 
 
 def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any], ErrorBound | None]:
+    """Return the row of one strategy, and its error bound if it has one."""
     one = _as_variant(strategy, answer)
     row: dict[str, Any] = {
         "strategy": strategy,
@@ -123,13 +125,13 @@ def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any]
     }
     if one.variant in AVERAGING:
         return row | {"note": "no bound on the same error is known"}, None
-    asked = answer.scenario
+    scenario = answer.scenario
     objective = Objective(
         LEARNING_RATE,
         SMOOTHNESS,
         STRONG_CONVEXITY,
         GRADIENT_VARIANCE,
-        asked["local_batch_size"] * asked["accumulation_steps"],
+        scenario["local_batch_size"] * scenario["accumulation_steps"],
         INITIAL_ERROR,
         staleness_bound=STALENESS_BOUND,
     )
@@ -143,7 +145,7 @@ def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any]
 
 
 def _as_variant(strategy: str, answer: Prediction) -> StragglerPrediction:
-    """A prediction in the words of the bound; in step, an iteration is an update of all gradients."""
+    """Return a prediction as input of the bound; synchronous iterations are updates of all gradients."""
     if answer.updates_per_second is None:
         time, n = answer.iteration_time, answer.scenario["world_size"]
         return StragglerPrediction("sync", time, time / n, n, 0.0, 1.0, "exact", time, time)
@@ -155,10 +157,10 @@ def _as_variant(strategy: str, answer: Prediction) -> StragglerPrediction:
 
 
 def _ahead(bounds: dict[str, ErrorBound], loss: float) -> list[dict[str, Any]]:
-    """Who reaches each loss first, from the start down to the one that is asked for."""
+    """Return the spans of losses that each strategy reaches first, from the initial to the requested loss."""
     result: list[dict[str, Any]] = []
     for level in np.geomspace(INITIAL_ERROR, loss, LOSSES + 1)[1:].tolist():
-        times = {name: _time(bound, level) for name, bound in bounds.items()}
+        times = {name: _time_to_level(bound, level) for name, bound in bounds.items()}
         first = min(times, key=times.__getitem__, default=None)
         if first is None or not math.isfinite(times[first]):
             break
@@ -168,15 +170,16 @@ def _ahead(bounds: dict[str, ErrorBound], loss: float) -> list[dict[str, Any]]:
     return result
 
 
-def _time(bound: ErrorBound, level: float) -> float:
+def _time_to_level(bound: ErrorBound, level: float) -> float:
+    """Return the time until a bound falls to a level [s]; infinite if it never does."""
     if level <= bound.floor:
         return math.inf
     return updates_to_error(level, INITIAL_ERROR, bound.floor, 1 - bound.decay) * bound.update_time
 
 
 def _curve(bounds: dict[str, ErrorBound], loss: float) -> dict[str, Any]:
-    """Error against time, up to the time of the last that reaches the loss."""
-    ends = [time for bound in bounds.values() if math.isfinite(time := _time(bound, loss))]
+    """Return the error bounds over time, until the last strategy reaches the loss."""
+    ends = [time for bound in bounds.values() if math.isfinite(time := _time_to_level(bound, loss))]
     if not ends:
         return {"times": [], "errors": {}}
     times = np.linspace(0, max(ends), POINTS)
@@ -185,7 +188,7 @@ def _curve(bounds: dict[str, ErrorBound], loss: float) -> dict[str, Any]:
 
 
 def ahead_words(ahead: Sequence[dict[str, Any]], shown: Any) -> str:
-    """Say which strategy is ahead when; ``shown`` writes a time."""
+    """Return a note which strategy is best over which time; ``shown`` formats a time."""
     if not ahead:
         return "none reaches it"
     spans = [

@@ -1,4 +1,4 @@
-"""What asynchronous and partly synchronous training comes to: updates a second, how stale, how sure."""
+"""Figures of asynchronous and partially synchronous training: updates per second, staleness, bounds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perfmodel.model.step.terms import added
 from perfmodel.model.step.updates import in_step, round_bounds, round_of, update_figures
 
 NOTHING = 1e-9
-"""Share of a round that rounding leaves of communication that is not there."""
+"""Share of a round below which communication is a rounding error."""
 
 
 def updates_of(setting: Setting, step: Step, constants: Calibration) -> dict[str, Any]:
-    """Return the figures of a ``Prediction`` that only such training has."""
+    """Return the fields of a ``Prediction`` for asynchronous and partially synchronous training."""
     figures = update_figures(setting, step.iteration_time, constants)
     fresh = float(figures["fresh_fraction"])
     return {
@@ -32,7 +32,7 @@ def updates_of(setting: Setting, step: Step, constants: Calibration) -> dict[str
 
 
 def discarded_note(updates: Updates, workers: int) -> str | None:
-    """Say what of the workers' gradients comes to nothing; its time is in the wait for stragglers."""
+    """Return a note on discarded gradients, whose time counts as waiting for stragglers; None if none are."""
     if not updates.kind.in_step or updates.kind.averages or workers == 1:
         return None
     counted = "their time counts as waiting for stragglers"
@@ -45,10 +45,11 @@ def discarded_note(updates: Updates, workers: int) -> str | None:
 
 
 def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBounds:
+    """Return the bounds of the updates per second."""
     exposed = added(step.terms)
-    came, work, on = round_of(setting, constants), step.work, step.fabric
-    visit = 0.0 if in_step(setting) else visit_time(setting, work, on, constants)
-    times = round_bounds(setting, work, exposed, visit, on, constants)
-    rates = [setting.world_size / (came.gradients * time) for time in times]
-    status = came.status if exposed <= NOTHING * step.iteration_time else "approximation"
+    round_means, work, fabric = round_of(setting, constants), step.work, step.fabric
+    visit = 0.0 if in_step(setting) else visit_time(setting, work, fabric, constants)
+    times = round_bounds(setting, work, exposed, visit, fabric, constants)
+    rates = [setting.world_size / (round_means.gradients * time) for time in times]
+    status = round_means.status if exposed <= NOTHING * step.iteration_time else "approximation"
     return UpdateBounds.model_construct(status=status, low=min(rates), high=max(rates))

@@ -1,4 +1,4 @@
-"""How an iteration depends on its inputs; it needs no page."""
+"""The sensitivity analysis of a scenario, in a module that loads without Streamlit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 
-def walked(scenario: Scenario, catalogue: Catalogue, conditions: Conditions) -> SensitivityReport:
-    """Return everything there is to say of the sensitivity of a scenario.
+def report_of(scenario: Scenario, catalogue: Catalogue, conditions: Conditions) -> SensitivityReport:
+    """Return the sensitivity report of a scenario under conditions of price, power and failures.
 
     Raises
     ------
-    InputError : a scenario that cannot be
+    InputError : the scenario cannot be predicted
     """
     return sensitivity_report(sensitivity(scenario, catalogue, None, conditions), catalogue, calibration())

@@ -1,18 +1,18 @@
-"""How an iteration depends on its inputs, value by value, as a bounded piece of work."""
+"""The sensitivity analysis of a scenario as bounded ``Work``."""
 
 from __future__ import annotations
 
 from app.bounded import Work
-from app.walks_worker import walked
+from app.sensitivity_worker import report_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 
 def work(scenario: Scenario, catalogue: Catalogue, conditions: Conditions) -> Work:
-    """Return the work: some hundred predictions, or some thousand where networks have many layers."""
+    """Return the analysis as ``Work``: some hundred predictions, or thousands for networks of many layers."""
     return Work(
-        call=walked,
+        call=report_of,
         arguments=(scenario, catalogue, conditions),
         noun="sensitivity",
         doing="Changing every input, and looking where the answer turns",

@@ -1,4 +1,4 @@
-"""Whether a text says something: words that are not denied right before or after."""
+"""Whether a text mentions something without denying it right before or after."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _AFTER = re.compile(
 )
 
 
-def is_said(pattern: str, text: str) -> bool:
-    r"""Return whether a pattern occurs in a text somewhere where the text does not deny it.
+def mentions(pattern: str, text: str) -> bool:
+    r"""Return whether a pattern occurs in a text at a place where the text does not deny it.
 
-    >>> is_said(r"spars\w*", "1,979 TFLOPS, sparsity"), is_said(r"spars\w*", "989 TFLOPS without sparsity")
+    >>> mentions(r"spars\w*", "1,979 TFLOPS, sparsity"), mentions(r"spars\w*", "989 TFLOPS without sparsity")
     (True, False)
-    >>> is_said(r"spars\w*", "no loss of accuracy with sparsity"), is_said(r"spars\w*", "sparsity off")
+    >>> mentions(r"spars\w*", "no loss of accuracy with sparsity"), mentions(r"spars\w*", "sparsity off")
     (True, False)
-    >>> is_said(r"spars\w*", "with and without sparsity"), is_said(r"spars\w*", "sparsity is not needed")
+    >>> mentions(r"spars\w*", "with and without sparsity"), mentions(r"spars\w*", "sparsity is not needed")
     (True, False)
     """
     return any(

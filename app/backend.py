@@ -1,6 +1,6 @@
-"""Who answers what a page asks: the model in this process, or the service of ``perfmodel app --server``.
+"""Backends that answer pages: the model in this process, or a service (``perfmodel app --server``).
 
-Pages ask ``answering()`` and do not know which it is; the session's own hardware and files go along.
+Pages call ``backend()`` and do not know which it is; it includes the session's own hardware and files.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import bounded, layout_work, quote_work, searches, session_hardware, walks
+from app import bounded, layout_work, quote_work, searches, sensitivity_work, session_hardware
 from app.goal_keywords import keywords_of
-from app.search_worker import Searched, counted
+from app.search_worker import PlanAnswer, length_line
 from perfmodel.core.errors import InputError
 from perfmodel.decide.comparison import Comparison, case_of, compare
 from perfmodel.decide.planning import Goal
@@ -37,59 +37,65 @@ from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.stragglers import Stragglers
 
 
-class Compared(NamedTuple):
-    """Jobs side by side."""
+class ComparisonAnswer(NamedTuple):
+    """A comparison of jobs, with the prediction of each."""
 
     comparison: Comparison
     predictions: dict[str, Prediction]
-    """By the names of the jobs, in order."""
+    """Name of a job -> its prediction, in the order of the comparison."""
 
 
-class Answering:
-    """Answers of the model in this process; an InputError says why there is none."""
+class Backend:
+    """Answers by the model in this process; every method raises InputError for a wrong request."""
 
     place = ""
-    """Where they come from, for who keeps them: the address of a service."""
+    """Address of the service that answers, for keys of caches; empty for this process."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        """Take the hardware to choose from."""
+        """Answer with the hardware of a catalogue."""
         self.catalogue = catalogue
 
     def predict(self, scenario: Scenario) -> Prediction:
-        """Return a prediction."""
+        """Return the prediction of a scenario."""
         return predict(scenario, self.catalogue)
 
     def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
-        """Return the answer of a command of the register, whose fields were given."""
+        """Return the answer of a registered command.
+
+        Parameters
+        ----------
+        one : the command
+        given : fields of its request
+        """
         return one.run(request_of(one, (), given), Context(self.catalogue))
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
-        """Return a prediction of each scenario."""
+        """Return the predictions of several scenarios, in order."""
         return [self.predict(each) for each in scenarios]
 
     def to_target(self, scenario: Scenario, recipe: str) -> tuple[Prediction, dict[str, Any] | None]:
-        """Return a prediction, and the time to the target of a recipe."""
+        """Return the prediction of a scenario, and the table of its time to a recipe's target."""
         answer = predicted(scenario, self.catalogue, recipe=recipe)
         return answer.prediction, answer.time_to_target
 
     def explain(self, scenario: Scenario) -> Any:
-        """Return the equations of a prediction."""
+        """Return the explanation of a prediction: its equations with numbers."""
         from perfmodel.decide.explanations import explain
 
         return explain(scenario, self.catalogue)
 
-    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> Compared:
-        """Return jobs side by side, by their names."""
+    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> ComparisonAnswer:
+        """Return the comparison of scenarios, given by name, with their costs under the conditions."""
         cases = [case_of(name, each, self.catalogue, conditions) for name, each in scenarios.items()]
-        return Compared(compare(cases), {case.name: case.prediction for case in cases})
+        return ComparisonAnswer(compare(cases), {case.name: case.prediction for case in cases})
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
-        """Return what ``perfmodel sensitivity --json`` prints."""
+        """Return the sensitivity report of a scenario, as ``perfmodel sensitivity --json`` prints it."""
         question = (repr(scenario), repr(conditions), *session_hardware.own_texts())
-        return bounded.answer(question, walks.work(scenario, self.catalogue, conditions))
+        return bounded.answer(question, sensitivity_work.work(scenario, self.catalogue, conditions))
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
-        """Return the claims of a quote with their verdicts, by a file of one's own calibration."""
+        """Return the claims of a quote with verdicts, by a user's calibration file if there is one."""
         work = quote_work.work(quote, self.catalogue, calibration)
         if work.is_quick:
             return work.call(*work.arguments)  # type: ignore[no-any-return]
@@ -97,7 +103,7 @@ class Answering:
         return answer
 
     def layouts(self, **options: Any) -> Layouts:
-        """Return layouts of a transformer, as ``perfmodel.layouts`` does; quick ones are not kept."""
+        """Return the layouts of a transformer, as ``perfmodel.layouts``; quick searches are not cached."""
         work = layout_work.work(options, self.catalogue)
         if work.is_quick:
             with bounded.slot():
@@ -105,19 +111,19 @@ class Answering:
         answer: Layouts = bounded.answer((repr(options), *session_hardware.own_texts()), work)
         return answer
 
-    def plan(self, goal: Goal) -> Searched:
-        """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""
+    def plan(self, goal: Goal) -> PlanAnswer:
+        """Return the report of a search for plans, with lines on convergence."""
         return searches.answer((repr(goal), *session_hardware.own_texts()), goal, self.catalogue)
 
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
     ) -> list[Collective]:
-        """Return a collective as its library runs it, at each message size [B].
+        """Return predictions of a collective by the library's own choice of algorithm, at each size [B].
 
         Parameters
         ----------
-        fabric : where its ranks lie
-        options : that say the same, by the parameters of ``perfmodel.collective``
+        fabric : placement of the ranks, as the model has it
+        options : the same placement as parameters of ``perfmodel.collective``
         """
         return [collective(name, "auto", fabric, size) for size in sizes]
 
@@ -129,25 +135,25 @@ class Answering:
         sizes: Sequence[float],
         wanted: Sequence[str],
     ) -> dict[str, list[float]]:
-        """Return its time at each size [s] by every wanted algorithm that the ranks can use."""
+        """Return the times at each size [s] of every wanted algorithm that the ranks can use."""
         able = algorithms(name, fabric)
         return {known: [float(able[known](size)) for size in sizes] for known in wanted if known in able}
 
     def stragglers(self, **options: Any) -> Stragglers:
-        """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
+        """Return the straggler predictions of all SGD variants, as ``perfmodel.stragglers`` does."""
         answer: Stragglers = stragglers(**options)
         return answer
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
-        """Return rates, as ``perfmodel.learning_rate`` does."""
-        return learning_rate(*sizes, **options)  # type: ignore[arg-type]  # it checks what they are
+        """Return learning rates by all rules, as ``perfmodel.learning_rate`` does."""
+        return learning_rate(*sizes, **options)  # type: ignore[arg-type]  # it checks the types
 
 
-class _AnsweringByService(Answering):
-    """Answers of a service; that it does not answer is an InputError too."""
+class _ServiceBackend(Backend):
+    """Answers by a service; raises InputError also if the service does not answer."""
 
     def __init__(self, catalogue: Catalogue, client: Client) -> None:
-        """Take the hardware that lists offer, and where to ask."""
+        """Answer by a client; the catalogue is for lists of hardware."""
         super().__init__(catalogue)
         self._client, self.place = client, client.url
 
@@ -171,10 +177,10 @@ class _AnsweringByService(Answering):
     def explain(self, scenario: Scenario) -> Any:
         return self._client.explain(scenario)
 
-    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> Compared:
+    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> ComparisonAnswer:
         jobs = list(scenarios.values())
         comparison = self._client.compare(*jobs, names=list(scenarios), conditions=conditions)
-        return Compared(comparison, dict(zip(scenarios, self.predict_each(jobs), strict=True)))
+        return ComparisonAnswer(comparison, dict(zip(scenarios, self.predict_each(jobs), strict=True)))
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         with st.spinner("Changing every input ..."):
@@ -188,22 +194,22 @@ class _AnsweringByService(Answering):
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)
 
-    def plan(self, goal: Goal) -> Searched:
+    def plan(self, goal: Goal) -> PlanAnswer:
         with st.spinner("Trying every machine, count and batch ..."):
-            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
+            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         chosen, target = answer["chosen"], answer["target"]
         if target is not None:
-            lines = [counted(chosen, target)] if chosen else []
+            lines = [length_line(chosen, target)] if chosen else []
         else:
             published = goal.by_id(self.catalogue).published()
             lines = harder(published, chosen, answer["fastest"], answer["front"], goal.budget is not None)
-        return Searched(answer | {"convergence": lines}, None)
+        return PlanAnswer(answer | {"convergence": lines}, None)
 
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
     ) -> list[Collective]:
-        asked: Any = {"name": name, "size": list(sizes), **options}
-        return list(self._client.collective(**asked).rows)
+        body: Any = {"name": name, "size": list(sizes), **options}
+        return list(self._client.collective(**body).rows)
 
     def collective_times(
         self,
@@ -228,21 +234,21 @@ class _AnsweringByService(Answering):
         return self._client.learning_rate(*sizes, **options)  # type: ignore[arg-type]
 
 
-class _Asked(Client):
-    """A client whose every mistake is one that pages show."""
+class _PageClient(Client):
+    """A client that raises every error as InputError, which pages show."""
 
     def ask(self, command: str, body: Mapping[str, Any]) -> Any:
-        """Return what the service answers."""
+        """Return the service's answer to a command; any failure is an InputError."""
         try:
             return super().ask(command, body)
         except ServiceError as error:
             raise InputError(str(error)) from None
 
 
-def answering() -> Answering:
-    """Return who answers this session."""
+def backend() -> Backend:
+    """Return the backend of this session."""
     server, catalogue = os.environ.get(SERVER), session_hardware.catalogue()
     if server is None:
-        return Answering(catalogue)
-    client = _Asked(server, token=os.environ.get(TOKEN), specs=session_hardware.tables())
-    return _AnsweringByService(catalogue, client)
+        return Backend(catalogue)
+    client = _PageClient(server, token=os.environ.get(TOKEN), specs=session_hardware.tables())
+    return _ServiceBackend(catalogue, client)

@@ -1,25 +1,9 @@
-"""The options of prices, power and failures, and the lines they print."""
+"""The lines of prices, power and failures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
-
-from perfmodel.core.records.options import declared
-from perfmodel.interfaces.cli.options import options_of
-from perfmodel.model.options.conditions import Conditions
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def conditions_options(command: _Command) -> _Command:
-    """Give a command those that hold for many machines alike: none that says what one machine costs."""
-    return options_of(one for one in declared(Conditions).values() if one.info.plan)(command)
-
-
-def take_conditions(options: dict[str, Any]) -> Conditions:
-    """Take the conditions a command has options for out of its options."""
-    return Conditions(**{name: options.pop(name) for name in Conditions.model_fields if name in options})
+from collections.abc import Mapping
+from typing import Any
 
 
 def show_economics(result: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""How a claimed transformer job is shared out: as its quote states, and the fastest way where it does not."""
+"""The layout of a claimed transformer job: as its quote states, else the fastest that fits."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _CHOSEN = (*DEGREES, *_WORDS)
 _BATCH = ("micro_batch_size", "local_batch_size", "accumulation_steps", "global_batch_size")
 
 
-class SharedOut(NamedTuple):
-    """A job whose layout is complete."""
+class CompletedJob(NamedTuple):
+    """A job with a complete layout."""
 
     scenario: Scenario
     defaults: tuple[str, ...] = ()
-    """What was chosen where the quote leaves it open."""
+    """Options that were chosen because the quote leaves them open."""
 
 
-def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
-    """Return a job as its quote states it, with the fastest layout that fits where it states none.
+def completed_job(scenario: Scenario, catalogue: Catalogue) -> CompletedJob:
+    """Return a job as its quote states it, with the fastest layout that fits for what is not stated.
 
-    What trains copies of its network is returned as it is, and so is what no layout makes fit.
+    A data-parallel job is returned unchanged, and so is one that fits with no layout.
 
     Raises
     ------
-    InputError : a scenario that cannot be, or a batch that no layout divides
+    InputError : an impossible scenario, or a batch that no layout divides
     """
     setting = resolve(_plain(scenario), catalogue)
     if setting.layout is None:
-        return SharedOut(scenario)
+        return CompletedJob(scenario)
     stated = _stated(scenario)
     batch, is_assumed = _batch_of(scenario, setting)
     fitting = search(setting, batch)
@@ -58,7 +58,7 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
     for name, value in stated.items():
         agrees &= getattr(fitting.layouts, name) == value
     if not agrees.any():
-        return SharedOut(scenario)
+        return CompletedJob(scenario)
     words = fitting.layout(int(np.argmax(agrees))).words()
     chosen: dict[str, Any] = {name: words[name] for name in (*_CHOSEN, "micro_batch_size")}
     defaults = [
@@ -72,23 +72,23 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
         tokens = batch * network_of(setting.workload)[1]
         defaults.append(f"--global-batch-size {batch} ({tokens / 1e6:.3g} M tokens a step)")
     complete = changed(scenario, **(dict.fromkeys(_BATCH) | chosen | {"global_batch_size": batch}))
-    return SharedOut(complete, tuple(defaults))
+    return CompletedJob(complete, tuple(defaults))
 
 
 def changed(scenario: Scenario, **options: Any) -> Scenario:
-    """Return a scenario with options replaced; None takes one back."""
+    """Return a scenario with options replaced; None removes an option."""
     table = scenario.model_dump(exclude_unset=True) | options
     return type(scenario).model_validate({key: value for key, value in table.items() if value is not None})
 
 
 def _plain(scenario: Scenario) -> Scenario:
-    """The same job with nothing shared out but what a stack always does, so that every batch goes with it."""
+    """Return a job without layout and batch options, so that every batch is possible."""
     plain = changed(scenario, **dict.fromkeys((*_CHOSEN, *_BATCH)))
     return laid_out(plain) if sharing_option(scenario) else plain
 
 
 def _stated(scenario: Scenario) -> dict[str, int]:
-    """What the quote says of the layout, as ``Layout`` holds it."""
+    """Return the layout options that the quote states, as numbers of ``Layout``."""
     result = {}
     for name in (*_CHOSEN, "micro_batch_size", "accumulation_steps"):
         value = getattr(scenario, name)
@@ -102,7 +102,7 @@ def _stated(scenario: Scenario) -> dict[str, int]:
 
 
 def _batch_of(scenario: Scenario, setting: Setting) -> tuple[int, bool]:
-    """Return the samples of a step, and whether they are the usual ones as nobody states them."""
+    """Return the samples of a step, and whether they are the default because the quote states none."""
     if scenario.global_batch_size is not None:
         return scenario.global_batch_size, False
     micro, steps = scenario.micro_batch_size or scenario.local_batch_size, scenario.accumulation_steps

@@ -27,14 +27,14 @@ def page_of_layouts(
     most: int = SHOWN,
     conditions: Conditions | None = None,
 ) -> Page:
-    """Return what a report says of a search for layouts.
+    """Return the page of a search for layouts.
 
     Parameters
     ----------
-    command : what repeats it, in a shell
-    catalogue : hardware it was made with
-    most : layouts that are listed, the fastest
-    conditions : prices, power and failures that it was made with
+    command : shell command that repeats it, or None
+    catalogue : of the search
+    most : number of layouts to list, the fastest first
+    conditions : prices, power and failures
     """
     best, rows = answer.rows[0], answer.distinct()[:most]
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
@@ -62,7 +62,7 @@ def page_of_layouts(
         notes.append(f"{folded:,} more take as long as one of these, and no less memory")
     run = run_of_layouts(answer)
     return Page(
-        question=f"How to share {answer.workload} out over {answer.machine}?",
+        question=f"Which layout trains {answer.workload} fastest on {answer.machine}?",
         answer=[
             f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
             f"{rate(best.tokens_per_second)} tokens/s.",
@@ -82,10 +82,12 @@ def page_of_layouts(
 
 
 def _name(row: LayoutRow) -> str:
+    """Return layout, micro-batch and passes in words."""
     return f"{row.words}, {row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}"
 
 
 def _listed(rows: list[LayoutRow], whole: int) -> Listing:
+    """Return a table of layouts."""
     of = "" if len(rows) == whole else f" ({len(rows)} of {whole:,} that differ in time)"
     columns = (
         "layout, micro-batch x passes",
@@ -121,6 +123,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
 
 
 def _memory(row: LayoutRow) -> Listing:
+    """Return a table of the memory of a layout by use."""
     uses = {name: row.memory[name] for name in Memory._fields}
     return Listing(
         "Memory of the first, on its fullest accelerator",
@@ -130,10 +133,12 @@ def _memory(row: LayoutRow) -> Listing:
 
 
 def _untried(answer: Layouts) -> list[list[str]]:
+    """Return rows with the reasons why layouts were not tried, and their number."""
     return [[reason, f"{count:,}"] for reason, count in answer.rejected.items() if reason != TOO_LARGE]
 
 
 def _times(rows: list[LayoutRow]) -> Spans:
+    """Return a chart of the step times of layouts with their intervals."""
     spans = [
         Span(
             _name(row),
@@ -148,6 +153,7 @@ def _times(rows: list[LayoutRow]) -> Spans:
 
 
 def _terms(row: LayoutRow) -> Shares:
+    """Return a chart of the terms of a layout's step."""
     time = row.iteration_time
     return Shares(
         "Where the time of the first goes",

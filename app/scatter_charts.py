@@ -1,0 +1,134 @@
+"""Scatter charts: plans by time and cost, runs by measured and predicted time, specs by two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from app.charts import BLUE, COLOURS, GREY, ORANGE, PINK, RED, SYMBOLS, scale
+from app.figure import Figure
+from perfmodel.core.units import dollars, show
+
+if TYPE_CHECKING:
+    from perfmodel.evidence.accuracy import Row
+
+
+def pareto(
+    front: Sequence[Mapping[str, Any]],
+    rejected: Sequence[Mapping[str, Any]],
+    chosen: Mapping[str, Any] | None,
+    deadline: float | None,
+    budget: float | None,
+    mark: str = "chosen",
+) -> Figure:
+    """Return a chart of time against cost: the Pareto front, rejected machines, the chosen plan, the limits.
+
+    Parameters
+    ----------
+    front, rejected, chosen : plans, as rows of ``perfmodel plan --json``
+    deadline, budget : limits [s], [USD]
+    mark : label of the chosen plan
+    """
+    figure = Figure()
+    for name, rows, first, style in (
+        ("best of a rejected machine", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
+        ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
+    ):
+        figure.add_scatter(
+            x=[row["run_time"] for row in rows],
+            y=[row["cost"] for row in rows],
+            name=name,
+            mode="lines+markers" if rows is front else "markers",
+            line={"color": BLUE, "shape": "hv", "width": 1},
+            marker=style,
+            text=[
+                f"{row['nodes']} x {row['name']}: {row['world_size']} x {row['accelerator']}<br>"
+                f"{show(row['run_time'], 's')}, {dollars(row['cost'])}<br>{row.get('why', '')}"
+                for row in rows
+            ],
+            customdata=list(range(first, first + len(rows))),
+            hovertemplate="%{text}<extra></extra>",
+        )
+    if chosen is not None:
+        figure.add_scatter(
+            x=[chosen["run_time"]],
+            y=[chosen["cost"]],
+            name=mark,
+            mode="markers",
+            marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
+            customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
+            hovertemplate=f"{mark}<extra></extra>",
+        )
+    costs = [row["cost"] for row in (*front, *rejected)] + ([budget] if budget else [])
+    times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])
+    ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
+    if deadline is not None:
+        figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
+    if budget is not None:
+        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
+    figure.update_xaxes(title="time of the run [s]", type="log")
+    figure.update_yaxes(title="cost of the run [USD]", type="log")
+    return figure
+
+
+def _limit(colour: str, dash: str) -> dict[str, Any]:
+    return {"mode": "lines", "line": {"color": colour, "dash": dash}, "hoverinfo": "skip"}
+
+
+def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
+    """Return a chart of predicted against measured times, with lines of 10 and 20 % error; rows by group."""
+    figure = Figure()
+    every = [row.measured or 0.0 for rows in groups.values() for row in rows]
+    ends = [min(every), max(every)]
+    for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
+        figure.add_scatter(
+            x=ends,
+            y=[end * factor for end in ends],
+            mode="lines",
+            line={"color": GREY, "dash": dash, "width": 1},
+            name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
+            showlegend=factor >= 1,
+            hoverinfo="skip",
+        )
+    for index, (name, rows) in enumerate(groups.items()):
+        figure.add_scatter(
+            x=[row.measured for row in rows],
+            y=[row.predicted for row in rows],
+            name=name,
+            mode="markers",
+            text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],
+            marker={
+                "color": COLOURS[index % len(COLOURS)],
+                "size": 6,
+                "symbol": SYMBOLS[index % len(SYMBOLS)],
+            },
+            hovertemplate="%{text}<extra></extra>",
+        )
+    figure.update_xaxes(title="measured iteration time [s]", type="log")
+    figure.update_yaxes(title="predicted iteration time [s]", type="log")
+    return figure
+
+
+def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> Figure:
+    """Return a chart of specs by two of their numbers, with the id on hover.
+
+    Parameters
+    ----------
+    groups : name of a group -> points (x, y, spec)
+    x, y : titles of the axes
+    """
+    figure = Figure()
+    for index, (name, points) in enumerate(groups.items()):
+        if points:
+            figure.add_scatter(
+                x=[point[0] for point in points],
+                y=[point[1] for point in points],
+                name=name,
+                mode="markers",
+                text=[point[2].id for point in points],
+                marker={"color": COLOURS[index], "size": 9 + 3 * index, "symbol": SYMBOLS[index]},
+                hovertemplate="%{text}<extra></extra>",
+            )
+    figure.update_xaxes(title=x, type="log")
+    figure.update_yaxes(title=y, **scale(True))
+    return figure
