@@ -26,10 +26,8 @@ _HOMES = {
     "InputError": "perfmodel.core.errors",
     "Prediction": "perfmodel.model.prediction",
     "Scenario": "perfmodel.model.options.scenario",
-    "calibrate": "perfmodel.interfaces.api.calibrate",
     "predict": "perfmodel.model.prediction",
     "read_quote": "perfmodel.decide.quote",
-    "validate": "perfmodel.interfaces.api.validate",
     "workload": "perfmodel.workloads",
     "write_report": "perfmodel.interfaces.reports.write",
 } | dict.fromkeys(FUNCTIONS, "perfmodel.interfaces.calls")

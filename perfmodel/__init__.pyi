@@ -4,9 +4,8 @@ from perfmodel.core.errors import InputError
 from perfmodel.decide.quote import read_quote
 from perfmodel.evidence.traces.emulate import Emulator
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.calibrate import calibrate
-from perfmodel.interfaces.api.validate import validate
 from perfmodel.interfaces.calls import adaptive_synchrony
+from perfmodel.interfaces.calls import calibrate
 from perfmodel.interfaces.calls import check_quote
 from perfmodel.interfaces.calls import cite
 from perfmodel.interfaces.calls import collective
@@ -16,6 +15,7 @@ from perfmodel.interfaces.calls import downpour
 from perfmodel.interfaces.calls import emulate
 from perfmodel.interfaces.calls import enough
 from perfmodel.interfaces.calls import explain
+from perfmodel.interfaces.calls import explain_row
 from perfmodel.interfaces.calls import fleets
 from perfmodel.interfaces.calls import layouts
 from perfmodel.interfaces.calls import learning_rate
@@ -32,6 +32,7 @@ from perfmodel.interfaces.calls import stragglers
 from perfmodel.interfaces.calls import sweep
 from perfmodel.interfaces.calls import trace_diff
 from perfmodel.interfaces.calls import trace_summary
+from perfmodel.interfaces.calls import validate
 from perfmodel.interfaces.client import Client
 from perfmodel.interfaces.reports.write import write_report
 from perfmodel.model.options.conditions import Conditions
@@ -61,6 +62,7 @@ __all__ = [
     'emulate',
     'enough',
     'explain',
+    'explain_row',
     'fleets',
     'layouts',
     'learning_rate',

@@ -40,6 +40,7 @@ CALLS = {
     "enough": "enough('servers', gpus=16, strategy='parameter-server', values=[1, 2])",
     "downpour": "downpour(replicas=4, step_time=0.1)",
     "model_parallel": "model_parallel('image', [81])",
+    "explain_row": "explain_row('titan-0006')",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "check_quote": "check_quote('dgx-a100-petaflops')",
@@ -291,7 +292,7 @@ def test_a_profile_is_learned_from_times(times, tmp_path, invoke):
 def test_what_calibrate_learns_from_goes_together(times):
     for wrong, message in (
         ({"times": times, "traces": "step.json"}, "give one"),
-        ({"times": times, "data": "runs.csv"}, "leave traces and times out"),
+        ({"times": times, "data": "runs.csv"}, "leave --trace and --times out"),
         ({"gpus": 8}, "gpus: of a job"),
     ):
         with pytest.raises(InputError, match=message):

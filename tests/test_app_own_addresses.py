@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from app import file_marks
 from app.menu import PAGES
+from perfmodel import calibrate
 from perfmodel.core.files.resources import folder
-from perfmodel.interfaces.api.calibrate import calibrate
 from tests.test_app import NARROW, TRACED, a_trace, button, errors, opened, sound, words
 from tests.test_app_copies import copies
 from tests.test_app_own_files import QUOTE

@@ -119,9 +119,9 @@ def test_another_precision_or_batch_than_the_files_is_refused(asked, right):
 
 @pytest.mark.parametrize("asked", [{}, {"precision": "fp32", "local_batch_size": 32}])
 def test_a_calibration_takes_precision_and_batch_from_the_file(asked, tmp_path):
+    from perfmodel.evidence.traces.calibrate import of_traces
     from perfmodel.evidence.traces.read import read_trace
     from perfmodel.hardware.catalogue.store import Catalogue
-    from perfmodel.interfaces.api.calibrate import of_traces
     from perfmodel.model.options.scenario import Scenario
 
     file = tmp_path / "own.json"

@@ -42,6 +42,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "collective": {"ranks": 8, "size": "1MB", "node": "dgx-1v"},
     "compare": {},
     "explain": {},
+    "explain_row": {"row": "titan-0006"},
     "sensitivity": {"gpus": 16},
     "specs": {},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
@@ -119,7 +120,7 @@ def test_what_is_no_scenario_is_not_compared(odd):
     [
         (lambda: perfmodel.stragglers(distribution=4), "distribution = 4: expected text"),
         (lambda: perfmodel.collective(ranks=8, size=1e6, link=7), "intra_link = 7: expected text"),
-        (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected the path of a file"),
+        (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected text"),
         (lambda: perfmodel.check_quote("x"), "neither a file nor an example"),
         (lambda: perfmodel.plan(5), "workload = 5: expected text"),
         (lambda: perfmodel.workload(4), "name = 4: expected text"),

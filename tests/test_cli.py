@@ -61,7 +61,7 @@ def once(monkeypatch):
     """What takes long is answered once, however many forms show it."""
     for place, name in (
         ("perfmodel.decide.planning", "search"),
-        ("perfmodel.interfaces.api.validate", "validate"),
+        ("perfmodel.interfaces.commands.validate", "_answer"),
     ):
         module = import_module(place)
         monkeypatch.setattr(module, name, _kept(getattr(module, name)))

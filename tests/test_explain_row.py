@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from docs.site.explained_rows import KINDS, PAGE, ROWS, drawn
+from perfmodel import explain_row, validate
 from perfmodel.core.errors import InputError
 from perfmodel.evidence.accuracy.campaigns import CAMPAIGNS
 from perfmodel.evidence.accuracy.readings import Reading
 from perfmodel.evidence.accuracy.report.refused_section import refused_table
-from perfmodel.interfaces.api.explain_row import explain_row
 from perfmodel.interfaces.cli import main
 
 ROW_OF = {
@@ -85,8 +85,6 @@ def test_what_is_predicted_is_what_validate_says(kind: str) -> None:
     if kind == "memory":
         return
     (row,) = explain_row(ROW_OF[kind], kind=kind).rows
-    from perfmodel.interfaces.api.validate import validate
-
     said = {each.get(row.campaign.id_column): each for each in validate(kind).records()}[row.id]  # type: ignore[call-overload]
     names = ("predicted_iteration_time", "predicted_time", "time_to_train")
     (predicted,) = (said[name] for name in names if name in said)

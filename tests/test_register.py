@@ -77,6 +77,11 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("examples")
     (path / "a.toml").write_text("gpus = 8\n")
     (path / "b.toml").write_text("gpus = 16\n")
+    (path / "times.csv").write_text("0.1\n0.11\n0.1\n0.12\n0.1\n")
+    for name in ("mine.csv", "my_runs.csv"):
+        (path / name).write_text(
+            "workload,accelerator,local_batch_size,iteration_time\nresnet50,k80,32,0.5\n"
+        )
     (path / "saved.json").write_text(perfmodel.predict(gpus=32).to_json())
     return path
 

@@ -8,7 +8,6 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ from perfmodel.evidence.accuracy.scenarios import Refused, scenario_of_run
 from perfmodel.evidence.fitting import out_of_sample
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
-from perfmodel.interfaces.cli import validate as validate_cli
+from perfmodel.interfaces.commands import validate as command
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 
@@ -127,8 +126,7 @@ def cli(*arguments: str | Path) -> Result:
 
 def answer_once(patch: pytest.MonkeyPatch) -> None:
     """Let the command predict the same rows once, however often it shows them."""
-    module = import_module("perfmodel.interfaces.api.validate")
-    patch.setattr(module, "validate", cache(module.validate))
+    patch.setattr(command, "_answer", cache(command._answer))
 
 
 # --- reading
@@ -853,7 +851,7 @@ def test_tables_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_choices_are_the_groups_there_are() -> None:
-    assert tuple(GROUPS) == validate_cli.GROUPS
+    assert tuple(GROUPS) == command.GROUPS
 
 
 @pytest.mark.parametrize(

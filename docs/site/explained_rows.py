@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from perfmodel import explain_row
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show, show_range
 from perfmodel.evidence.accuracy.campaign import Campaign, Explanation
 from perfmodel.evidence.accuracy.campaigns import CAMPAIGNS
-from perfmodel.interfaces.api.explain_row import explain_row
 
 PAGE = Path(__file__).parents[1] / "accuracy" / "explained-rows.md"
 KINDS = ("transformers", "collectives", "training")

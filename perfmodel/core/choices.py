@@ -131,5 +131,5 @@ def jobs_of(given: Any) -> int:
     return int(text)
 
 
-Jobs = Annotated[int | None, OptionInfo(read=jobs_of, form="N|all")]
+Jobs = Annotated[Annotated[int, Within(ge=1, le=MOST_JOBS)] | None, OptionInfo(read=jobs_of, form="N|all")]
 """Of processes that a command starts; None leaves their number to it."""

@@ -1,6 +1,7 @@
 """Made by ``python -m perfmodel.interfaces.stub`` from the register of commands."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
@@ -8,15 +9,20 @@ from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.planning.fleets.result import Fleets
 from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
+from perfmodel.decide.quote.published import ClaimValidation
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.decide.sensitivity.until import Enough
 from perfmodel.decide.sweeps import Sweep
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.evidence.explained_rows import ExplainedRows
+from perfmodel.evidence.fitting.fit_everything import Fit
+from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.recipe_rows import Recipes
 from perfmodel.evidence.spec_quality import Findings
 from perfmodel.evidence.traces.answer import TraceDifference, TraceSummary
 from perfmodel.evidence.traces.emulate import Emulation
+from perfmodel.evidence.validation import CollectiveValidation, MlperfValidation, TrainingValidation, TransformerValidation
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.kinds import SpecList
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -43,6 +49,7 @@ from perfmodel.model.prediction.training.distbelief import Downpour, ModelSpeedu
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.servers import Arrangements
 from perfmodel.model.prediction.training.stragglers import Stragglers
+from perfmodel.model.setting.profile import Profile
 from perfmodel.workloads.listing import NetworkList, NetworkTable
 from typing import Any, Literal, Unpack, overload
 
@@ -85,12 +92,99 @@ def adaptive_synchrony(
     (True, True)
     """
 
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        traces: Sequence[str | Path] | str | Path,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Profile:
+    """Learn from one's own trace, times, runs or all-reduces, or without any fit to measured runs again.
+
+    A trace or times make a Profile, whose ``write`` makes the file that a scenario's ``profile`` names; runs
+    or all-reduces make OwnRuns, whose ``write`` makes the file that its ``calibration`` names; ``refit``, or
+    nothing, makes a Fit, in about a minute.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    traces : Profiler's file, or a folder of ranks.
+    times : Iteration times of one accelerator in seconds, one a line.
+    skip : [1] Marked steps to leave out first.  [default: 0]
+    data : CSV of measured runs of your own, by which the shipped fit is updated.
+    collectives : Output of nccl-tests on your own machines, which tells of their network; say of which job.
+    refit : Whether everything is fitted again, to the runs of data or else those that come along.
+    jobs : [1] Processes of a fit to measured runs; the result is the same.  [default: 1]
+    specs : Folders of your own hardware specs, over the built-in.
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : both traces and times, or either with ``data``; a job without any of them; a file that cannot
+        be read or does not fit the job
+
+    Warns
+    -----
+    UserWarning : what a trace does not say of its job, and what was taken instead
+    """
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        times: str | Path,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Profile:
+    ...
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        refit: Literal[True],
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Fit:
+    ...
+
+@overload
+def calibrate(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        skip: int = ...,
+        data: str | Path | None = ...,
+        collectives: Sequence[str | Path] | str | Path = ...,
+        jobs: int | None = ...,
+        specs: Sequence[str | Path] | str | Path = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> OwnRuns | Fit:
+    ...
+
 def check_quote(
         quote: AnyQuote | None = ...,
         *,
         examples: bool = ...,
         where: str = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> QuoteAnswer | ExampleQuotes:
     """Check every claim of a quote against physics, the model's 80 % interval and measured runs.
@@ -232,46 +326,7 @@ def collective(
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Collectives:
-    """Return the time of a single collective, its algorithm, and how close it is to the lower bound.
-
-    Parameters
-    ----------
-    name : Collective operation.  [default: all-reduce]
-    ranks : [1] Ranks in the collective.
-    size : [B] Buffer on one rank: 100MB; a list, or in a shell 1KB..1GB, gives a table.
-    algorithm : auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...  [default: auto]
-    accelerator : Accelerator of each rank, e.g. h100-sxm5-80gb.  [default: that of the node]
-    node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
-    intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
-    inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
-    nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
-    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
-    connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
-    network_cap : Whether the network limit of a rented machine applies, over its own link or another.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
-    oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
-    placement : Order of the job's ring over the racks.
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
-    gpus : Another name of ranks.
-    link : Another name of intra_link.
-    catalogue : hardware to choose from; by default what comes with the package
-
-    Raises
-    ------
-    InputError : an unknown name, a size out of range, ranks that do not divide among the nodes, no link
-
-    Examples
-    --------
-    Eight ranks send 2 x 7/8 of the buffer each:
-
-    >>> from perfmodel import collective
-    >>> collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch").bytes_per_rank
-    175000000.0
-    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
-    ['tree', 'ring']
-    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
-    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
-    """
+    ...
 
 def compare(
         *scenarios: Job,
@@ -509,6 +564,36 @@ def explain(
     'iteration_time'
     """
 
+def explain_row(
+        row: str,
+        *,
+        kind: Literal['training', 'transformers', 'collectives', 'mlperf', 'memory'] | None = ...,
+        data: str | Path | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> ExplainedRows:
+    """Explain a measured row: what it states, how that was read, what was assumed, and what came of it.
+
+    Of a run whose time and memory were both published there are two rows.
+
+    Parameters
+    ----------
+    row : Its id.
+    kind : What was measured.  [default: whichever has the id; of a file, the one with its column of ids, or training]
+    data : CSV of measured rows.  [default: those that come with the package, held-out rows too]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or row; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import explain_row
+    >>> (explained,) = explain_row("titan-0006").rows
+    >>> explained.readings[0].read_as, explained.outcome.holds_80
+    ('torchtitan of 2024', True)
+    """
+
 def fleets(
         have: str,
         buy: Sequence[str] | str = ...,
@@ -535,7 +620,7 @@ def fleets(
         persistent_workers: bool = ...,
         cache: Literal['none', 'ram'] = ...,
         jitter: str | None = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         workload: str = ...,
         epochs: float | None = ...,
         samples: float | str | None = ...,
@@ -784,7 +869,7 @@ def plan(
         persistent_workers: bool = ...,
         cache: Literal['none', 'ram'] = ...,
         jitter: str | None = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         have: None = ...,
         conditions: Conditions | None = ...,
         limit: int | None = ...,
@@ -913,7 +998,7 @@ def plan(
         persistent_workers: bool = ...,
         cache: Literal['none', 'ram'] = ...,
         jitter: str | None = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         have: str,
         conditions: Conditions | None = ...,
         limit: int | None = ...,
@@ -921,77 +1006,7 @@ def plan(
         catalogue: Catalogue | None = ...,
         constants: Calibration | None = ...,
     ) -> Fleets:
-    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
-
-    With ``have`` instead compare what may be bought for those machines, as ``fleets`` does.
-
-    Parameters
-    ----------
-    workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
-    epochs : [1] Epochs of the run.  [default: those that the target needs]
-    samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
-    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
-    target : Published quality that ends the run, instead of a length.
-    recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
-    deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
-    budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
-    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
-    accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
-    instances : Cloud offers to choose from, e.g. p4d.24xlarge.
-    nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
-    max_gpus : [1] Largest number of GPUs in the job.  [default: 512]
-    max_nodes : [1] Largest number of machines in the job.
-    strategies : Strategies to choose from.  [default: all-reduce,parameter-server]
-    algorithms : All-reduce algorithms to choose from.  [default: auto]
-    precisions : Precisions to choose from.  [default: amp,bf16,tf32,fp32; bf16 for transformers with layouts]
-    server_node : Machine of a parameter server.  [default: that of the workers]
-    local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
-    max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
-    global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
-    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
-    purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
-    buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
-    hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
-    adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
-    switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
-    switch_ports : With have: of one switch, of all or by link.
-    sequence_length : [tokens] Tokens of one sample.
-    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
-    optimizer : Optimizer.  [default: the network's usual]
-    framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
-    input : Where samples come from.  [default: synthetic]
-    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
-    storage : Storage of the samples: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
-    dataset : Data set: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
-    dataset_samples : [samples] Samples of the training set, instead of the data set's own number.
-    sample_bytes : [B] Size of a stored sample, e.g. 115kB.  [default: the data set's]
-    decode_rate : [1/s] Samples per second that one loader worker decodes.
-    decoder : Software that decodes images, on the processor or the accelerator.  [default: the framework's]
-    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads each before its step.  [default: 2]
-    pinned_memory : Whether batches lie in pinned memory; copies of others are slower and block.
-    non_blocking : Whether the host continues while a pinned batch is copied.
-    persistent_workers : Whether loader workers outlive an epoch.
-    cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
-    jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
-    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
-    conditions : Region, power and failures; its own prices and length of a run are not used.
-    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
-    offset : [1] Plans before the page.  [default: 0]
-    catalogue : hardware to choose from; by default what comes with the package
-    constants : learned numbers; by default what comes with the package
-
-    Raises
-    ------
-    InputError : something unknown or impossible; no plan at all
-
-    Examples
-    --------
-    >>> from perfmodel import plan
-    >>> plans = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
-    >>> plans.chosen.run_time < 86400, plans.chosen.cost == min(each.cost for each in plans.front)
-    (True, True)
-    """
+    ...
 
 def scale(
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -1221,36 +1236,7 @@ def stragglers(
         server_time: float | str = ...,
         gpus: int | None = ...,
     ) -> Stragglers:
-    """Return the time per update and per gradient, and the staleness, of variants of distributed SGD.
-
-    Parameters
-    ----------
-    variant : Variant of SGD; all for a table.  [default: all]
-    workers : [1] Workers, backup ones included.  [default: 16]
-    distribution : Distribution of one worker's time per gradient; a name, or name:key=value,...  [default: shifted-exponential]
-    params : Parameters of the distribution by name, in addition to those in its text.
-    communication_time : [s] Time after the barrier, common to all workers.  [default: 0]
-    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.  [default: half the workers]
-    backups : [1] Workers whose gradients an update does not wait for: backup.  [default: 1]
-    local_steps : [1] Steps between two averages (local-sgd), or between exchanges with the centre (elastic).  [default: 10]
-    server_time : [s] Time of a server for one push and pull: async, k-batch-async, elastic.  [default: 0]
-    gpus : Another name of workers.
-
-    Raises
-    ------
-    InputError : an unknown variant, distribution or parameter, k out of range, an option of other variants
-
-    Examples
-    --------
-    Shifted exponential times, the sixth fastest of 8: 1 + (1/8 + ... + 1/3) / 2.
-
-    >>> from perfmodel import stragglers
-    >>> answer = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
-    >>> round(answer.update_time, 9)
-    1.608928571
-    >>> [row.variant for row in stragglers(workers=8).rows][:3]
-    ['sync', 'k-sync', 'k-batch-sync']
-    """
+    ...
 
 def sweep(
         scenario: Scenario | Mapping[str, Any] | None = ...,
@@ -1354,6 +1340,90 @@ def trace_summary(
     0.0001
     """
 
+@overload
+def validate(
+        kind: Literal['training'] = ...,
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> TrainingValidation:
+    """Predict measured runs and compare: signed errors, next to a naive answer's.
+
+    Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
+    mlperf are predicted out of sample.
+
+    Parameters
+    ----------
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
+    data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
+    out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
+    jobs : [1] Processes of out_of_sample, of training; the answer is the same. A service starts one.  [default: 1]
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import validate
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+
+@overload
+def validate(
+        kind: Literal['transformers'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> TransformerValidation:
+    ...
+
+@overload
+def validate(
+        kind: Literal['collectives'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> CollectiveValidation:
+    ...
+
+@overload
+def validate(
+        kind: Literal['mlperf'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> MlperfValidation:
+    ...
+
+@overload
+def validate(
+        kind: Literal['claims'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> ClaimValidation:
+    ...
+
 def networks(
         word: str | None = ...,
         *,
@@ -1405,7 +1475,7 @@ class Calls:
         *,
         examples: bool = ...,
         where: str = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
     ) -> QuoteAnswer | ExampleQuotes: ...
 
     def cite(
@@ -1529,6 +1599,14 @@ class Calls:
         **options: Unpack[SizedOptions],
     ) -> Explanation: ...
 
+    def explain_row(
+        self,
+        row: str,
+        *,
+        kind: Literal['training', 'transformers', 'collectives', 'mlperf', 'memory'] | None = ...,
+        data: str | Path | None = ...,
+    ) -> ExplainedRows: ...
+
     def layouts(
         self,
         workload: str,
@@ -1622,7 +1700,7 @@ class Calls:
         persistent_workers: bool = ...,
         cache: Literal['none', 'ram'] = ...,
         jitter: str | None = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         have: None = ...,
         conditions: Conditions | None = ...,
         limit: int | None = ...,
@@ -1679,7 +1757,7 @@ class Calls:
         persistent_workers: bool = ...,
         cache: Literal['none', 'ram'] = ...,
         jitter: str | None = ...,
-        calibration: str | None = ...,
+        calibration: str | Path | None = ...,
         have: str,
         conditions: Conditions | None = ...,
         limit: int | None = ...,
@@ -1783,6 +1861,61 @@ class Calls:
         local_batch_size: int | None = ...,
         precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
     ) -> TraceSummary: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['training'] = ...,
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> TrainingValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['transformers'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> TransformerValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['collectives'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> CollectiveValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['mlperf'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> MlperfValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['claims'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> ClaimValidation: ...
 
     def networks(
         self,

@@ -70,8 +70,10 @@ class Command:
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""
-    """Field on which it hangs which of two answers there is: the second is that of a list, of ``all``, or of
-    any value where there is none by default."""
+    """Field on which the answer depends: the second of two is that of a list, of ``all``, or of any value where
+    there is none by default; other words each have their own, in their order."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Fields that, where they are given, say which answer there is: its place among them; of none, ``""``."""
     json: tuple[str, ...] = ()
     """Types of the answer's JSON, as ``module:name``, where those are not the types of the answer."""
     read: Callable[[Any, Any], Any] | None = None
@@ -83,7 +85,8 @@ class Command:
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
-    """Files that the shell also writes, by the name of the option."""
+    """Files that the shell also writes, by the name of the option; where what the shell takes has a field of
+    that name, the field has the file, and the request that it makes says what is written."""
     status: Callable[[Any], int] = lambda answer: 0
     """Exit code of the shell for an answer."""
     options_file: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
+from pathlib import Path
 from pkgutil import resolve_name
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
@@ -126,6 +127,8 @@ def parameters_of(one: Command) -> list[Parameter]:
 def annotation_of(one: Declared) -> Any:
     """Return what a function takes for an option: a number with a unit also as a text."""
     kind: Any = one.type | str if one.is_text else one.type
+    if one.info.file:
+        kind |= Path
     if one.info.also:
         kind |= resolve_name(one.info.also)
     if one.many or one.info.several:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "adaptive-synchrony",
+    "calibrate",
     "check-quote",
     "cite",
     "collective",
@@ -26,6 +27,7 @@ NAMES = (
     "emulate",
     "enough",
     "explain",
+    "explain-row",
     "fleets",
     "layouts",
     "learning-rate",
@@ -43,6 +45,7 @@ NAMES = (
     "trace diff",
     "trace report",
     "trace summary",
+    "validate",
     "workloads",
 )
 
@@ -69,14 +72,10 @@ OF_SHELL_ALONE: Mapping[str, str] = {
     "serve": "it is the service",
 }
 """Commands of the shell that are in no other interface, and why."""
-NO_RECORDS = ("calibrate", "validate")
-"""Commands of the shell that are written for each interface by hand."""
-IN_OTHERS = ("adaptive-synchrony", "enough", "fleets")
+IN_OTHERS = ("adaptive-synchrony", "enough", "explain-row", "fleets")
 """Commands that the shell has as options of others."""
 COMMANDS = tuple(
-    sorted(
-        {name.partition(" ")[0] for name in NAMES if name not in IN_OTHERS} | {*OF_SHELL_ALONE, *NO_RECORDS}
-    )
+    sorted({name.partition(" ")[0] for name in NAMES if name not in IN_OTHERS} | {*OF_SHELL_ALONE})
 )
 """Every command of the shell."""
 NOT_DRAWN: Mapping[str, str] = {
@@ -89,6 +88,7 @@ NOT_DRAWN: Mapping[str, str] = {
     "emulate": "it sleeps as long as the steps take",
     "enough": "it tries values until one is enough, as the pages of scale and compare show them",
     "explain": "the page of predict has it",
+    "explain-row": "the page of validation shows the rows",
     "layouts": "the page of transformers has it",
     "plan": "its page has the limits of a search",
     "predict": "its page draws the terms",

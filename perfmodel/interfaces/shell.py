@@ -34,9 +34,12 @@ def click_command(one: Command) -> click.Command:
 
     def call(specs: tuple[str, ...] = (), **options: Any) -> Any:
         form = take_form(options, one.forms)
-        files = {name: Path(file) for name in one.writes if (file := options.pop(name)) is not None}
+        named = {name: options.pop(name) for name in one.writes}
+        options |= {name: file for name, file in named.items() if name in fields}
         with naming_the_file(options.pop(FILE, None)):
             request = request_of(one, options)
+            named |= {name: getattr(request, name, None) for name in named if name in fields}
+            files = {name: Path(file) for name, file in named.items() if file is not None}
             for name, file in files.items():
                 one.writes[name].check(file, request)
             context = Context(catalogue_from(specs), typed=typed_command())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from inspect import Parameter
+from operator import or_
 from pathlib import Path
 from textwrap import indent
 from types import NoneType, UnionType
@@ -22,6 +24,7 @@ HEAD = '"""Made by ``python -m perfmodel.interfaces.stub`` from the register of 
 ALWAYS = (
     "collections.abc.Mapping",
     "collections.abc.Sequence",
+    "pathlib.Path",
     "perfmodel.model.options.keywords.Options",
     "perfmodel.model.options.keywords.SizedOptions",
     "typing.Any",
@@ -41,9 +44,9 @@ def stub() -> str:
     every = [one for one in commands() if one.name not in OF_HAND]
     functions = "".join(
         f"\n{head}def {one.function}({_parameters(one, parameters)}) -> {answer}:\n"
-        f"{indent(_quoted(docstring_of(one)), '    ')}\n"
+        f"{indent('...' if number else _quoted(docstring_of(one)), '    ')}\n"
         for one in every
-        for head, parameters, answer in _calls(one)
+        for number, (head, parameters, answer) in enumerate(_calls(one))
         if "python" not in one.without
     )
     methods = "".join(
@@ -69,6 +72,8 @@ def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter
     """Return the decorator, parameters and answer of each way to call a function."""
     named = (one.of_client,) if client and one.of_client else one.answers
     parameters, answers = parameters_of(one), [name.partition(":")[2] for name in named]
+    if one.given:
+        return _by_what_is_given(parameters, answers, one.given)
     if not one.several:
         return [("", parameters, " | ".join(answers))]
     field = one.fields[one.several]
@@ -78,6 +83,8 @@ def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter
         kinds = (float | str, MANY)
     elif field.default is None:
         kinds = (None, field.type)
+    elif ALL not in field.choices:
+        kinds = [Literal[word] for word in field.choices]
 
     def of(kind: Any) -> list[Parameter]:
         taken = field.default is kind or field.default in get_args(kind)
@@ -88,6 +95,31 @@ def _calls(one: Command, client: bool = False) -> list[tuple[str, list[Parameter
         ]
 
     return [("@overload\n", of(kind), answer) for kind, answer in zip(kinds, answers, strict=True)]
+
+
+def _by_what_is_given(
+    parameters: list[Parameter], answers: list[str], given: Mapping[str, tuple[int, ...]]
+) -> list[tuple[str, list[Parameter], str]]:
+    """Return an overload for each field that says which answer there is, and for none of them."""
+    return [
+        (
+            "@overload\n",
+            [
+                _required(each) if each.name == field else each
+                for each in parameters
+                if each.name == field or each.name not in given
+            ],
+            " | ".join(answers[place] for place in places),
+        )
+        for field, places in given.items()
+    ]
+
+
+def _required(one: Parameter) -> Parameter:
+    kind: Any = Literal[True] if one.default is False else one.annotation
+    if one.default is None:
+        kind = reduce(or_, (each for each in get_args(kind) if each is not NoneType))
+    return one.replace(annotation=kind, default=Parameter.empty)
 
 
 def _quoted(text: str) -> str:

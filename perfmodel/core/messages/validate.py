@@ -10,13 +10,13 @@ MESSAGES = {
     "validate.leave_out_rows": "{option}: leave-out tests take the shipped rows of every kind; drop it",
     "validate.write": "--write belongs to leave-out tests: add --leave-out or --learning-curve",
     "validate.explain_row": "--explain-row: by the shipped fit from specs; leave --out-of-sample, "
-    "--report, --by and --mode out",
+    "--report, --plots, --ledger, --by and --mode out",
     "validate.claims_by": "--by: claims are not grouped",
     "validate.by": "--by {unable}: {kind} are grouped by {known}",
     "validate.plots": "--plots belongs to the report: give --report FILE too",
     "validate.report_kind": "--report holds every kind: leave --kind {kind} out",
     "validate.report_mode": "--report holds specs and anchored: leave --mode anchored-machine out",
     "validate.ledger": "--ledger is of training, transformers or collectives, from specs and by the "
-    "shipped fit: give --data, and no --out-of-sample or --mode",
+    "shipped fit: give --data, and no --out-of-sample, --report or --mode",
     "validate.jobs": "--jobs: of training with --out-of-sample or --report; the rest takes seconds",
 }

@@ -60,7 +60,6 @@ TEXT = Kind("text", lambda value: isinstance(value, str))
 COUNT = Kind("a whole number of at least 1", lambda value: _whole(value) and value >= 1)  # type: ignore[operator]
 NUMBER = Kind("a number", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
 FROM_ZERO = Kind("a whole number from 0", lambda value: _whole(value) and value >= 0)  # type: ignore[operator]
-FLAG = Kind("True or False", lambda value: isinstance(value, bool))
 FILE = Kind("the path of a file", lambda value: isinstance(value, (str, PathLike)))
 FILES = Kind("a list of paths", lambda value: _texts(value) and not isinstance(value, str))
 NAMES = Kind("a list of names", FILES.fits)

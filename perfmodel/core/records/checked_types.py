@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike, fspath
 from pkgutil import resolve_name
 from typing import Annotated, Any, NamedTuple
 
@@ -58,6 +59,8 @@ def _reader(one: Any) -> Callable[[Any], Any] | None:
         return _each(_reader(one._replace(many=False)) or (lambda value: value))
     if one.info.read is not None:
         return _optional(one.info.read)
+    if one.info.file:
+        return lambda value: fspath(value) if isinstance(value, PathLike) else value
     if one.choices:
         return lambda value: (
             word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
@@ -73,7 +76,7 @@ def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function that reads one value or several, also numpy's, and returns a tuple."""
 
     def listed(values: Any) -> Any:
-        if isinstance(values, str | int | float):
+        if isinstance(values, str | int | float | PathLike):
             return (read(values),)
         if isinstance(values, bytes | Mapping) or not isinstance(values, Iterable):
             return values

@@ -50,7 +50,7 @@ class OptionInfo(NamedTuple):
     commas: bool = False
     """Whether a value may contain commas; a sweep then repeats the option for each value."""
     file: bool = False
-    """Whether the value names a file, for which a page takes an upload instead."""
+    """Whether the value names a file, which Python also takes as a ``Path``, and a page as an upload."""
     law: bool = False
     """Whether the value is a distribution of times, which may name a file: ``empirical:FILE``."""
     denied: bool = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import refusal
@@ -12,6 +14,8 @@ from perfmodel.decide.quote.check import check_quote
 from perfmodel.decide.quote.claim_words import shown
 from perfmodel.decide.quote.expected import expected_bus_bandwidth
 from perfmodel.decide.quote.file import KINDS, read_quote, scenario_of_claim
+from perfmodel.evidence.accuracy.report.error_statistics import errors
+from perfmodel.evidence.validation import Validation
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
@@ -104,6 +108,29 @@ def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedCla
     point = fabric_of(ranks, catalogue, node=node).of("all-reduce", LARGE)
     figures = expected_bus_bandwidth(point)[:3]
     return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
+
+
+class ClaimValidation(Validation[PublishedClaim]):
+    """Published figures, of which nothing is learned."""
+
+    kind = "claims"
+    whole = ()
+
+    @property
+    def _groups(self) -> Any:
+        return {}
+
+    @classmethod
+    def _row(cls, row: Mapping[str, Any]) -> Any:
+        return PublishedClaim(*(row[name] for name in PublishedClaim._fields))
+
+
+def claims(catalogue: Catalogue) -> ClaimValidation:
+    """Return every published figure with the model's prediction; errors as of ``published_claims``."""
+    rows = tuple(published_claims(catalogue))
+    result = errors([row.error for row in rows if row.error is not None])
+    held = fmean(row.covered for row in rows if row.covered is not None)
+    return ClaimValidation(rows, {"rows": len(rows), **result._asdict(), "coverage_80": held})
 
 
 def overlap_gap() -> tuple[Prediction, Prediction]:

@@ -125,6 +125,11 @@ class Campaign(Generic[AnyCase]):
         """Path of the table that comes with the package."""
         return learned_part(self.table)[0]
 
+    @property
+    def file(self) -> str:
+        """What answers call that table, wherever the package lies."""
+        return f"validation/measured/{self.table}"
+
     def id_of(self, line: Line) -> str:
         """Return the id of a row; where it states none, its line."""
         return line.id(self.id_column)
@@ -197,7 +202,7 @@ class Explanation(NamedTuple):
         return {
             "id": self.id,
             "kind": campaign.kind,
-            "file": str(self.line.path),
+            "file": campaign.file if self.line.path == campaign.path else str(self.line.path),
             "line": self.line.place,
             "source": self.line.source,
             "held_out": self.held_out,

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
+from perfmodel.core.files.reading import LARGEST_OPTIONS, LARGEST_TEXT, read_bytes, read_json
 from perfmodel.core.files.writing import write_whole
 from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes, require_entries
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.leave_out_transformers import shipped_transformers
-from perfmodel.evidence.fitting.out_of_sample import OutOfSample
+from perfmodel.evidence.fitting.out_of_sample import OutOfSample, shipped
+from perfmodel.evidence.fitting.own_table import read_measured_runs
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
 
 SHIPPED = "measured/training_runs.csv"
 """Below ``validation/``: what the shipped file rests on."""
@@ -103,3 +108,81 @@ def write_fitted(path: Path, learned: OutOfSample, inputs: Inputs | None = None)
     InputError : it cannot be written
     """
     write_whole(path, json.dumps(fitted(learned, inputs), indent=1) + "\n")
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """A fit to measured runs."""
+
+    learned: OutOfSample
+    """The fit to all runs, and one without each source."""
+    inputs: Inputs
+    """Files it rests on."""
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What ``predict`` takes as ``constants``."""
+        return self.learned.calibration()
+
+    @property
+    def runs(self) -> dict[str, int]:
+        """How many runs each part was fitted to."""
+        return self.learned.counts()
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel calibrate --json`` prints."""
+        return json.dumps(fitted(self.learned, self.inputs))
+
+    def write(self, path: str | Path) -> None:
+        """Write a file that ``read_calibration`` reads, whole or not at all.
+
+        Raises
+        ------
+        InputError : it cannot be written
+        """
+        write_fitted(Path(path), self.learned, self.inputs)
+
+    def __repr__(self) -> str:
+        runs = self.runs
+        return (
+            f"<Fit to {', '.join(self.inputs.names)}: {runs['one accelerator']} runs on one accelerator, "
+            f"{runs['anchored']} on several>"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A fit, and by how much it differs from a file that holds one."""
+
+    fit: Fit
+    file: str
+    difference: float
+    """The largest of any number, relative."""
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel calibrate --check --json`` prints."""
+        return json.dumps({"largest_difference": self.difference, **json.loads(self.fit.to_json())})
+
+    def __str__(self) -> str:
+        return f"largest relative difference from {self.file}: {self.difference:.2g}"
+
+
+def fit(data: str | None, catalogue: Catalogue, jobs: int = 1) -> Fit:
+    """Return the fit to measured runs; to those that come along with the built-in specs, made once.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or holds nothing to learn from
+    """
+    if data is None and not catalogue.has_own:
+        return Fit(shipped(jobs), inputs_of())
+    runs = shipped_runs() if data is None else read_measured_runs(data, catalogue)
+    folders = [str(folder) for folder in catalogue.own_folders]
+    return Fit(OutOfSample(runs, catalogue, jobs), inputs_of(data, folders))
+
+
+def compared(data: str | None, catalogue: Catalogue, path: Path, jobs: int = 1) -> Comparison:
+    """Return the fit next to what a file holds; parameters and errors as of ``fit``."""
+    written = read_json(path, LARGEST_OPTIONS)
+    made = fit(data, catalogue, jobs)
+    return Comparison(made, path.name, difference(made.learned, written))

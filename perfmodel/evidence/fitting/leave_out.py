@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.core.files.tables import Record
+from perfmodel.core.files.tables import Record, Table
 from perfmodel.evidence.accuracy.by_source import JudgedRow, Summary
 from perfmodel.evidence.accuracy.collectives import leave_out_collectives as collectives
 from perfmodel.evidence.accuracy.leave_out import (
@@ -110,6 +112,21 @@ class LeaveOut(NamedTuple):
         """Return rows and summaries as people script against them."""
         rows = [{"kind": kind, **row._asdict()} for kind, of in self.rows.items() for row in of]
         return {"test": self.test, "rows": rows, "summary": self.records()}
+
+
+@dataclass(frozen=True)
+class LeaveOutTests(Table):
+    """What several tests say."""
+
+    tests: tuple[LeaveOut, ...]
+
+    def records(self) -> list[Record]:
+        """Return the summaries of all."""
+        return [line for test in self.tests for line in test.records()]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel validate --leave-out`` prints with ``--json``."""
+        return json.dumps([test.to_dict() for test in self.tests], allow_nan=False)
 
 
 def tested(test: str, evidence: Iterable[Evidence]) -> LeaveOut:

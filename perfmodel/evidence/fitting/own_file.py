@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
+from perfmodel.core.files.writing import write_whole
 from perfmodel.core.units import show
+from perfmodel.evidence.fitting.components import shipped_components
+from perfmodel.evidence.fitting.own_fabric import read_own_fabric
 from perfmodel.evidence.fitting.own_runs import Answer, Update
-from perfmodel.model.fitted.calibration import FITTED
+from perfmodel.evidence.fitting.own_table import read_own_runs
+from perfmodel.evidence.fitting.own_update import updated
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
+from perfmodel.model.options.scenario import Scenario
 
 WORSE = 0.005
 """More of an error than before, left out, that is worth a word [1]."""
@@ -134,3 +144,67 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+@dataclass(frozen=True, repr=False)
+class OwnRuns:
+    """The shipped fit, updated by runs of one's own."""
+
+    learned: Update
+    """The factors that the runs move, and how far each run is missed."""
+    files: tuple[str, ...]
+    """They were read from."""
+
+    @property
+    def answers(self) -> list[Answer]:
+        """How far each run is missed, before, after, and left out."""
+        return self.learned.answers
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What ``predict`` takes as ``constants``; the written file is its ``calibration``."""
+        return with_own_effects(calibration(), self.learned.own)
+
+    @cached_property
+    def _table(self) -> dict[str, Any]:
+        return file_table(self.learned, self.files)
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel calibrate --json`` prints, and the file holds."""
+        return json.dumps(self._table)
+
+    def write(self, path: str | Path) -> None:
+        """Write the file that a scenario's ``calibration`` names, whole or not at all.
+
+        Raises
+        ------
+        InputError : it cannot be written
+        """
+        write_whole(Path(path), json.dumps(self._table, indent=1) + "\n")
+
+    def __str__(self) -> str:
+        """Return what ``perfmodel calibrate`` prints."""
+        return "\n".join(words(self.learned))
+
+    def __repr__(self) -> str:
+        return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
+
+
+def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalogue: Catalogue) -> OwnRuns:
+    """Return the shipped fit, updated by measured runs and by all-reduces.
+
+    Parameters
+    ----------
+    data : CSV of runs; None for all-reduces alone
+    collectives : output of nccl-tests on the network of ``job``
+    job, catalogue : the network's, and hardware that rows name
+
+    Raises
+    ------
+    InputError : a file that cannot be read; lines that cannot be, each named
+    """
+    files = [*([] if data is None else [data]), *collectives]
+    runs = [] if data is None else read_own_runs(data, catalogue)
+    runs += read_own_fabric(collectives, job, catalogue)
+    name = ", ".join(Path(file).name for file in files)
+    return OwnRuns(updated(runs, calibration(), shipped_components(), name), tuple(files))

@@ -14,7 +14,7 @@ from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.evidence.traces.nccl_tests import Timings
 from perfmodel.evidence.traces.summary import kept_steps
-from perfmodel.evidence.traces.traced_job import check_network, job_of
+from perfmodel.evidence.traces.traced_job import NOT_SAID, check_network, job_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
@@ -238,3 +238,26 @@ def link_of_traces(traces: Sequence[DeviceTrace], timings: Sequence[Timings] = (
         latency=Measure(value=latency, deviation=float(np.median(residual)), basis=basis),
         bandwidth=Measure(value=factor / inverse, deviation=spread * factor / inverse, basis=basis),
     )
+
+
+def of_traces(
+    devices: Sequence[DeviceTrace],
+    timings: Sequence[Timings],
+    scenario: Scenario,
+    catalogue: Catalogue,
+    skip: int = 0,
+) -> tuple[Profile, list[str]]:
+    """Return the profile of traces that were read, and what they do not say of their job.
+
+    Raises
+    ------
+    InputError : a trace without marked steps; another accelerator, precision or batch than the scenario's
+    """
+    job, notes = job_of(devices, scenario, catalogue)
+    profile = profile_of_traces(devices, timings, scenario, catalogue, skip)
+    said = {*job.model_fields_set, *(["local_batch_size"] if job.global_batch_size else [])}
+    left = [name for name in NOT_SAID if name not in said]
+    if devices and left:
+        taken = ", ".join(f"--{name.replace('_', '-')} {getattr(profile, name)}" for name in left)
+        notes.append(f"a trace does not say {taken}: say it, if that is not the job")
+    return profile, notes

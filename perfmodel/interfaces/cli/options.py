@@ -9,7 +9,7 @@ import click
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.reading import read_toml
-from perfmodel.core.records.options import Declared, declared, with_places
+from perfmodel.core.records.options import Declared, with_places
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli.spelling import Option
 from perfmodel.interfaces.cli.types import type_of, types_of
@@ -76,11 +76,6 @@ def options_of(
         return command
 
     return give
-
-
-def scenario_options(command: _Command) -> _Command:
-    """Give a command the options of a scenario, a file of them, and the user's own hardware."""
-    return options_of(declared(Scenario).values())(scenario_file_option(specs_option(command)))
 
 
 def scenario_from(options: dict[str, Any]) -> Scenario:

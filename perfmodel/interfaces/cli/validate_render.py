@@ -1,29 +1,88 @@
-"""What ``perfmodel validate`` prints of many rows: their errors, by group."""
+"""What ``perfmodel validate`` prints of many rows: their errors, by group, and what leave-out tests say."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+from rich.text import Text
+
+from perfmodel.interfaces.cli.render import console, table
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
+    from rich.table import Table
 
-    from perfmodel.interfaces.api.validate import Validation
+    from perfmodel.evidence.fitting.leave_out import LeaveOut, LeaveOutTests
+    from perfmodel.evidence.validation import Validation
 
 STARTS = {
     "specs": "from specs alone",
     "anchored": "each from the time of one accelerator",
     "anchored-machine": "each from the time of one machine",
 }
+LEGEND = """of: categories left out in turn, or the sources judged where one fit judges
+all; none where fewer than three sources are left to fit to.  80, 95: percent
+of rows inside that interval, then its mean over categories.  error: mean and
+median of rows in percent.  width: median half-width of 80 % intervals in log
+time.  score: of 80 % intervals in log time (Winkler), mean over categories."""
 
 
-def show_training(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    """Print errors of training runs, by group."""
-    from rich.text import Text
+def show(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> None:
+    """Print an answer.
 
-    from perfmodel.interfaces.cli.render import console, table
+    Parameters
+    ----------
+    by : what errors are grouped by; none, the usual of its kind
+    out_of_sample : whether each source was predicted by a fit to the others
+    """
+    if answer.kind in ("mlperf", "claims"):
+        (_show_mlperf if answer.kind == "mlperf" else _show_claims)(answer)
+    elif answer.kind == "transformers":
+        _show_transformers(answer, by or ("class", "source"), out_of_sample)
+    else:
+        (_show_collectives if answer.kind == "collectives" else _show_training)(
+            answer, by or ("source",), out_of_sample
+        )
 
+
+def _percent(share: float | None, sign: str = "") -> str:
+    """To a tenth below 100 %, so that a line of the table fits."""
+    if share is None:
+        return "-"
+    return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
+
+
+_CELLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "n": lambda of: str(of["n"]),
+    "mean": lambda of: _percent(of["mean_absolute_error"]),
+    "sources": lambda of: _percent(of["mean_over_sources"]),
+    "median": lambda of: _percent(of["median_absolute_error"]),
+    "bias": lambda of: _percent(of["bias"], "+"),
+    "<10%": lambda of: _percent(of["within_10"]),
+    "<20%": lambda of: _percent(of["within_20"]),
+    "naive": lambda of: _percent(of["baseline"]["median_absolute_error"]),
+    "80 %": lambda of: _percent(of["coverage_80"]),
+}
+"""By the heading of a column, what it shows of statistics."""
+TRAINING = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
+OTHERS = ("n", "mean", "median", "bias", "<20%", "80 %", "naive")
+
+
+def _narrow(name: str, columns: Sequence[str], left: int = 1) -> Table:
+    """Return an empty table in which long names fit."""
+    made = table(name, *columns, left=left)
+    made.padding = (0, 1, 0, 0)
+    return made
+
+
+def _add(shown: Table, groups: Mapping[str, Any], columns: Sequence[str]) -> None:
+    for name, of in groups.items():
+        shown.add_row(name, *(_CELLS[column](of) for column in columns))
+
+
+def _show_training(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> None:
     result: Any = answer.summary
     out = console()
     out.print(
@@ -41,24 +100,16 @@ def show_training(answer: Validation[Any], by: tuple[str, ...], out_of_sample: b
             f"naive: median error of {result['baseline_name']}; 80 %: share of runs inside that interval"
         )
     )
-    columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
-    overall = {"trust A and B": result}
+    whole = {"trust A and B": result}
     if result["ambiguous"]["n"]:
-        overall |= {"ambiguous anchor": result["ambiguous"], "A and B with it": result["with_ambiguous"]}
-    overall["trust C"] = result["trust_c"]
-    groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
-    for name, shown in [*groups, *((name, result["by"][name]) for name in by)]:
-        whole = name == "all"  # long names leave no room for another column
-        rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
-        if not shown:
-            continue
-        rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
-        for key, group in shown.items():
-            cells = _cells(group)
-            of_sources = [_percent(group["mean_over_sources"])] if whole else []
-            shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
-            rows.add_row(key, *cells[:2], *of_sources, *shares)
-        out.print(rows)
+        whole |= {"ambiguous anchor": result["ambiguous"], "A and B with it": result["with_ambiguous"]}
+    whole = {name: of for name, of in (whole | {"trust C": result["trust_c"]}).items() if of["n"]}
+    tables = [("all", whole, (*TRAINING[:2], "sources", *TRAINING[2:]))]
+    for name, groups, columns in (*tables, *((name, result["by"][name], TRAINING) for name in by)):
+        if groups:
+            shown = _narrow(name, columns)
+            _add(shown, groups, columns)
+            out.print(shown)
     _show_refused(answer.reasons, out)
     if result["trust_d"]:
         out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
@@ -66,8 +117,6 @@ def show_training(answer: Validation[Any], by: tuple[str, ...], out_of_sample: b
 
 def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
     from textwrap import fill
-
-    from rich.text import Text
 
     from perfmodel.evidence.accuracy.report.error_statistics import refusals
 
@@ -78,31 +127,7 @@ def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
         out.print(Text(fill(reason, out.width, initial_indent=f"{count:>6}  ", subsequent_indent=" " * 8)))
 
 
-def _cells(group: dict[str, Any]) -> list[str]:
-    return [
-        str(group["n"]),
-        _percent(group["mean_absolute_error"]),
-        _percent(group["median_absolute_error"]),
-        _percent(group["bias"], "+"),
-        _percent(group["within_10"]),
-        _percent(group["within_20"]),
-        _percent(group["baseline"]["median_absolute_error"]),
-    ]
-
-
-def _percent(share: float | None, sign: str = "") -> str:
-    """To a tenth below 100 %, so that a line of the table fits."""
-    if share is None:
-        return "-"
-    return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
-
-
-def show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    """Print errors of collectives, by part and group."""
-    from rich.text import Text
-
-    from perfmodel.interfaces.cli.render import console, table
-
+def _show_collectives(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> None:
     result: Any = answer.summary
     out = console()
     how = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
@@ -114,14 +139,12 @@ def show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample
     for part, groups in result["nodes"].items():
         if not groups["all"]["n"]:
             continue
-        shown = table(part, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
-        shown.padding = (0, 1, 0, 0)
+        shown = _narrow(part, OTHERS)
         for name in by:
-            for key, group in groups[name].items():
-                shown.add_row(key, *_cells_with_coverage(group))
+            _add(shown, groups[name], OTHERS)
             shown.add_section()
         every = groups["all"]
-        shown.add_row("all rows", *_cells_with_coverage(every))
+        _add(shown, {"all rows": every}, OTHERS)
         means = (every["mean_over_sources"], every["mean_of_medians"])
         held = _percent(every["coverage_80_over_sources"])
         shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
@@ -133,24 +156,8 @@ def show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample
     _show_refused(answer.reasons, out)
 
 
-def _cells_with_coverage(group: dict[str, Any]) -> list[str]:
-    return [
-        str(group["n"]),
-        _percent(group["mean_absolute_error"]),
-        _percent(group["median_absolute_error"]),
-        _percent(group["bias"], "+"),
-        _percent(group["within_20"]),
-        _percent(group["coverage_80"]),
-        _percent(group["baseline"]["median_absolute_error"]),
-    ]
-
-
-def show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
-    """Print errors of transformers, by group, and what choosing layouts by prediction costs."""
-    from rich.text import Text
-
+def _show_transformers(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> None:
     from perfmodel.evidence.accuracy.transformers.transformer_compare import STATED_NODES
-    from perfmodel.interfaces.cli.render import console, table
 
     result: Any = answer.summary
     out = console()
@@ -162,14 +169,12 @@ def show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_sampl
     out.print(Text("naive: median error of one utilisation for all; 80 %: share inside that interval"))
     whole = {"all": result["all"], STATED_NODES: result[STATED_NODES]}
     for name, groups in (("", whole), *((name, result["by"][name]) for name in by)):
-        shown = table(name, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
-        shown.padding = (0, 1, 0, 0)
+        shown = _narrow(name, OTHERS)
         if not name:
             every = result["all"]
             means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
-        for key, group in groups.items():
-            shown.add_row(key, *_cells_with_coverage(group))
+        _add(shown, groups, OTHERS)
         out.print(shown)
     if answer.mode == "specs":
         for name, each in result["regret"].items():
@@ -191,12 +196,7 @@ def show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_sampl
     _show_refused(answer.reasons, out)
 
 
-def show_mlperf(answer: Validation[Any]) -> None:
-    """Print errors of times to train."""
-    from rich.text import Text
-
-    from perfmodel.interfaces.cli.render import console, table
-
+def _show_mlperf(answer: Validation[Any]) -> None:
     out = console()
     rows = len(answer.reasons) + sum(not row.reason for row in answer.rows)
     how = "from specs alone" if answer.mode == "specs" else "anchored on machines of the other rounds"
@@ -205,32 +205,56 @@ def show_mlperf(answer: Validation[Any]) -> None:
         style="bold",
     )
     out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
-    shown = table("", "n", "mean", "median", "bias", "<10%", "<20%")
+    columns = ("n", "mean", "median", "bias", "<10%", "<20%")
+    shown = table("", *columns)
     for of in ({"all": answer.errors}, *answer.groups.values()):
         shown.add_section()
-        for name, group in of.items():
-            cells = (group.mean_absolute_error, group.median_absolute_error)
-            shares = map(_percent, (group.within_10, group.within_20))
-            shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
+        _add(shown, {name: group._asdict() for name, group in of.items()}, columns)
     if answer.errors.n:
         out.print(shown)
     _show_refused(answer.reasons, out)
 
 
-def show_claims(answer: Validation[Any]) -> None:
-    """Print published claims beside what is predicted."""
-    from rich.text import Text
-
-    from perfmodel.interfaces.cli.render import console, table
-
+def _show_claims(answer: Validation[Any]) -> None:
     out = console()
     out.print(Text(f"{len(answer.rows)} published claims, from specs alone", style="bold"))
     out.print(Text("error = predicted / published - 1 of the time; + is too slow; none is fitted"))
-    shown = table("claim", "published", "predicted", "80 % interval", "error")
-    shown.padding = (0, 1, 0, 0)
+    shown = _narrow("claim", ("published", "predicted", "80 % interval", "error"))
     for row in answer.rows:
         shown.add_row(*row.cells())
     out.print(shown)
     mean = _percent(answer.errors.mean_absolute_error)
     held = _percent(answer.coverage_80)
     out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
+
+
+def show_leave_out(answer: LeaveOutTests) -> None:
+    """Print each leave-out test, and what the columns mean."""
+    for each in answer.tests:
+        _show_test(each)
+    click.echo(LEGEND)
+
+
+def _show_test(answer: LeaveOut) -> None:
+    from perfmodel.evidence.accuracy.report.leave_out_file import title
+
+    out = console()
+    out.print(Text(title(answer.test)), style="bold")
+    heads = ("by", "of", "rows", "80", "mean", "95", "mean", "error", "med", "width", "score")
+    shown = _narrow("", heads, left=2)
+    kind = None
+    for each in answer.summaries:
+        if kind not in (None, each.kind):
+            shown.add_section()
+        held = (
+            each.coverage_80,
+            each.coverage_80_over_categories,
+            each.coverage_95,
+            each.coverage_95_over_categories,
+        )
+        percents = ["-" if of is None else f"{of:.0%}" for of in (*held, each.mean_error, each.median_error)]
+        widths = ["-" if of is None else f"{of:.2f}" for of in (each.half_width, each.score)]
+        counts = str(each.categories), str(each.rows)
+        shown.add_row("" if each.kind == kind else each.kind, each.by, *counts, *percents, *widths)
+        kind = each.kind
+    out.print(shown)

@@ -143,10 +143,6 @@ class Client(Calls):
         answer: TraceSummary = self.answer_of("trace summary", {"traces": files, **options})
         return answer
 
-    def validate(self, kind: str = "training", **options: Any) -> Report:
-        """Return what ``to_json`` of ``perfmodel.validate`` says."""
-        return Report(self.ask("validate", body_of({"kind": kind, **options})))
-
     workloads = Calls.networks  # as /v1 calls it
 
     def answer_of(self, name: str, given: Mapping[str, Any]) -> Any:

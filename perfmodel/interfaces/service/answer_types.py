@@ -86,6 +86,14 @@ class LayoutsAnswer(TypedDict):
     """Time, cost, energy and carbon with the first layout, if requested."""
 
 
+class ExplainedRowsAnswer(TypedDict):
+    """Measured rows of one id, each as it was read."""
+
+    rows: list[dict[str, Any]]
+    """A row for each: its table and source, what it states and what that was read as, what was measured and
+    predicted, the ends of the 80 % interval, and the nearest command; times in seconds."""
+
+
 class ValidateAnswer(TypedDict):
     """Measured runs compared with the model's predictions."""
 

@@ -8,15 +8,6 @@ from typing import Any
 import orjson
 
 from perfmodel.core.records.record import Record
-from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.service import other_requests as other
-
-
-def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``validate``."""
-    from perfmodel.interfaces.api.validate import validate
-
-    return written(validate(request.kind, mode=request.mode, out_of_sample=request.out_of_sample))
 
 
 def written(answer: Any) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.core.candidates import TooManyCandidates, at_most
@@ -17,9 +16,7 @@ from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.commands import predict
 from perfmodel.interfaces.http import body_of
 from perfmodel.interfaces.register import commands
-from perfmodel.interfaces.service import answer_types as types
 from perfmodel.interfaces.service import answers
-from perfmodel.interfaces.service import other_requests as other
 from perfmodel.interfaces.service.batches import COMMON, error_row, is_batch, place_of_rows, rows_of
 from perfmodel.interfaces.service.fewer import refuse_too_long, too_many
 from perfmodel.interfaces.service.problems import Mistake, Refused, below, refused, shown
@@ -54,22 +51,6 @@ class Command(NamedTuple):
     """Function from a validated request to an answer that is read in parts, of a command with streams."""
 
 
-_EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
-    Path(__file__).with_name("examples.json").read_text("utf-8")
-)
-_SUMMARIES = (
-    Command(
-        "validate",
-        "The model against the measured runs that come with it.",
-        other.ValidateRequest,
-        types.ValidateAnswer,
-        answers.validate,
-        "costly",
-        _EXAMPLES["validate"],
-    ),
-)
-
-
 def _of_record(one: Record) -> Command:
     """Return the service's command for a command of the register."""
 
@@ -94,9 +75,7 @@ def _of_record(one: Record) -> Command:
     )
 
 
-COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES} | {
-    one.path: _of_record(one) for one in commands() if "http" not in one.without
-}
+COMMANDS: dict[str, Command] = {one.path: _of_record(one) for one in commands() if "http" not in one.without}
 
 
 def answer(name: str, body: bytes, candidates: int = Settings.candidates, share: Share = WHOLE) -> bytes:

@@ -69,7 +69,7 @@ class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
         def written(place: Sequence[str]) -> str:
             return ".".join(keys.get(key, key) for key in place)
 
-        return refused(error, cls, known=OPTIONS, kind="option", written=written)
+        return refused(error, cls, known=(*SHORT, *cls.model_fields), kind="option", written=written)
 
 
 Scenario.__doc__ = with_parameters(

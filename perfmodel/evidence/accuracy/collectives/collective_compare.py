@@ -122,12 +122,13 @@ PARTS = {
 def summarise(rows: Sequence[Row]) -> dict[str, Any]:
     """Return errors by size, by nodes and size, and for each of these by source, link, ...
 
-    Rows of trust C stand in ``untrusted`` and in no other number.
+    Rows of trust C are in ``all`` and ``untrusted``, and in no other number.
     """
     known = [(row, row.run.point) for row in rows if row.predicted is not None and trusted(row)]
     parts = [(row, (at.nodes > 1, at.message_bytes < SHORT)) for row, at in known if at is not None]
     return {
         **counts(rows),
+        "all": statistics(rows),
         "untrusted": statistics(row for row in rows if not trusted(row)),
         "sizes": {
             label: _grouped([row for row, (_, is_short) in parts if is_short == short])

@@ -1,19 +1,19 @@
-"""What ``perfmodel validate --explain-row`` answers: how a measured row was read, and what came of it."""
+"""One measured row: how it was read, and what came of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.files.tables import Record, Table
-from perfmodel.core.records.arguments import FILE, TEXT, expect
-from perfmodel.evidence.accuracy.campaign import Campaign, Explanation
+from perfmodel.evidence.accuracy.campaign import ENDS, Campaign, Command, Explanation, Outcome
 from perfmodel.evidence.accuracy.campaigns import CAMPAIGNS
 from perfmodel.evidence.accuracy.measured_table import Line, measured_table
+from perfmodel.evidence.accuracy.readings import Reading
 from perfmodel.evidence.accuracy.training_rows import COLUMNS
 from perfmodel.evidence.fitting.own_table import read_measured_runs
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -33,38 +33,29 @@ class ExplainedRows(Table):
         """Return what ``perfmodel validate --explain-row --json`` prints."""
         return json.dumps({"rows": self.records()}, allow_nan=False)
 
+    @classmethod
+    def of_json(cls, table: Mapping[str, Any]) -> ExplainedRows:
+        """Return the rows that ``to_json`` has."""
+        return cls(tuple(map(_explanation_of, table["rows"])))
 
-def explain_row(
-    row: str, *, kind: str | None = None, data: str | Path | None = None, catalogue: Catalogue | None = None
-) -> ExplainedRows:
-    """Explain a measured row: what it states, how that was read, what was assumed, and what came of it.
+
+def explained_rows(row: str, kind: str | None, data: str | None, catalogue: Catalogue) -> ExplainedRows:
+    """Return the rows of an id.
 
     Parameters
     ----------
-    row : its id
-    kind : what was measured, ``training``, ``transformers``, ``collectives``, ``mlperf`` or ``memory``; by
-        default whichever has the id, of a file the one with its column of ids, ``training`` for ``run_id``
-    data : CSV file of measured rows; by default those that come with the package, held-out rows too
-    catalogue : hardware to choose from; by default what comes with the package
+    kind : of its campaign; None, whichever has the id, of a file the one whose column of ids it has
+    data : CSV file of measured rows; None, those that come with the package, held-out rows too
 
     Raises
     ------
     InputError : an unknown kind or row; a file that cannot be read
-
-    Examples
-    --------
-    >>> (explained,) = explain_row("titan-0006").rows
-    >>> explained.readings[0].read_as, explained.outcome.holds_80
-    ('torchtitan of 2024', True)
     """
-    expect(TEXT, row=row)
-    expect(FILE.or_none, data=data)
     if kind is not None and kind not in CAMPAIGNS:
         raise unknown_name("kind", kind, CAMPAIGNS)
-    known = Catalogue.of(catalogue)
     if data is not None:
         campaign = CAMPAIGNS[kind or _kind_of(Path(data))]
-        return ExplainedRows((_of_file(campaign, Path(data), row, known),))
+        return ExplainedRows((_of_file(campaign, Path(data), row, catalogue),))
     campaigns = list(CAMPAIGNS.values()) if kind is None else [CAMPAIGNS[kind]]
     result, ids = [], []
     for campaign in campaigns:
@@ -72,10 +63,28 @@ def explain_row(
             id = campaign.id_of(line)
             ids.append(id)
             if id == row:
-                result.append(_explained(campaign, line, known))
+                result.append(_explained(campaign, line, catalogue))
     if not result:
         raise _unknown(row, ids)
     return ExplainedRows(tuple(result))
+
+
+def _explanation_of(row: Mapping[str, Any]) -> Explanation:
+    """Return the explanation that ``Explanation.to_dict`` tells of."""
+    campaign = CAMPAIGNS[row["kind"]]
+    path = campaign.path if row["file"] == campaign.file else Path(row["file"])
+    names = ("measured", "predicted", "reason", *ENDS)
+    return Explanation(
+        campaign,
+        Line(path, row["line"], row["published"]),
+        row["id"],
+        row["held_out"],
+        row["learned_from"],
+        Outcome(**{name: row[name] for name in names}),
+        [Reading(*(each[name] for name in Reading._fields)) for each in row["readings"]],
+        row["terms"],
+        row["command"] and Command(**row["command"]),
+    )
 
 
 def _explained(campaign: Campaign[Any], line: Line, catalogue: Catalogue) -> Explanation:

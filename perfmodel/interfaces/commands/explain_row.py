@@ -1,26 +1,79 @@
-"""What ``perfmodel validate --explain-row`` prints of one measured row."""
-
-from __future__ import annotations
+"""``explain-row``: how a measured row was read, and what came of it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.text import Text
-
-from perfmodel.core.units import show, show_range
-from perfmodel.interfaces.cli.render import console, lines_to, table
+from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.interfaces.command import Command, Context
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from perfmodel.evidence.accuracy.campaign import Explanation
+    from perfmodel.evidence.explained_rows import ExplainedRows
 
 LARGEST_DIFFERENCE = 0.01
 """Between a row's prediction and what its command answers, beyond which that is said."""
 
 
-def show_explanation(row: Explanation) -> None:
+class ExplainRowRequest(Described):
+    """A measured row.
+
+    Parameters
+    ----------
+    row : Its id.
+    kind : What was measured.  [default: whichever has the id; of a file, the one with its column of ids, or
+        training]
+    data : CSV of measured rows.  [default: those that come with the package, held-out rows too]
+    """
+
+    row: str
+    kind: Literal["training", "transformers", "collectives", "mlperf", "memory"] | None = None
+    data: Annotated[str | None, OptionInfo(file=True)] = None
+
+
+def run(request: ExplainRowRequest, context: Context) -> "ExplainedRows":
+    """Explain a measured row: what it states, how that was read, what was assumed, and what came of it.
+
+    Of a run whose time and memory were both published there are two rows.
+
+    Raises
+    ------
+    InputError : an unknown kind or row; a file that cannot be read
+
+    Examples
+    --------
+    >>> from perfmodel import explain_row
+    >>> (explained,) = explain_row("titan-0006").rows
+    >>> explained.readings[0].read_as, explained.outcome.holds_80
+    ('torchtitan of 2024', True)
+    """
+    from perfmodel.core.files.attachments import attached
+    from perfmodel.evidence.explained_rows import explained_rows
+
+    if request.data is not None:
+        attached(request.data)  # a service reads none but those that came with the request
+    return explained_rows(request.row, request.kind, request.data, context.catalogue)
+
+
+def _read(answer: Any, request: object) -> "ExplainedRows":
+    from perfmodel.evidence.explained_rows import ExplainedRows
+
+    return ExplainedRows.of_json(answer)
+
+
+def text(answer: "ExplainedRows", request: object) -> None:
+    """Print each row."""
+    for row in answer.rows:
+        _show(row)
+
+
+def _show(row: "Explanation") -> None:
     """Print a row as published, as it was read, what was assumed, and what came of it."""
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import console, lines_to, table
+
     out, campaign = console(), row.campaign
     path = row.line.path
     name = path.name if path == campaign.path else Path(path)
@@ -49,7 +102,12 @@ def show_explanation(row: Explanation) -> None:
     _show_outcome(out, row)
 
 
-def _show_outcome(out: Console, row: Explanation) -> None:
+def _show_outcome(out: "Console", row: "Explanation") -> None:
+    from rich.text import Text
+
+    from perfmodel.core.units import show, show_range
+    from perfmodel.interfaces.cli.render import lines_to
+
     outcome, unit = row.outcome, row.campaign.unit
     measured = "not stated" if outcome.measured is None else show(outcome.measured, unit)
     if outcome.predicted is None:
@@ -73,8 +131,10 @@ def _show_outcome(out: Console, row: Explanation) -> None:
         lines_to(out, f"made of: {parts}" if row.campaign.kind != "collectives" else f"beside: {parts}")
 
 
-def _otherwise(row: Explanation) -> str:
+def _otherwise(row: "Explanation") -> str:
     """What the command answers, where that is something else."""
+    from perfmodel.core.units import show
+
     command, predicted = row.command, row.outcome.predicted
     if command is None or predicted is None:
         return ""
@@ -86,3 +146,19 @@ def _otherwise(row: Explanation) -> str:
     if abs(command.answer / predicted - 1) <= LARGEST_DIFFERENCE:
         return ""
     return f"which answers {answer}: it cannot be given all that the row says"
+
+
+COMMAND = Command(
+    name="explain-row",
+    summary="How a measured row was read: what it states, what was assumed, what came of it.",
+    request=ExplainRowRequest,
+    answers=("perfmodel.evidence.explained_rows:ExplainedRows",),
+    json=("perfmodel.interfaces.service.answer_types:ExplainedRowsAnswer",),
+    read=_read,
+    run=run,
+    text=text,
+    positional=("row",),
+    examples=("perfmodel validate --explain-row titan-0006",),
+    bodies={"a run of torchtitan": {"row": "titan-0006"}},
+    without={"shell": "it is validate --explain-row"},
+)
