@@ -89,6 +89,7 @@ NOT_DRAWN: Mapping[str, str] = {
     "emulate": "it sleeps as long as the steps take",
     "enough": "it tries values until one is enough, as the pages of scale and compare show them",
     "explain": "the page of predict has it",
+    "fleets": "it is plan --have, of which no page shows the shell's line yet",
     "layouts": "the page of transformers has it",
     "plan": "its page has the limits of a search",
     "predict": "its page draws the terms",
