@@ -70,8 +70,8 @@ class Command:
     about: str = ""
     """More than the summary, for its help."""
     several: str = ""
-    """Field on which the answer depends: the second of two is that of a list, of ``all``, or of any value where
-    there is none by default; other words each have their own, in their order."""
+    """Field on which the answer depends: the second of two is that of a list, of ``all``, or of any value
+    where there is none by default; other words each have their own, in their order."""
     given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Fields that, where they are given, say which answer there is: its place among them; of none, ``""``."""
     json: tuple[str, ...] = ()
