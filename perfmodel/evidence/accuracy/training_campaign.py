@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note, python
-from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, answered
+from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, run_command
 from perfmodel.evidence.accuracy.ledger.held_out import UNSEEN
 from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, facts
@@ -94,7 +94,7 @@ def scenario_command(scenario: Scenario, catalogue: Catalogue) -> Command:
         options.pop("strategy", None)
     line = command_line("predict", options)
     of_user = Scenario.model_construct(**options)
-    return answered(line, lambda: predict(of_user, catalogue).iteration_time)
+    return run_command(line, lambda: predict(of_user, catalogue).iteration_time)
 
 
 CAMPAIGN = Campaign[Run](

@@ -15,8 +15,8 @@ from perfmodel.evidence.accuracy.leave_out import (
     Facts,
     Fold,
     Judged,
-    beside_before,
     check_test,
+    compare_with_before,
     leave_out,
     network_family,
 )
@@ -121,5 +121,5 @@ def tested(test: str, evidence: Iterable[Evidence]) -> LeaveOut:
     """
     check_test(test)
     rows = {each.kind: leave_out(each, test) for each in evidence}
-    summaries = [summary for kind, of in rows.items() for summary in beside_before(kind, of)]
+    summaries = [summary for kind, of in rows.items() for summary in compare_with_before(kind, of)]
     return LeaveOut(test, rows, summaries)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
-from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, answered
+from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, run_command
 from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.evidence.accuracy.scenarios import Refused
@@ -159,7 +159,7 @@ def _command_of(
     if (asked := _scenario(line, case, catalogue)) is None:
         return None
     command = command_line("predict", asked.model_dump(exclude_unset=True))
-    return answered(command, lambda: answer(predict(asked, catalogue)))
+    return run_command(command, lambda: answer(predict(asked, catalogue)))
 
 
 def nearest_scenario(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
