@@ -311,7 +311,7 @@ def test_training_with_runs_given_is_updated(training, monkeypatch):
 def few(monkeypatch):
     """Leave-out tests of eight made rows."""
     evidence = _made(source=[*"abcdefgh"], software=[*"xxyyzzww"])
-    monkeypatch.setattr(fitting, "every_kind", lambda jobs: [evidence])
+    monkeypatch.setattr(fitting, "evidence_of_all_kinds", lambda jobs: [evidence])
 
 
 @pytest.mark.usefixtures("few")

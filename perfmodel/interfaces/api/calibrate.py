@@ -19,16 +19,16 @@ from perfmodel.evidence.fitting.components import shipped_components
 from perfmodel.evidence.fitting.fit_everything import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.evidence.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
-from perfmodel.evidence.fitting.own_file import file_table, words
+from perfmodel.evidence.fitting.own_file import file_table, summary_lines
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.own_table import read_measured_runs, read_own_runs
-from perfmodel.evidence.fitting.own_update import updated
+from perfmodel.evidence.fitting.own_update import update_by_own_runs
 from perfmodel.evidence.traces.calibrate import profile_of_times, profile_of_traces
 from perfmodel.evidence.traces.device_trace import DeviceTrace
 from perfmodel.evidence.traces.nccl_tests import Timings
 from perfmodel.evidence.traces.read import read_all
 from perfmodel.evidence.traces.step_times import read_step_times
-from perfmodel.evidence.traces.traced_job import NOT_SAID, job_of
+from perfmodel.evidence.traces.traced_job import NOT_IN_TRACE, job_of
 from perfmodel.hardware.calibration_sources import Sources
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, beside, calibration
@@ -118,7 +118,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(words(self.learned))
+        return "\n".join(summary_lines(self.learned))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
@@ -257,7 +257,7 @@ def own_runs(
     runs = [] if data is None else read_own_runs(str(data), catalogue)
     runs += read_own_fabric(collectives, job, catalogue)
     name = ", ".join(Path(file).name for file in files)
-    return OwnRuns(updated(runs, calibration(), shipped_components(), name), tuple(files))
+    return OwnRuns(update_by_own_runs(runs, calibration(), shipped_components(), name), tuple(files))
 
 
 def fit(data: str | Path | None = None, specs: Iterable[str | Path] = (), jobs: int = 1) -> Fit:
@@ -292,7 +292,7 @@ def of_traces(
     job, notes = job_of(devices, scenario, catalogue)
     profile = profile_of_traces(devices, timings, scenario, catalogue, skip)
     said = {*job.model_fields_set, *(["local_batch_size"] if job.global_batch_size else [])}
-    left = [name for name in NOT_SAID if name not in said]
+    left = [name for name in NOT_IN_TRACE if name not in said]
     if devices and left:
         taken = ", ".join(f"--{name.replace('_', '-')} {getattr(profile, name)}" for name in left)
         notes.append(f"a trace does not say {taken}: say it, if that is not the job")

@@ -25,7 +25,13 @@ from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS as MLPERF_KEYS
 from perfmodel.evidence.accuracy.mlperf.mlperf import Row as Submitted
 from perfmodel.evidence.accuracy.mlperf.mlperf import compare_mlperf, summarise_mlperf
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import read_submissions, shipped_submissions
-from perfmodel.evidence.accuracy.report.error_statistics import Errors, beside, by_reason, errors, summary
+from perfmodel.evidence.accuracy.report.error_statistics import (
+    Errors,
+    by_reason,
+    compare_own,
+    errors,
+    summary,
+)
 from perfmodel.evidence.accuracy.training_compare import Mode, Row, compare
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_compare import Row as TransformerRow
@@ -228,10 +234,10 @@ def validate(
     runs = shipped_runs() if data is None else read_measured_runs(str(data), catalogue)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
-        from perfmodel.evidence.fitting.out_of_sample import beside_shipped, shipped
+        from perfmodel.evidence.fitting.out_of_sample import shipped, with_shipped_runs
 
         whole = data is None and catalogue is None
-        constants = (shipped(jobs) if whole else beside_shipped(runs, catalogue, jobs)).of
+        constants = (shipped(jobs) if whole else with_shipped_runs(runs, catalogue, jobs)).of
     return of_training(compare(runs, mode, catalogue, constants))
 
 
@@ -271,7 +277,7 @@ def _transformers(
         ((rows, result),) = compared(shipped_transformer_runs, (mode,))
     elif out_of_sample:
         own = read_transformer_runs(Path(data), catalogue)
-        rows = beside(
+        rows = compare_own(
             own, shipped_transformer_runs(), lambda every: compare_transformers(every, (mode,), True)[0]
         )
         result = summarise_transformers(rows)
@@ -301,7 +307,7 @@ def _collectives(
     else:
         own = read_measurements(Path(data), catalogue)
         if out_of_sample:
-            rows = beside(own, shipped_measurements(), lambda every: compare_collectives(every, True))
+            rows = compare_own(own, shipped_measurements(), lambda every: compare_collectives(every, True))
         else:
             rows = compare_collectives(own)
     result = summarise(rows)

@@ -44,10 +44,10 @@ def leave_out(tests: tuple[str, ...], curve: bool, write: str | None, jobs: int,
         check_test(test)
     if write is not None:
         check_writable(Path(write))
-    from perfmodel.evidence.fitting.leave_out import every_kind, tested
+    from perfmodel.evidence.fitting.leave_out import evidence_of_all_kinds, run_test
 
-    evidence = every_kind(jobs) if tests else []
-    answers = [tested(test, evidence) for test in dict.fromkeys(tests)]
+    evidence = evidence_of_all_kinds(jobs) if tests else []
+    answers = [run_test(test, evidence) for test in dict.fromkeys(tests)]
     if curve:
         from perfmodel.evidence.fitting.learning_curve import learning_curve
 

@@ -227,11 +227,13 @@ def _write_report(
     from perfmodel.evidence.accuracy import compare, shipped_runs
     from perfmodel.evidence.accuracy.report.measured_report import write_report
     from perfmodel.evidence.accuracy.report.out_of_sample_file import NAME, write_rows
-    from perfmodel.evidence.fitting.out_of_sample import beside_shipped, shipped
+    from perfmodel.evidence.fitting.out_of_sample import shipped, with_shipped_runs
     from perfmodel.evidence.fitting.own_table import read_measured_runs
 
     runs = shipped_runs() if data is None else read_measured_runs(data, catalogue)
-    learned = shipped(jobs) if data is None and catalogue is None else beside_shipped(runs, catalogue, jobs)
+    learned = (
+        shipped(jobs) if data is None and catalogue is None else with_shipped_runs(runs, catalogue, jobs)
+    )
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
     more = ""

@@ -43,7 +43,7 @@ def learned_bytes(name: str) -> bytes:
 
 
 def require_entries(name: str, learned: Iterable[str]) -> None:
-    """Check that every new row that a fit learns from has an entry in the ledger: that it was predicted first.
+    """Check that every new row that a fit learns from was predicted first: that it is in the ledger.
 
     Parameters
     ----------

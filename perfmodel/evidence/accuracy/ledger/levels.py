@@ -3,8 +3,9 @@
 The errors are those of development rows, each source predicted by a fit to the others, and of entries of the
 ledger.  The standard deviations of the parts maximise the likelihood of the errors, in which a source with n
 rows weighs as sqrt(n) rows.  Those among jobs of one source are then scaled so that 80 % intervals hold 80 %
-of the rows when a few runs of a source are given, every source alike.  ``python -m
-perfmodel.evidence.accuracy.ledger.levels`` writes them, and the scales of the ledger, into ``evidence.json``.
+of the rows when a few runs of a source are given, every source alike.
+``python -m perfmodel.evidence.accuracy.ledger.levels`` writes them, and the scales of the ledger, into
+``evidence.json``.
 """
 
 from __future__ import annotations
