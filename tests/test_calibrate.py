@@ -20,7 +20,7 @@ from perfmodel.evidence.accuracy.report.headline import headline
 from perfmodel.evidence.fitting.design import Design
 from perfmodel.evidence.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.evidence.fitting.fit_everything import difference, inputs_of
-from perfmodel.evidence.fitting.out_of_sample import beside_shipped, shipped
+from perfmodel.evidence.fitting.out_of_sample import shipped, with_shipped_runs
 from perfmodel.evidence.fitting.row_weights import row_weights
 from perfmodel.evidence.fitting.spread import LEAST, SHARES, Miss, learn_spread
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -510,7 +510,7 @@ def test_own_runs_are_judged_by_all_others(tmp_path):
     assert slower
     rows = measured([*dict.fromkeys([*shipped_runs(), *slower])], CATALOGUE)
     assert len(rows) == len(measured(shipped_runs(), CATALOGUE)) + len(slower)
-    learned = beside_shipped(slower)
+    learned = with_shipped_runs(slower)
     assert "theirs" in learned.sources
     assert "timm" in learned.sources
     # without their source, what judges them is what comes along

@@ -24,7 +24,7 @@ from perfmodel.evidence.accuracy.leave_out import (
     Fold,
     Judged,
     _before,
-    beside_before,
+    compare_with_before,
     folds,
     leave_out,
     publishers,
@@ -202,12 +202,12 @@ def test_what_is_said_of_rows():
 
 def test_the_version_before_is_held_against_the_same_rows():
     id, known = next(iter(_before()["transformers"].items()))
-    now, before = beside_before(
+    now, before = compare_with_before(
         "transformers", [JudgedRow(id, "a", 0.0, 1.0, 2.0), JudgedRow("none", "a", 0.0, 1.0, 2.0)]
     )
     assert (now.by, now.rows, before.by, before.rows) == ("now", 2, BEFORE, 1)
     assert before.half_width == known["half_80"]
-    (alone,) = beside_before("made", [JudgedRow(id, "a", 0.0, 1.0, 2.0)])
+    (alone,) = compare_with_before("made", [JudgedRow(id, "a", 0.0, 1.0, 2.0)])
     assert alone.by == "now"
     learned = {run.run_id for run in learned_from(shipped_transformer_runs())}
     assert set(_before()["transformers"]) == learned
@@ -311,7 +311,7 @@ def test_training_with_runs_given_is_updated(training, monkeypatch):
 def few(monkeypatch):
     """Leave-out tests of eight made rows."""
     evidence = _made(source=[*"abcdefgh"], software=[*"xxyyzzww"])
-    monkeypatch.setattr(fitting, "every_kind", lambda jobs: [evidence])
+    monkeypatch.setattr(fitting, "evidence_of_all_kinds", lambda jobs: [evidence])
 
 
 @pytest.mark.usefixtures("few")

@@ -347,7 +347,7 @@ def test_entries_beside_the_events_cost_little(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="too large"):
         read_kineto(tmp_path / "d.json")
     monkeypatch.setattr(json_stream, "LARGEST_REST", 1 << 20)
-    with pytest.raises(InputError, match="beside its events"):
+    with pytest.raises(InputError, match="outside its events"):
         read_kineto(tmp_path / "l.json")
 
 

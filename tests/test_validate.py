@@ -882,7 +882,7 @@ def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch
     class Judge:
         of = staticmethod(lambda run: None)
 
-    monkeypatch.setattr(out_of_sample, "beside_shipped", lambda runs, *_: asked.append(runs) or Judge)
+    monkeypatch.setattr(out_of_sample, "with_shipped_runs", lambda runs, *_: asked.append(runs) or Judge)
     data = write(tmp_path / "runs.csv", ONE, EIGHT)
     assert cli("--data", data, "--out-of-sample", "--json").exit_code == 0
     assert cli("--data", data, "--report", tmp_path / "report.md").exit_code == 0

@@ -1,10 +1,10 @@
-"""How much to synchronise as training goes on: AdaSync's K and AdaComm's local steps.
+"""Adaptive synchronisation during training: AdaSync's gradients per update K, AdaComm's local steps.
 
 Validity
 --------
-Objectives that are smooth, learning rates that stay fixed, times of workers that are independent
-and alike. The best number minimises a bound on the squared gradient, not the error itself; the
-rules that follow it need only the objective now and at the start.
+Smooth objectives, fixed learning rates, independent workers with the same distribution of times. The
+best number minimises a bound on the squared gradient, not the error itself; the rules derived from
+it need only the current and the initial value of the objective.
 """
 
 from perfmodel.core import ops
@@ -23,7 +23,7 @@ def adasync_batch_gradients(
     local_batch_size: Real,
     current_error: Real,
 ) -> Real:
-    r"""K that gets furthest in a span of time with the batch variants (AdaSync), not yet rounded.
+    r"""Gradients per update K that minimise the bound after a given time, batch variants of SGD (AdaSync).
 
     .. math:: K^* = \sqrt{\frac{\eta^2 L \sigma_g^2 t W \mu}{2 b F}}
 
@@ -67,7 +67,7 @@ def adasync_k_sync_gradients(
     local_batch_size: Real,
     current_error: Real,
 ) -> Real:
-    r"""K that gets furthest in a span of time with K-sync SGD and exponential times, not yet rounded.
+    r"""Gradients per update K that minimise the bound after a given time, K-sync SGD, exponential times.
 
     .. math:: K^* = \frac{-a + \sqrt{a^2 + 4 a W}}{2}, \quad
         a = \frac{\eta^2 L \sigma_g^2 t \mu}{2 b F}
@@ -105,12 +105,12 @@ def adasync_k_sync_gradients(
 def adasync_gradients(
     initial_gradients: Real, initial_error: Real, current_error: Real, workers: Real
 ) -> Real:
-    r"""AdaSync's rule: gradients per update as the objective falls, clipped and rounded.
+    r"""AdaSync's rule for the gradients per update as the objective decreases, clipped and rounded.
 
     .. math:: K_t = \min\left( W, \max\left( 1, \left\lfloor
         K_0 \sqrt{e_0 / F} + \tfrac{1}{2} \right\rfloor \right) \right)
 
-    Little synchronisation while the error is large, more when noise limits it.
+    It synchronises little while the error is large, and more once noise limits the error.
 
     Parameters
     ----------
@@ -143,11 +143,11 @@ def best_local_steps(
     gradient_variance: Real,
     wall_time: Real,
 ) -> Real:
-    r"""Local steps between two averages that get furthest in a span of time (Wang and Joshi 2019).
+    r"""Local steps between two averages that minimise the bound after a given time (Wang and Joshi 2019).
 
     .. math:: \tau^* = \sqrt{\frac{2 e_0 t_c}{\eta^3 L^2 \sigma_g^2 t}}
 
-    Fewer averages save communication; the local models drift apart meanwhile.
+    Fewer averages save communication, but let the local models drift apart.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def local_sgd_gradient_bound(
     gradient_variance: Real,
     workers: Real,
 ) -> Real:
-    r"""Bound on the mean squared gradient of local SGD after a span of time.
+    r"""Bound on the mean squared gradient of local SGD after a given time.
 
     .. math:: \frac{2 e_0}{\eta t} \left( \bar{X} + \frac{t_c}{\tau} \right)
         + \frac{\eta L \sigma_g^2}{W} + \eta^2 L^2 \sigma_g^2 (\tau - 1)
@@ -221,11 +221,11 @@ def local_sgd_gradient_bound(
 
 @formula(cites="wang2019")
 def adacomm_local_steps(initial_local_steps: Real, initial_error: Real, current_error: Real) -> Real:
-    r"""AdaComm's rule: local steps between two averages as the objective falls.
+    r"""AdaComm's rule for the local steps between two averages as the objective decreases.
 
     .. math:: \tau = \left\lceil \tau_0 \sqrt{\frac{F}{e_0}} \right\rceil
 
-    Few averages while the error is large, more when drift limits it.
+    It averages rarely while the error is large, and more often once drift limits the error.
 
     Parameters
     ----------

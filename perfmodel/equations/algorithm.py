@@ -1,4 +1,4 @@
-"""The register of collective algorithms: a formula's entry says what it does, moves and cannot beat."""
+"""The register of collective algorithms: the collective, time, traffic and lower bound of each formula."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ CollectiveName = Literal[
 
 
 class Algorithm(NamedTuple):
-    """One way of doing a collective among ranks with equal links."""
+    """One algorithm of a collective among ranks with equal links."""
 
     name: str
     collective: CollectiveName
     time: Callable[..., Real]
-    """Of group_size, message_bytes, hop_latency, link_bandwidth; and reduction_bandwidth where ``adds``."""
+    """Time [s] from group_size, message_bytes, hop_latency, link_bandwidth and, if ``adds``,
+    reduction_bandwidth."""
     bytes_per_rank: Callable[[Real, Real], Real]
-    """Sent by the busiest rank, of group_size and message_bytes."""
+    """Bytes that the busiest rank sends, from group_size and message_bytes."""
     lower_bound: Callable[..., Real]
-    """Takes what ``time`` takes."""
+    """Least possible time [s], from the parameters of ``time``."""
     adds: bool
     """Whether ranks spend time adding, so that a reduction bandwidth matters."""
 
 
 REGISTERED: dict[str, list[Algorithm]] = {}
-"""Of the modules imported so far, by the name of the module; ``perfmodel.equations.algorithms`` has all."""
+"""Module -> its algorithms, for the modules imported so far; ``perfmodel.equations.algorithms`` imports
+all."""
 
 OVER_NODES: dict[str, dict[str, Callable[..., Real]]] = {}
-"""As ``REGISTERED``: all-reduces over two kinds of link, by name."""
+"""Module -> name -> time of an all-reduce with different links inside nodes and between them."""
 
 
 def algorithm_over_nodes(name: str) -> Callable[[_Function], _Function]:
-    """Register the decorated formula as an all-reduce over two kinds of link, and return it untouched.
+    """Return a decorator that registers a formula as an all-reduce with different links inside nodes.
 
-    It takes accelerators_per_node, nodes, message_bytes, then hop_latency and link_bandwidth inside nodes
-    and between them, and a reduction_bandwidth that need not be given.
+    The formula takes accelerators_per_node, nodes, message_bytes, then hop_latency and link_bandwidth inside
+    nodes and between them, and an optional reduction_bandwidth.
 
     Parameters
     ----------
-    name : as people give it
+    name : of the algorithm, as an option's value
     """
 
     def register(function: _Function) -> _Function:
@@ -62,13 +64,13 @@ def algorithm(
     lower_bound: Callable[..., Real] | None = None,
     adds: bool = False,
 ) -> Callable[[_Function], _Function]:
-    """Register the decorated formula as a way of doing a collective, and return it untouched.
+    """Return a decorator that registers a formula as an algorithm of a collective.
 
     Parameters
     ----------
-    name, collective : as people give them
-    bytes_per_rank, adds : as of ``Algorithm``
-    lower_bound : by default the formula itself, where there is one way only
+    name, collective : of the algorithm, as options' values
+    bytes_per_rank, adds : as in ``Algorithm``
+    lower_bound : by default the formula itself, for a collective with one algorithm
     """
 
     def register(function: _Function) -> _Function:

@@ -1,4 +1,4 @@
-"""The table of collective algorithms: what each does, its time, its traffic and the bound it cannot beat."""
+"""The table of collective algorithms: time, traffic and lower bound of each, by collective and name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PAGES = (
     "broadcast",
     "point_to_point",
 )
-"""Whose formulas register algorithms, in the order in which these are listed; those of other pages that are
-named ``..._all_reduce`` follow."""
+"""Modules whose formulas register algorithms, in the order of the table; other modules that are named
+``..._all_reduce`` follow."""
 ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
 """Every algorithm among ranks with equal links, by collective and name."""
 GRID_ALGORITHMS: dict[str, Callable[..., Real]] = {}
-"""The time of every all-reduce over two kinds of link, by name."""
+"""The time of every all-reduce with different links inside nodes and between them, by name."""
 _others = sorted(path.stem for path in Path(__file__).parent.glob("*_all_reduce.py"))
 for _page in dict.fromkeys((*PAGES, *_others)):
     _module = import_module(f"perfmodel.equations.{_page}").__name__

@@ -2,8 +2,8 @@
 
 Validity
 --------
-Definitions, which hold for any algorithm. A bus bandwidth compares with a link's rate only where
-the algorithm moves the bytes that the factor counts: it may pass the rate where switches add.
+Definitions, which hold for any algorithm. A bus bandwidth is comparable with a link's bandwidth only if
+the algorithm moves the bytes that the factor counts: it may exceed the link's where switches add.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def all_reduce_bus_factor(group_size: Real) -> Real:
 
     .. math:: f = 2\frac{n-1}{n}
 
-    What each port of a ring carries.  nccl-tests uses it for in-network sums as
-    well, where it overstates: its bus bandwidth can exceed the link.
+    Each port of a ring carries that many bytes for one of the buffer.  nccl-tests uses the factor for
+    in-network reductions as well, although their ports carry less: the bus bandwidth can exceed that of the
+    link.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 Validity
 --------
-Every rank sends and receives one message at a time, both at once; all links are alike and carry
-nothing else. Buffers of accelerators across nodes need the slower level's latency and bandwidth.
+Every rank sends one message and receives one at the same time; all links are equal and carry no other
+traffic. Across nodes, use the latency and bandwidth of the slower links.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def best_two_tree_broadcast_time(
 
 @formula(cites="chan2007")
 def long_broadcast_time(message_bytes: Real, link_bandwidth: Real) -> Real:
-    r"""Time to send a long message to all ranks along a chain, in blocks so small that none waits.
+    r"""Time to send a long message to all ranks along a chain, in blocks so small that no link idles.
 
     .. math:: T = \frac{S}{B}
 

@@ -1,4 +1,4 @@
-"""How PyTorch's DistributedDataParallel merges gradients into messages.
+"""Buckets into which PyTorch's DistributedDataParallel merges gradients.
 
 Validity
 --------
@@ -35,9 +35,9 @@ def ddp_buckets(
 
     .. math:: \text{close bucket } k \text{ once } \sum_{i \in k} m_i \ge C_k, \quad C_0 = C_f,\ C_{k>0} = C
 
-    A bucket closes when it has reached its cap, so it overshoots, and a
-    tensor is never split.  Tensors of another type need a call of their own.
-    In its first iteration PyTorch goes by registration order, later by ready order.
+    A bucket closes when it has reached its cap, so that it may exceed it; a tensor is never split.  Tensors
+    of another type need a separate call.  PyTorch fills buckets in the order of registration in the first
+    iteration, and in the order in which gradients become ready afterwards.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def ddp_buckets(
 
     Returns
     -------
-    bucket index, shape (L,), not falling
+    bucket index, shape (L,), non-decreasing
 
     Examples
     --------

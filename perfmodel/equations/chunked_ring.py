@@ -1,9 +1,9 @@
-"""Time of a ring between peers with two buffers: one chunk travels while the one before it is added.
+"""Time of a ring all-reduce with two buffers: one chunk travels while the one before it is added.
 
 Validity
 --------
-Peers that are alike, chunks long enough that their transfer, not their start, sets the pace; two
-buffers a rank, as in Gloo.
+Equal ranks, chunks long enough that bandwidth, not latency, limits the transfer; two buffers a rank, as
+in Gloo.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOVED = 3
 
 @formula(cites=())
 def adding_bandwidth(memory_bandwidth: Real) -> Real:
-    r"""Bytes that an accelerator adds up in a second: of each two numbers are read and their sum is written.
+    r"""Rate at which an accelerator adds buffers: for each byte, two are read and one is written.
 
     .. math:: R = B_m / 3
 
@@ -59,17 +59,17 @@ def chunked_ring_all_reduce_time(
     .. math:: T = 2(n-1)\left(t + \max(t, r)\right), \quad
               t = \alpha + \frac{S}{2nB}, \quad r = \frac{S}{2nR}
 
-    The buffer is cut into 2n chunks, of which m = 2(n-1) reach each rank to be added: the first takes t, each
-    other the longer of its transfer and the addition of the one before, and the last is added:
+    The buffer is cut into 2n chunks, of which m = 2(n-1) are added on each rank.  The first takes t, each
+    next the longer of its transfer and the addition before, and then the last is added:
     t + (m-1) max(t, r) + r.  Gathering the sums takes m t, of which min(t, r) has passed when the last chunk
-    is added.  What a ring without the second buffer adds, S/R (n-1)/n, is hidden where R is at least B; the
-    price is twice as many starts.
+    has been added.  The time S/R (n-1)/n of the additions in a ring without the second buffer is hidden if R
+    is at least B; the cost is twice as many starts.
 
     Parameters
     ----------
     group_size : n [1], at least 1
     message_bytes : S [B]
-    hop_latency : alpha [s], that nothing else of the same port hides
+    hop_latency : alpha [s], not hidden by other traffic of the port
     link_bandwidth : B [B/s]
     reduction_bandwidth : R [B/s], infinite where adding is free
 

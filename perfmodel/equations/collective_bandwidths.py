@@ -1,12 +1,12 @@
-"""Rates of a collective's large messages: rings and trees inside a node, its adapters, the slower of both.
+"""Bandwidths of collectives with large messages: of rings and trees inside a node, and of its NICs.
 
-A bandwidth here is a bus bandwidth, as nccl-tests define it; that of a node is of all its adapters together.
+A bandwidth here is a bus bandwidth, as nccl-tests define it; that of a node is of all its NICs together.
 
 Validity
 --------
-Messages large enough that rates alone count. The shapes are assumptions; their constants are
-learned from measured collectives, and beyond the measured numbers of ranks they extrapolate by
-doublings.
+Messages so large that bandwidth alone determines the time. The forms of the equations are assumptions;
+their constants are learned from measured collectives, and extrapolate beyond the measured numbers of
+ranks by a factor for each doubling.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 
 SHARPNESS = 20.0
-"""Where two rates are equal, the smooth minimum is 3.4 % below them."""
+"""Exponent of the smooth minimum, which is 3.4 % below two equal rates."""
 
 
 @formula(cites=())
 def slower_bandwidth(link_bandwidth: Real, other_bandwidth: Real) -> Real:
-    r"""What two rates in a row let through: the least of them, smoothly.
+    r"""Bandwidth of two links in series: a smooth minimum of both.
 
     .. math:: B = \left(B_1^{-20} + B_2^{-20}\right)^{-1/20}
 
-    It grows with both, and where they are alike it is a little less than either.
+    It increases with both; if they are equal, it is 3.4 % less.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def slower_bandwidth(link_bandwidth: Real, other_bandwidth: Real) -> Real:
 
     Examples
     --------
-    Ten times apart, the slower is all that counts; alike, both lose 3.4 %.
+    At a ratio of ten the slower alone counts; equal bandwidths lose 3.4 %.
 
     >>> round(slower_bandwidth(1e9, 1e10) / 1e9, 3), round(slower_bandwidth(1e9, 1e9) / 1e9, 3)
     (1.0, 0.966)
@@ -50,14 +50,14 @@ def slower_bandwidth(link_bandwidth: Real, other_bandwidth: Real) -> Real:
 def switched_ring_bandwidth(
     link_bandwidth: Real, achieved_fraction: Real, pair_loss: Real, group_size: Real
 ) -> Real:
-    r"""What the rings of ranks behind one switch carry: the fewer they are, the less.
+    r"""Bandwidth of rings among ranks behind one switch, which is lower for few ranks.
 
     .. math:: V = \phi\,B\left(1 - \frac{\lambda}{n}\right)
 
     Parameters
     ----------
     link_bandwidth : B [B/s], nominal
-    achieved_fraction : phi [1], of it, among many ranks
+    achieved_fraction : phi [1], of B that rings of many ranks reach
     pair_loss : lambda [1], at most 1; two ranks lose half of it
     group_size : n [1], ranks behind the switch
 
@@ -77,7 +77,7 @@ def switched_ring_bandwidth(
 
 @formula(cites=())
 def decayed_bandwidth(link_bandwidth: Real, bandwidth_decay: Real, nodes: Real) -> Real:
-    r"""What is left of a bandwidth between nodes: a little less for each doubling beyond two.
+    r"""Bandwidth between many nodes: that of two nodes, reduced for each further doubling of their number.
 
     .. math:: B' = B\,\delta^{-\max(\log_2 N - 1,\,0)}
 
@@ -103,17 +103,17 @@ def decayed_bandwidth(link_bandwidth: Real, bandwidth_decay: Real, nodes: Real) 
 
 @formula(cites=())
 def summed_bandwidth(link_bandwidth: Real, sum_gain: Real, pair_loss: Real, group_size: Real) -> Real:
-    r"""Bus bandwidth of an all-reduce that the switch between its ranks adds up, from what rings carry there.
+    r"""Bus bandwidth of an all-reduce in the switch between its ranks, from that of rings.
 
     .. math:: V' = \gamma\,\frac{V}{1 - \lambda/n}
 
-    Each byte goes to the switch and comes back once, so it may pass the rate of the rings; what few ranks
-    lose of those they do not lose here.
+    Each byte goes to the switch and back once, so that the bus bandwidth may exceed that of rings; the loss
+    of rings of few ranks does not apply.
 
     Parameters
     ----------
     link_bandwidth : V [B/s], of the rings
-    sum_gain : gamma [1], over the rings of many ranks
+    sum_gain : gamma [1], ratio to rings of many ranks
     pair_loss : lambda [1], as ``switched_ring_bandwidth`` takes it
     group_size : n [1], ranks behind the switch
 
@@ -133,14 +133,14 @@ def summed_bandwidth(link_bandwidth: Real, sum_gain: Real, pair_loss: Real, grou
 
 @formula(cites="nccl-tuning")
 def inner_tree_bandwidth(link_bandwidth: Real, tree_fraction: Real) -> Real:
-    r"""What trees carry inside a node.
+    r"""Bandwidth of trees inside a node.
 
     .. math:: V' = \phi_t V
 
     Parameters
     ----------
     link_bandwidth : V [B/s], of the rings
-    tree_fraction : phi_t [1], of it
+    tree_fraction : phi_t [1], of V that trees reach
 
     Returns
     -------
@@ -156,16 +156,16 @@ def inner_tree_bandwidth(link_bandwidth: Real, tree_fraction: Real) -> Real:
 
 @formula(cites="nccl-tests")
 def two_node_tree_bandwidth(link_bandwidth: Real, group_size: Real) -> Real:
-    r"""Bus bandwidth of a tree over two nodes: each byte passes their border once each way.
+    r"""Bus bandwidth of a tree over two nodes: each byte passes between them once in each direction.
 
     .. math:: B' = \frac{2(n-1)}{n} B
 
-    By the definition of nccl-tests a ring moves 2(n-1)/n bytes past the border for each of the message; a
-    tree moves one, so its bus bandwidth may pass the rate of the ports.
+    By the definition of nccl-tests, a ring moves 2(n-1)/n bytes between the nodes for each byte of the
+    message; a tree moves one, so that its bus bandwidth may exceed that of the ports.
 
     Parameters
     ----------
-    link_bandwidth : B [B/s], of a node's adapters
+    link_bandwidth : B [B/s], of a node's NICs
     group_size : n [1]
 
     Returns
@@ -182,14 +182,14 @@ def two_node_tree_bandwidth(link_bandwidth: Real, group_size: Real) -> Real:
 
 @formula(cites=())
 def part_by_tree(largest_part: Real, link_bandwidth: Real, inner_bandwidth: Real) -> Real:
-    r"""How far a library goes by trees between nodes: the further, the slower the ports are beside the node.
+    r"""Weight of trees, compared with rings, in a library's choice between nodes: larger for slower ports.
 
     .. math:: s = s_0 \max\left(1 - \frac{B}{V},\,0\right)
 
     Parameters
     ----------
     largest_part : s_0 [1]
-    link_bandwidth : B [B/s], of a node's adapters
+    link_bandwidth : B [B/s], of a node's NICs
     inner_bandwidth : V [B/s], of the rings inside a node
 
     Returns
@@ -206,7 +206,7 @@ def part_by_tree(largest_part: Real, link_bandwidth: Real, inner_bandwidth: Real
 
 @formula(cites=())
 def mixed_bandwidth(ring_bandwidth: Real, tree_bandwidth: Real, tree_part: Real) -> Real:
-    r"""Bus bandwidth of a library that goes part of its way by trees.
+    r"""Bus bandwidth of a library between rings and trees: their weighted geometric mean.
 
     .. math:: B = B_r^{1-s}\,B_t^{s}
 
@@ -222,7 +222,7 @@ def mixed_bandwidth(ring_bandwidth: Real, tree_bandwidth: Real, tree_part: Real)
 
     Examples
     --------
-    Half of the way between 10 and 40 GB/s, in the exponent.
+    The geometric mean of 10 and 40 GB/s.
 
     >>> round(mixed_bandwidth(10e9, 40e9, 0.5) / 1e9, 9)
     20.0
@@ -234,14 +234,14 @@ def mixed_bandwidth(ring_bandwidth: Real, tree_bandwidth: Real, tree_part: Real)
 def exchange_bandwidth(
     link_bandwidth: Real, exchange_fraction: Real, nodes: Real, accelerators_per_node: Real
 ) -> Real:
-    r"""Bus bandwidth of an all-to-all over several nodes: only what leaves a node passes its adapters.
+    r"""Bus bandwidth of an all-to-all over several nodes: only messages to other nodes pass the NICs.
 
     .. math:: B' = \phi_x \frac{B}{g} \frac{N g - 1}{N g - g}
 
     Parameters
     ----------
-    link_bandwidth : B [B/s], of a node's adapters
-    exchange_fraction : phi_x [1], that many senders to one port reach
+    link_bandwidth : B [B/s], of a node's NICs
+    exchange_fraction : phi_x [1], of B that many senders to one port reach
     nodes : N [1], more than one
     accelerators_per_node : g [1]
 
@@ -288,7 +288,7 @@ def all_reduce_byte_time(bus_bandwidth: Real, group_size: Real) -> Real:
 
 @formula(cites="thakur2005")
 def gather_byte_time(link_bandwidth: Real, group_size: Real) -> Real:
-    r"""Time on the wire of one byte of all ranks' in an all-gather.
+    r"""Time on the wire of one byte of the gathered buffer in an all-gather.
 
     .. math:: w = \frac{n-1}{n B}
 

@@ -1,11 +1,11 @@
-"""What a collective takes before its first byte counts: launch, hops inside nodes, round trips between them.
+"""Start times of collectives, of an empty message: launch, hops inside nodes, round trips between nodes.
 
-A round trip is there and back between two nodes: two hops, each with what the host adds to it.
+A round trip between two nodes is two hops, each with the latency that the host adds.
 
 Validity
 --------
-Messages small enough that starts alone count. The counts of hops are those of the algorithms; what
-a hop costs is learned for each kind of link, and the same within one.
+Messages so small that latency alone determines the time. The numbers of hops are those of the algorithms;
+the time of a hop is learned for each type of link.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 
 LONGEST_CHAIN = 7.0
-"""A tree inside a node is a chain; NCCL's is no longer than the eight accelerators of most nodes."""
+"""Largest number of hops in NCCL's trees inside a node, which are chains, as in nodes of eight
+accelerators."""
 CROWD = 84.0
-"""Nodes at which the hops of a ring have grown half of their way: shaped by hand on the one large machine."""
+"""Number of nodes at which half of the growth of a ring's hops is reached: chosen by hand for one large
+machine."""
 
 
 @formula(cites=())
 def round_trip_time(hop_latency: Real, host_latency: Real) -> Real:
-    r"""There and back between two nodes.
+    r"""Time of an empty message from one node to another and back.
 
     .. math:: a = 2\,(\alpha + \alpha_h)
 
@@ -162,7 +164,7 @@ def exchange_start_time(
 
     .. math:: A = t_0 + \left(\alpha_x + \kappa\sqrt{a}\right) n
 
-    Messages to many peers are on their way together, so a long round trip costs less than in proportion.
+    Messages to many peers overlap, so that the cost grows less than in proportion to the round trip.
 
     Parameters
     ----------
@@ -225,14 +227,15 @@ def chain_start_time(
 
 @formula(cites=())
 def chunk_latency(start_time: Real, slow_start_time: Real) -> Real:
-    r"""What every chunk of a large message pays again: between the starts by its two protocols.
+    r"""Latency of every chunk of a large message: the geometric mean of the start times by two protocols.
 
     .. math:: L = \sqrt{A_0 A_1}
 
     Parameters
     ----------
     start_time : A_0 [s], by a low-latency protocol
-    slow_start_time : A_1 [s], as the transport starts a message: the same, where it carries such a protocol
+    slow_start_time : A_1 [s], by the transport's own protocol; A_0 if the transport supports the low-latency
+        one
 
     Returns
     -------

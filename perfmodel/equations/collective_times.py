@@ -1,9 +1,9 @@
-"""Time of a collective by its message's size: a start, a ramp, and bytes on the wire.
+"""Time of a collective by message size: a start, a ramp, and bytes on the wire.
 
 Validity
 --------
-One collective at a time on links that nothing else uses. Between start and full rate the ramp is an
-assumption that measured curves bear out within their scatter.
+One collective at a time on otherwise idle links. The form of the ramp between start and full bandwidth is
+an assumption, with which measured curves agree within their scatter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from perfmodel.core.ops import Real
 
 @formula(cites=())
 def ramp_of(ramp_strength: Real, chunk_latency: Real) -> Real:
-    r"""What a ramp costs for each square root of time on the wire.
+    r"""Coefficient of a ramp: its time for each square root of time on the wire.
 
     .. math:: r = 2 k \sqrt{L}
 
     Parameters
     ----------
     ramp_strength : k [1]
-    chunk_latency : L [s], that every chunk of a message pays again
+    chunk_latency : L [s], of every chunk of a message
 
     Returns
     -------
@@ -38,7 +38,7 @@ def ramp_of(ramp_strength: Real, chunk_latency: Real) -> Real:
 
 @formula(cites=())
 def grown_ramp(ramp_strength: Real, ramp_growth: Real, nodes: Real) -> Real:
-    r"""Strength of a ramp over more than two nodes: a little more for each doubling.
+    r"""Strength of a ramp over many nodes: that of two nodes, increased for each further doubling.
 
     .. math:: k = k_0\,\rho^{\max(\log_2 N - 1,\,0)}
 
@@ -64,13 +64,13 @@ def grown_ramp(ramp_strength: Real, ramp_growth: Real, nodes: Real) -> Real:
 def ramped_time(
     start_time: Real, wire_byte_time: Real, message_bytes: Real, ramp: Real, bend_time: Real
 ) -> Real:
-    r"""Time of a message of which the first chunks pay latency before all channels run full.
+    r"""Time of a message whose chunks add latency until all channels run at full bandwidth.
 
     .. math:: T = A + w S + r\sqrt{\frac{w S}{1 + w S/b}}
 
-    A library cuts a message into chunks, as many as balance their latency against their length: the square
-    root.  From w S of about b on, chunks no longer grow in number and the cost stays at r sqrt(b).  T never
-    falls with more bytes.
+    A library cuts a message into as many chunks as balance their latency against their length, which gives
+    the square root.  From w S of about b on, the number of chunks no longer grows, and the ramp stays at r
+    sqrt(b).  T never decreases with more bytes.
 
     Parameters
     ----------

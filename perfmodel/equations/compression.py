@@ -1,9 +1,9 @@
-"""Gradient compression: bytes sent, the collectives that remain possible, and when it pays.
+"""Gradient compression: bytes sent, time of coding, and when compression is faster.
 
 Validity
 --------
-Coding time and exchange add up, as kernels of both need the same accelerator. Sizes are exact;
-nothing here says what accuracy compression costs, or how many more steps it needs.
+The times of coding and exchange add up, because kernels of both need the same accelerator. Sizes are
+exact; the effect of compression on accuracy, and on the number of steps, is not modelled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites="lin2018")
 def top_k_bytes(elements: Real, density: Real, value_bytes: Real = 4, index_bytes: Real = 4) -> Real:
-    r"""Bytes of the largest elements of a gradient, each with its place.
+    r"""Bytes of the largest elements of a gradient, each with its index.
 
     .. math:: S = \rho d (e + e_i)
 
@@ -24,7 +24,7 @@ def top_k_bytes(elements: Real, density: Real, value_bytes: Real = 4, index_byte
     elements : d [1]
     density : rho [1], share of the elements that is kept
     value_bytes : e [B], of one value
-    index_bytes : e_i [B], of one place
+    index_bytes : e_i [B], of one index
 
     Returns
     -------
@@ -42,11 +42,11 @@ def top_k_bytes(elements: Real, density: Real, value_bytes: Real = 4, index_byte
 
 @formula(cites="stich2018")
 def random_k_bytes(elements: Real, density: Real, value_bytes: Real = 4) -> Real:
-    r"""Bytes of elements of a gradient at places that all ranks draw alike, from one seed.
+    r"""Bytes of random elements of a gradient, at indices that all ranks draw from one seed.
 
     .. math:: S = \rho d e
 
-    No place is sent, and values of the same places can be added on the way.
+    No indices are sent, and values of the same indices can be added in a collective.
 
     Parameters
     ----------
@@ -76,15 +76,15 @@ def break_even_density(
 
     .. math:: \rho = \frac{2 e_d}{n (e + e_i)}
 
-    1/n against fp32, 1/(2n) against fp16.  Latency, and the time to find the
-    elements, come on top.
+    1/n against fp32, 1/(2n) against fp16.  Latency, and the time to select the
+    elements, are not included.
 
     Parameters
     ----------
     group_size : n [1]
     dense_value_bytes : e_d [B], of one element of the all-reduce
     value_bytes : e [B], of one value that is kept
-    index_bytes : e_i [B], of one place
+    index_bytes : e_i [B], of one index
 
     Returns
     -------
@@ -102,7 +102,7 @@ def break_even_density(
 
 @formula(cites="vogels2019")
 def powersgd_elements(rows: Real, columns: Real, rank: Real) -> Real:
-    r"""Elements of a gradient matrix as a product of rank r: two all-reduces, of r Y and r X.
+    r"""Elements of a gradient matrix as a product of rank r, sent in two all-reduces of r Y and r X.
 
     .. math:: d = r (X + Y)
 
@@ -137,7 +137,8 @@ def coding_traffic(gradient_bytes: Real, traversals: Real, compressed_bytes: Rea
     gradient_bytes : S [B], in fp32
     traversals : p [1], reads and writes of all of it
     compressed_bytes : S_c [B], of one rank
-    touched : x [1], bytes read and written for each of these: of all ranks where they are gathered
+    touched : x [1], bytes read and written for each compressed byte; counts those of all ranks if they are
+        gathered
 
     Returns
     -------
@@ -161,19 +162,19 @@ def break_even_bandwidth(
 
     .. math:: B = \frac{\max\left(0, 2\frac{n-1}{n} S - V_c\right)}{t_e + t_d}
 
-    Above it the accelerators code longer than the port saves.  Latencies are taken to be alike.
+    Above it, coding takes longer than it saves on the port.  Latencies are assumed to be equal.
 
     Parameters
     ----------
     group_size : n [1]
     gradient_bytes : S [B], of one rank, in fp32
-    port_bytes : V_c [B], what a port carries of the compressed exchange
+    port_bytes : V_c [B], through a port in the compressed exchange
     encode_time : t_e [s]
     decode_time : t_d [s]
 
     Returns
     -------
-    link_bandwidth [B/s]; 0 where the compressed exchange moves more
+    link_bandwidth [B/s]; 0 if the compressed exchange moves more bytes
 
     Examples
     --------
@@ -188,15 +189,15 @@ def break_even_bandwidth(
 
 @formula(cites=())
 def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, group_size: Real) -> Real:
-    r"""Size of a message as its collective counts it, once compressed.
+    r"""Message size of the collective that exchanges compressed gradients.
 
     .. math:: S' = n\,x\,S
 
     Parameters
     ----------
-    message_bytes : S [B], of gradients as they are
+    message_bytes : S [B], of uncompressed gradients
     sent_fraction : x [1], compressed bytes over those of all gradients
-    group_size : n [1], ranks whose parts are gathered; 1 where they are added up
+    group_size : n [1], ranks whose parts are gathered; 1 if they are added up
 
     Returns
     -------
@@ -214,14 +215,14 @@ def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, group_siz
 
 @formula(cites=())
 def coding_time(encode_time: Real, decode_time: Real) -> Real:
-    r"""What coding adds to an iteration: it keeps the accelerator busy and hides behind nothing.
+    r"""Time that coding adds to an iteration: it occupies the accelerator and is never hidden.
 
     .. math:: T = t_e + t_d
 
     Parameters
     ----------
     encode_time : t_e [s]
-    decode_time : t_d [s], of what all ranks sent, where it is gathered
+    decode_time : t_d [s], of the messages of all ranks if they are gathered
 
     Returns
     -------
@@ -237,7 +238,7 @@ def coding_time(encode_time: Real, decode_time: Real) -> Real:
 
 @formula(cites="vogels2019")
 def in_turn(first_time: Real, second_time: Real) -> Real:
-    r"""Two collectives of which the second needs what the first brought: the factors of a low rank.
+    r"""Time of two successive collectives, of which the second needs the first's result: low-rank factors.
 
     .. math:: T = t_1 + t_2
 

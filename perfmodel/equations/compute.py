@@ -1,8 +1,8 @@
-"""Time of computation on one accelerator: launch floor, the optimizer's update.
+"""Time of computation on one accelerator: launch overhead, the optimizer's update, time at peak.
 
 Validity
 --------
-Kernels one after another on one accelerator; an optimizer whose state does not fit a cache.
+Successive kernels on one accelerator; an optimizer whose state does not fit into a cache.
 """
 
 from perfmodel.core import ops
@@ -18,7 +18,7 @@ def launch_overhead(operation_time: Real, kernels: Real, kernel_floor: Real) -> 
 
     Parameters
     ----------
-    operation_time : t [s], what arithmetic and memory ask for
+    operation_time : t [s], of arithmetic and memory traffic
     kernels : k [1], kernels launched
     kernel_floor : theta [s], from launching one kernel to the next, however little it does
 
@@ -38,12 +38,12 @@ def launch_overhead(operation_time: Real, kernels: Real, kernel_floor: Real) -> 
 
 @formula(cites="rajbhandari2020")
 def update_time(parameters: Real, update_bytes_per_parameter: Real, achieved_memory_bandwidth: Real) -> Real:
-    r"""Time of the optimizer's update, which only streams memory.
+    r"""Time of the optimizer's update, which memory bandwidth limits.
 
     .. math:: t_u = \frac{\Psi u}{\eta_m B_m}
 
     SGD with momentum in fp32 reads weight, gradient and momentum and writes weight and momentum: 20 B a
-    parameter; Adam with fp32 master weights beside half-precision ones moves 28 B.
+    parameter; Adam with both fp32 master weights and half-precision weights moves 28 B.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def update_time(parameters: Real, update_bytes_per_parameter: Real, achieved_mem
 
 @formula(cites="williams2009")
 def time_at_peak(model_flops: Real, peak_flops: Real) -> Real:
-    r"""Time of arithmetic at the peak, the least there is.
+    r"""Time of arithmetic at the peak, which is the least possible.
 
     .. math:: t = \frac{F}{F_p}
 
@@ -92,7 +92,7 @@ def time_at_peak(model_flops: Real, peak_flops: Real) -> Real:
 
 @formula(cites="williams2009")
 def slowdown_to_peak(compute_time: Real, peak_time: Real) -> Real:
-    r"""By what a time must grow for its arithmetic to be done at the peak; 1 where it is long enough.
+    r"""Factor by which a time must grow so that its arithmetic does not exceed the peak; 1 if it does not.
 
     .. math:: q = \max\left(1, \frac{t_p}{t}\right)
 
@@ -107,7 +107,7 @@ def slowdown_to_peak(compute_time: Real, peak_time: Real) -> Real:
 
     Examples
     --------
-    What takes 3 s at the peak takes 1.5 times 2 s at the least; 6 s are long enough.
+    Arithmetic of 3 s at the peak takes at least 1.5 times 2 s; 6 s are long enough.
 
     >>> slowdown_to_peak(2.0, 3.0), slowdown_to_peak(6.0, 3.0)
     (1.5, 1.0)

@@ -1,10 +1,10 @@
-"""Error against wall clock: how far a variant of SGD gets in a given time, in the bound.
+"""Error against wall-clock time: bounds on the error of variants of SGD.
 
 Validity
 --------
-Smooth objectives with a minimum that gradients lead to (Polyak-Lojasiewicz), fixed learning rates
-below the largest that is named, gradients with bounded variance. They bound the mean error from
-above: use them to compare variants, not to foresee a loss.
+Smooth objectives that satisfy the Polyak-Lojasiewicz condition, fixed learning rates below the stated
+limit, gradients with bounded variance. The formulas are upper bounds on the mean error: use them to
+compare variants, not to predict a loss.
 """
 
 import math
@@ -20,9 +20,9 @@ def staleness_discount(staleness_bound: Real, fresh_fraction: Real) -> Real:
 
     .. math:: \gamma' = 1 - \gamma + \frac{p_0}{2}
 
-    gamma bounds how much the gradient changes while it travels, relative to its own size; 1 for
-    synchronous variants.  Where p_0 > 2 gamma it exceeds 1: then the bound, not reality, says that
-    asynchronous SGD is faster per update.
+    gamma bounds how much the gradient changes until it is applied, relative to its size; the factor is 1 for
+    synchronous variants.  If p_0 > 2 gamma it exceeds 1: only the bound, not the error itself, is then better
+    for asynchronous SGD.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def error_floor(
     gradients_per_update: Real,
     local_batch_size: Real,
 ) -> Real:
-    r"""Error that SGD with a fixed learning rate does not get below, in the bound.
+    r"""Limit of the bound on the error of SGD with a fixed learning rate.
 
     .. math:: A = \frac{\eta L \sigma_g^2}{2 c \gamma' K b}
 
@@ -99,8 +99,8 @@ def error_after(
 
     .. math:: e_J \le A + (1 - \eta c \gamma')^J (e_0 - A)
 
-    A fixed learning rate falls geometrically towards its floor: stale gradients lower the rate of the fall
-    and raise the floor.
+    With a fixed learning rate the error decreases geometrically towards its floor; stale gradients slow the
+    decrease and raise the floor.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ def error_after(
 
 @formula(cites="dutta2018")
 def updates_in(wall_time: Real, time_per_update: Real) -> Real:
-    r"""Updates in a span of time, by the law of large numbers.
+    r"""Number of updates in a given time, by the law of large numbers.
 
     .. math:: J = \frac{t}{E[T]}
 
-    The count fluctuates around this; use it for spans of many updates.
+    The actual number fluctuates around this; use it for times of many updates.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def nonconvex_gradient_bound(
 
 
 def updates_to_error(target_error: float, initial_error: float, floor: float, decay: float) -> float:
-    """Updates until the bound of ``error_after`` meets a target.
+    """Return the number of updates until the bound of ``error_after`` meets a target.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def updates_to_error(target_error: float, initial_error: float, floor: float, de
 
     Raises
     ------
-    InputError : a target the floor hides, or a decay outside 0..1
+    InputError : the target is not above the floor, or the decay is outside 0..1
 
     Examples
     --------

@@ -2,8 +2,9 @@
 
 Validity
 --------
-Machines that are paid for whole while the job holds them; power that depends on what an accelerator
-does, not on how hard it does it. Taxes, discounts, people and idle machines are not counted.
+Machines that are paid for as a whole while the job holds them; power that depends on whether an
+accelerator computes, communicates or idles, not on its load. Taxes, discounts, people and idle machines
+are not counted.
 """
 
 from perfmodel.core.formula import formula
@@ -12,7 +13,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites=())
 def rent(nodes: Real, machine_price: Real, wall_time: Real) -> Real:
-    r"""Rent of a job's machines; a machine is paid for whole, however few of its accelerators work.
+    r"""Rent of a job's machines; a machine is paid for as a whole, even if some of its accelerators idle.
 
     .. math:: C = N p t
 
@@ -38,7 +39,7 @@ def rent(nodes: Real, machine_price: Real, wall_time: Real) -> Real:
 
 @formula(cites=())
 def amortised_machine_price(purchase_price: Real, service_life: Real, used_fraction: Real) -> Real:
-    r"""Price of a machine of one's own for each second it works: what it cost, over its working life.
+    r"""Price of an owned machine for each second it works: its purchase price over its working time.
 
     .. math:: p = \frac{P}{u t_a}
 
@@ -50,7 +51,7 @@ def amortised_machine_price(purchase_price: Real, service_life: Real, used_fract
 
     Returns
     -------
-    machine_price [$/s], its electricity left out
+    machine_price [$/s], without electricity
 
     Examples
     --------
@@ -101,7 +102,7 @@ def three_state_power(
 def job_energy(
     world_size: Real, accelerator_power: Real, nodes: Real, host_power: Real, pue: Real, wall_time: Real
 ) -> Real:
-    r"""Energy of a job at the meter of its building: accelerators, hosts, and what cooling adds.
+    r"""Energy of a job at the meter of its building: accelerators, hosts and cooling.
 
     .. math:: E = \mathrm{PUE} (n P + N P_h) t
 
@@ -130,7 +131,7 @@ def job_energy(
 
 @formula(cites="patterson2021")
 def carbon_mass(energy: Real, carbon_intensity: Real) -> Real:
-    r"""Carbon dioxide that a job's electricity stands for.
+    r"""Mass of carbon dioxide emitted for a job's electricity.
 
     .. math:: m = E c
 
@@ -155,7 +156,7 @@ def carbon_mass(energy: Real, carbon_intensity: Real) -> Real:
 
 @formula(cites="patterson2021", symbolic=False)
 def sum_of_terms(**terms: Real) -> Real:
-    r"""Several terms of an iteration together.
+    r"""Sum of several terms of an iteration.
 
     .. math:: t = \sum_i t_i
 
@@ -200,7 +201,7 @@ def share_of_time(terms_time: Real, iteration_time: Real) -> Real:
 
 @formula(cites="patterson2021")
 def both_costs(first_cost: Real, second_cost: Real) -> Real:
-    r"""Machines and electricity.
+    r"""Cost of machines and electricity together.
 
     .. math:: C = C_1 + C_2
 
@@ -223,7 +224,7 @@ def both_costs(first_cost: Real, second_cost: Real) -> Real:
 
 @formula(cites="patterson2021")
 def both_energies(first_energy: Real, second_energy: Real) -> Real:
-    r"""Machines that train and machines that serve parameters.
+    r"""Energy of machines that train and of parameter servers together.
 
     .. math:: E = E_1 + E_2
 
@@ -246,7 +247,7 @@ def both_energies(first_energy: Real, second_energy: Real) -> Real:
 
 @formula(cites="patterson2021")
 def amount_over(rate: Real, wall_time: Real) -> Real:
-    r"""Money, energy or carbon of a span of time.
+    r"""Money, energy or carbon of a period, from that of each second.
 
     .. math:: A = \mu\,t
 
@@ -269,7 +270,7 @@ def amount_over(rate: Real, wall_time: Real) -> Real:
 
 @formula(cites="patterson2021")
 def work_time(run_samples: Real, samples_per_second: Real) -> Real:
-    r"""What a run takes where nothing fails.
+    r"""Time of a run without failures.
 
     .. math:: w = N_r / R
 
@@ -292,7 +293,7 @@ def work_time(run_samples: Real, samples_per_second: Real) -> Real:
 
 @formula(cites="daly2006")
 def run_time(work_time: Real, goodput: Real) -> Real:
-    r"""What a user sees a run take: checkpoints, restarts and work done twice included.
+    r"""Wall-clock time of a run, including checkpoints, restarts and repeated work.
 
     .. math:: t = w / g
 

@@ -1,9 +1,9 @@
-"""What batch size costs: epochs and time to a target.
+"""Epochs and time to a target quality, by batch size.
 
 Validity
 --------
-A network and a target for which both constants were measured; batches between the smallest that
-trains and the largest that converges at all. They are different for every network.
+A network and a target for which both constants were measured, as they differ between networks; batch
+sizes at which training converges.
 """
 
 from perfmodel.core.formula import formula
@@ -16,8 +16,8 @@ def epochs_to_target(smallest_epochs: Real, critical_batch_size: Real, global_ba
 
     .. math:: e = e_{min} \left( 1 + \frac{B}{B_c} \right)
 
-    Updates J fall as epochs rise, (J/J_min - 1)(e/e_min - 1) = 1: at the critical batch both cost twice
-    their least.
+    The updates J decrease as the epochs increase, (J/J_min - 1)(e/e_min - 1) = 1: at the critical batch size
+    both are twice their minimum.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def time_to_target(epochs: Real, samples_per_epoch: Real, samples_per_second: Re
 
     .. math:: t = \frac{e N_s}{R}
 
-    Larger batches raise R and e; the best batch is where the product of both stops gaining.
+    Larger batches increase R and e; the best batch size minimises e / R.
 
     Parameters
     ----------
     epochs : e [1]
-    samples_per_epoch : N_s [samples]; 1 where ``epochs`` counts samples
+    samples_per_epoch : N_s [samples]; 1 if ``epochs`` counts samples
     samples_per_second : R [1/s], of the whole job
 
     Returns

@@ -2,7 +2,7 @@
 
 Validity
 --------
-Two times that are straight lines in the bytes; real collectives bend where protocols change.
+Two times that are linear in the bytes; those of real collectives bend where protocols change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def crossover_bytes(
 
     .. math:: S = \frac{a_1 - a_2}{b_2 - b_1}
 
-    Negative where one of them is faster at every size.
+    Negative if one of them is faster at every size.
 
     Parameters
     ----------

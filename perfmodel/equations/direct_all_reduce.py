@@ -1,8 +1,8 @@
-"""Time of all-reduce without relays: every buffer goes straight to where it is added.
+"""Time of all-reduce without relays: every buffer is sent directly to the ranks that add it.
 
 Validity
 --------
-All links alike, one message at a time each way; a hub with one port.
+Equal links, one message at a time in each direction; a hub with one port.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def exchange_all_reduce_time(
     link_bandwidth: Real,
     reduction_bandwidth: Real = math.inf,
 ) -> Real:
-    r"""Time of an all-reduce in which everybody sends its buffer to everybody.
+    r"""Time of an all-reduce in which every rank sends its buffer to every other.
 
     .. math:: T = (n-1)\left(\alpha + \frac{S}{B} + \frac{S}{R}\right)
 

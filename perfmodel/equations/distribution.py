@@ -22,7 +22,7 @@ class Distribution:
 
     @property
     def law(self) -> Law:
-        """The family."""
+        """The family of laws that the distribution belongs to."""
         from perfmodel.equations.laws import LAWS
 
         return LAWS[self.name]
@@ -33,24 +33,24 @@ class Distribution:
 
     @cached_property
     def mean(self) -> float:
-        """The mean; ``inf`` where there is none."""
+        """The mean; ``inf`` if it does not exist."""
         return self.law.mean(*self.values)
 
     @cached_property
     def variance(self) -> float:
-        """The variance; ``inf`` where there is none."""
+        """The variance; ``inf`` if it does not exist."""
         return self.law.variance(*self.values)
 
     def at_logit(self, z: Any) -> Array:
-        """Quantiles at u = 1 / (1 + e^-z), same shape as z."""
+        """Return the quantiles at u = 1 / (1 + e^-z), same shape as z."""
         return self.law.at_logit(z, *self.values)
 
     def survival(self, t: Any) -> Array:
-        """P(X > t), same shape as t."""
+        """Return P(X > t), same shape as t."""
         return self.law.survival(t, *self.values)
 
     def cdf(self, t: Any) -> Array:
-        """P(X <= t), same shape as t."""
+        """Return P(X <= t), same shape as t."""
         return self.law.cdf(t, *self.values)
 
     @property
@@ -65,7 +65,7 @@ class Distribution:
 
     @property
     def tail_exponent(self) -> float:
-        """Moments below this order exist; ``inf`` where all do."""
+        """Order below which moments exist; ``inf`` if all do."""
         return self.law.tail_exponent(*self.values)
 
     @cached_property
@@ -81,8 +81,8 @@ class Distribution:
 
     @property
     def ageing(self) -> Ageing:
-        """Whether a used worker finishes sooner than a new one."""
-        # nobody can be twice as old as the youngest finisher: then what is left is always less
+        """Whether a worker that has run for a while has less time left than a new one."""
+        # with upper <= 2 lower, the remaining time after any finish is at most lower: shorter than a new draw
         return "better" if self.upper <= 2 * self.lower else self.law.ageing(*self.values)
 
 
@@ -91,7 +91,7 @@ class Empirical(Distribution):
     """A measured sample; draws are with replacement."""
 
     sample: tuple[float, ...] = ()
-    """Ascending."""
+    """Values in ascending order."""
     source: str = "sample"
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ class Empirical(Distribution):
         return math.fsum((value - self.mean) ** 2 for value in self.sample) / len(self.sample)
 
     def at_logit(self, z: Any) -> Array:
-        """The smallest value that a share u of the sample does not exceed."""
+        """Return the least value that a share u = 1 / (1 + e^-z) of the sample does not exceed."""
         import numpy as np
 
         share = np.exp(-np.logaddexp(0.0, -np.asarray(z, dtype=np.float64)))
@@ -123,11 +123,11 @@ class Empirical(Distribution):
         return self.ordered[np.clip(position, 0, len(self.sample) - 1)]
 
     def survival(self, t: Any) -> Array:
-        """Share of the sample above t."""
+        """Return the share of the sample above t, same shape as t."""
         return 1.0 - self.cdf(t)
 
     def cdf(self, t: Any) -> Array:
-        """Share of the sample up to t."""
+        """Return the share of the sample up to t, same shape as t."""
         import numpy as np
 
         return np.searchsorted(self.ordered, t, side="right") / len(self.sample)
@@ -144,7 +144,7 @@ class Empirical(Distribution):
 
     @property
     def tail_exponent(self) -> float:
-        """All moments of a sample exist."""
+        """Infinite: all moments of a sample exist."""
         return math.inf
 
     @cached_property
@@ -157,5 +157,5 @@ class Empirical(Distribution):
 
     @property
     def ageing(self) -> Ageing:
-        """Known only for a narrow sample."""
+        """``better`` for a narrow sample, else ``unknown``."""
         return "better" if self.upper <= 2 * self.lower else "unknown"

@@ -1,4 +1,4 @@
-"""Laws from names and numbers, as people write them: checked, with an error that says what would be right."""
+"""Make distributions from names and parameters, as options state them, and check them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import LAWS
 
 LARGEST_SAMPLE = 16 << 20
-"""Bytes: a million measured times."""
+"""Largest size of a file of measured times [B]: about a million of them."""
 TIME_COLUMNS = ("iteration_time", "step_time", "time", "seconds")
-"""Names of the column of a table that has times, in the order they are looked for."""
+"""Names of a table's column of times; the first that exists is read."""
 
 __all__ = ["Distribution", "Empirical", "distribution", "parse_distribution"]
 
 
 def distribution(name: str, **parameters: float | str | Path | Sequence[float]) -> Distribution:
-    """Return the law ``name`` with these parameters, checked.
+    """Return the distribution of that law and parameters, after checking them.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
 
     Raises
     ------
-    InputError : an unknown law or parameter, one that is missing, or a value the law does not allow
+    InputError : the law or a parameter is unknown, a parameter is missing, or the law does not allow its
+        value
 
     Examples
     --------
@@ -66,18 +67,19 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
 
 
 class _Place(NamedTuple):
-    """Where a number stands in a file."""
+    """Position of a number in a file, for error messages."""
 
     file: Path
     line: int
     column: int | str
-    """Of a list the place of its first letter; of a table the name of its column."""
+    """Position of its first character in a list, or name of its column in a table."""
 
     def __str__(self) -> str:
         return f"{self.file}, line {self.line}, column {self.column}"
 
 
 def _number(law: str, key: object, value: object) -> float:
+    """Return a parameter as a number; InputError if it is none, infinite or out of range."""
     number = units.number(value)
     if isinstance(value, bool) or not math.isfinite(number):
         raise refusal("distribution.not_finite", str(key), law=law, key=key, value=value)
@@ -87,6 +89,7 @@ def _number(law: str, key: object, value: object) -> float:
 
 
 def _empirical(parameters: dict[str, Any]) -> Empirical:
+    """Return the distribution of a file or sample of times; InputError if it has none or negative ones."""
     if set(parameters) == {"file"}:
         source = str(parameters["file"])
         values: list[tuple[object, object]] = _read_sample(Path(source))
@@ -103,9 +106,9 @@ def _empirical(parameters: dict[str, Any]) -> Empirical:
 
 
 def _read_sample(path: Path) -> list[tuple[object, object]]:
-    """Return the numbers of a file as text, each with its place."""
+    """Return the numbers of a file as text, each with its position."""
     try:
-        attached(path)  # a request has no other files
+        attached(path)  # a request of the service can read only attached files
         text = read_text(path, LARGEST_SAMPLE)
     except InputError as error:
         raise error.under(said="empirical") from None
@@ -125,11 +128,11 @@ def _cells(line: str) -> list[str]:
 
 
 def parse_distribution(spec: str) -> Distribution:
-    """Return the law that ``name:key=value,key=value`` or ``empirical:FILE`` stands for.
+    """Return the distribution that a text ``name:key=value,key=value`` or ``empirical:FILE`` describes.
 
     Raises
     ------
-    InputError : the text is not of that form, or ``distribution`` refuses what it says
+    InputError : the text has another form, or ``distribution`` refuses the parameters
 
     Examples
     --------

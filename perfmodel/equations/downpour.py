@@ -1,9 +1,9 @@
-"""Downpour SGD (DistBelief): replicas that fetch and push every few steps, to independent servers.
+"""Downpour SGD (DistBelief): replicas that fetch parameters and push gradients every few steps.
 
 Validity
 --------
-Replicas that take as long as one another on average, servers that hold equal shares, steps that
-outlast their pushes and fetches. Counts are means over long runs.
+Replicas with equal mean step times, servers that hold equal shares, steps longer than their pushes and
+fetches. Counts are means over long runs.
 """
 
 from perfmodel.core import ops
@@ -71,11 +71,11 @@ def fetch_load(workers: Real, gradient_bytes: Real, fetch_period: Real, gradient
 
 @formula(cites="dean2012")
 def extra_parameter_age(fetch_period: Real) -> Real:
-    r"""Own steps by which a replica's parameters are older than fetched ones, on average.
+    r"""Mean age of a replica's parameters, in its own steps since the last fetch.
 
     .. math:: \frac{f - 1}{2}
 
-    Between two fetches the age runs through 0, 1, ... f - 1.
+    Between two fetches the age takes the values 0, 1, ... f - 1.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ def extra_parameter_age(fetch_period: Real) -> Real:
 
 @formula(cites="dean2012")
 def downpour_staleness(workers: Real, push_period: Real, fetch_period: Real) -> Real:
-    r"""Mean updates of other replicas between fetching parameters and applying a gradient taken at them.
+    r"""Mean number of other replicas' updates between fetching parameters and applying their gradient.
 
     .. math:: \tau = \frac{(W-1)(p+f)}{2 p}
 
-    A gradient is (f-1)/2 own steps younger than its parameters on average, takes a step, and waits (p-1)/2
-    for its push; in each of these (p+f)/2 steps the others make (W-1)/p updates.  Fetching and pushing every
-    step gives W - 1, as of asynchronous SGD.
+    On average, a gradient is computed (f-1)/2 own steps after its parameters were fetched, takes one step,
+    and waits (p-1)/2 steps for its push; in each of these (p+f)/2 steps the other replicas make (W-1)/p
+    updates.  Fetching and pushing in every step gives W - 1, as for asynchronous SGD.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def downpour_step_rate(
     servers: Real,
     link_bandwidth: Real,
 ) -> Real:
-    r"""Steps per second of all replicas, which push and fetch beside their computation.
+    r"""Steps per second of all replicas, which push and fetch while they compute.
 
     .. math:: X = \min\left( \frac{W}{\bar{X}},\; \frac{\min(W, s) B}{S} \min(p, f) \right)
 
-    Threads of their own push and fetch, so a step waits for nothing as long as the ports keep up.  Pushes and
-    fetches go opposite ways through a port, and the model is cut evenly over the servers.
+    Separate threads push and fetch, so that a step does not wait as long as the ports keep up.  Pushes and
+    fetches pass a port in opposite directions, and the model is partitioned evenly over the servers.
 
     Parameters
     ----------
@@ -169,12 +169,12 @@ def downpour_step_rate(
 
 @formula(cites="dean2012")
 def async_throughput_kept(workers: Real, lost_workers: Real) -> Real:
-    r"""Share of the gradients that asynchronous training keeps while some replicas are gone.
+    r"""Share of the throughput that asynchronous training keeps while some replicas have failed.
 
     .. math:: \frac{W - w_l}{W}
 
-    Nobody waits for a lost replica, so only its own share is missing; synchronous training stops until it
-    is back or replaced.
+    No replica waits for a failed one, so that only its own share is missing; synchronous training stops until
+    it is restored or replaced.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""How messages of one iteration join: when each is ready, what hiding costs.
+"""The exchange of gradients in one iteration: when each message is ready, and the cost of overlap.
 
 Validity
 --------
-Messages of one iteration over one network, in the order in which gradients are ready; every rank
-has its gradients at the same time.
+Messages of one iteration over one network, in the order in which gradients become ready, at the same time
+on every rank.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @formula(cites=(), symbolic=False)
 def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any]:
-    r"""When each message is ready: the backward pass goes from the last layer to the first.
+    r"""Time at which each message is ready: the backward pass runs from the last layer to the first.
 
     .. math:: r_k = \sum_{l \ge l_k} b_l
 
     Parameters
     ----------
     backward_times : b [s], shape (..., L), in forward order
-    layer_indices : l_k [1], shape (K,), from 0: the layer whose pass makes the last gradient of a message
+    layer_indices : l_k [1], shape (K,), from 0: layer whose pass computes the last gradient of a message
 
     Returns
     -------
@@ -50,7 +50,7 @@ def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any
 
 @formula(cites="sergeev2018")
 def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
-    r"""Messages with the waits for the cycle that releases them.
+    r"""Time of messages and of the waits for the cycles that send them.
 
     .. math:: t_c' = t_c + t_y
 
@@ -72,12 +72,12 @@ def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
 
 
 CONTENDING_UNITS = 80
-"""Multiprocessors of the accelerator that the cost of hiding is stated for: a V100's."""
+"""Multiprocessors of a V100, the accelerator for which the cost of hiding is stated."""
 
 
 @formula(cites=())
 def hiding_cost_of_units(reference_cost: Real, compute_units: Real) -> Real:
-    r"""Cost of hiding a collective whose channels keep as many multiprocessors busy on every accelerator.
+    r"""Cost of hiding a collective whose channels occupy a fixed number of multiprocessors.
 
     .. math:: c = \min\left(1, \kappa\,\frac{80}{u}\right)
 
@@ -102,15 +102,15 @@ def hiding_cost_of_units(reference_cost: Real, compute_units: Real) -> Real:
 
 @formula(cites=())
 def shared_hiding_cost(hiding_cost: Real, inner_time: Real, communication_time: Real) -> Real:
-    r"""Cost of hiding where the accelerators themselves move only a part of the messages.
+    r"""Cost of hiding communication of which the accelerators themselves move only a part.
 
     .. math:: c' = c\,\frac{c_i}{t_c}
 
     Parameters
     ----------
     hiding_cost : c [1]
-    inner_time : c_i [s], what the accelerators move
-    communication_time : t_c [s], all of it
+    inner_time : c_i [s], of the part that the accelerators move
+    communication_time : t_c [s], of all messages
 
     Returns
     -------
@@ -128,7 +128,7 @@ def shared_hiding_cost(hiding_cost: Real, inner_time: Real, communication_time: 
 
 @formula(cites="peng2019", symbolic=False)
 def partitioned_times(communication_times: Any, startup_time: Any, partitions: Any) -> NDArray[Any]:
-    r"""Time of each message that is cut into partitions: every further one starts anew.
+    r"""Time of each message that is cut into partitions, each of which adds a start.
 
     .. math:: c' = c + (k - 1)\,a
 
@@ -136,7 +136,7 @@ def partitioned_times(communication_times: Any, startup_time: Any, partitions: A
     ----------
     communication_times : c [s], in one piece, shape (..., L)
     startup_time : a [s], of a message of no bytes, shape (..., 1)
-    partitions : k [1], of each message, shape (L,); 0 where there is none
+    partitions : k [1], of each message, shape (L,); 0 for no message
 
     Returns
     -------
@@ -160,7 +160,7 @@ def partitioned_times(communication_times: Any, startup_time: Any, partitions: A
 
 @formula(cites="peng2019", symbolic=False)
 def time_beyond_passes(iteration_time: Any, forward_times: Any, backward_times: Any) -> Any:
-    r"""What an iteration takes longer than the forward and the backward pass of all layers.
+    r"""Time of an iteration in addition to the forward and backward passes of all layers.
 
     .. math:: t_x = T - \sum_l (f_l + b_l)
 
@@ -187,7 +187,7 @@ def time_beyond_passes(iteration_time: Any, forward_times: Any, backward_times: 
 
 @formula(cites=())
 def slowest_hop(intra_hop_latency: Real, inter_hop_latency: Real) -> Real:
-    r"""The hop that sets the pace of ranks inside and between nodes.
+    r"""Latency of the slower of the hops inside nodes and between them.
 
     .. math:: \alpha = \max(\alpha_i, \alpha_e)
 
@@ -210,7 +210,7 @@ def slowest_hop(intra_hop_latency: Real, inter_hop_latency: Real) -> Real:
 
 @formula(cites=())
 def least_bandwidth(intra_link_bandwidth: Real, inter_link_bandwidth: Real) -> Real:
-    r"""What each rank gets of the slower of two levels.
+    r"""Bandwidth of each rank over the slower of the links inside nodes and between them.
 
     .. math:: B = \min(B_i, B_e)
 
@@ -233,7 +233,7 @@ def least_bandwidth(intra_link_bandwidth: Real, inter_link_bandwidth: Real) -> R
 
 @formula(cites=())
 def least_times(**communication_times: Real) -> Real:
-    r"""Time of each message by the algorithm that is fastest for it.
+    r"""Time of each message by its fastest algorithm.
 
     .. math:: c_k = \min_a c_{a,k}
 
@@ -257,14 +257,14 @@ def least_times(**communication_times: Real) -> Real:
 def queue_behind_wait(
     straggler_time: Real, push_share: Real, exposed_communication_time: Real, workers: Real
 ) -> Real:
-    r"""Wait for the slowest worker where the pushes of the others hide behind it.
+    r"""Wait for the slowest worker, less the pushes of the others that it hides.
 
     .. math:: T = \max\left(0,\; t_s - p\,t_x\,\frac{W-1}{W}\right)
 
     Parameters
     ----------
     straggler_time : t_s [s], mean wait for the slowest
-    push_share : p [1], of an exchange, in which workers push
+    push_share : p [1], of an exchange that is spent on pushes
     exposed_communication_time : t_x [s]
     workers : W [1]
 

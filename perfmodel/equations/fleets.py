@@ -1,9 +1,9 @@
-"""Fleets: shares of unlike machines, switches, and when a purchase pays back.
+"""Fleets: shares of different machines in a batch, switches of a network, payback time of a purchase.
 
 Validity
 --------
-One synchronous job over all machines, each kind as it would run alone; how a library would rearrange
-its rings for unlike links is not modelled. Paying back counts only work that there is to do.
+One synchronous job over all machines, in which each model of machine runs as it would alone; how a library
+would rearrange its rings for different links is not modelled. Payback assumes that there is enough work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @formula(cites=())
 def share_by_speed(global_batch_size: Real, worker_speed: Real, fleet_speed: Real) -> Real:
-    r"""Samples of one worker where each gets as many as it is fast: all then take as long.
+    r"""Samples of one worker in proportion to its speed, so that all workers take equally long.
 
     .. math:: b = B \frac{v}{V}
 
@@ -31,7 +31,7 @@ def share_by_speed(global_batch_size: Real, worker_speed: Real, fleet_speed: Rea
 
     Returns
     -------
-    local_batch_size [samples], not yet a whole number
+    local_batch_size [samples], not rounded
 
     Examples
     --------
@@ -45,18 +45,18 @@ def share_by_speed(global_batch_size: Real, worker_speed: Real, fleet_speed: Rea
 
 @formula(cites="alfares2008")
 def fat_tree_switches(ports: Real, switch_ports: Real, switch_levels: Real) -> Real:
-    r"""Switches of a tree in which as many links go up as down, so that nothing blocks.
+    r"""Number of switches of a non-blocking tree, in which as many links go up as down.
 
     .. math:: s = (d - 1) \left\lceil \frac{2 n_p}{k} \right\rceil + \left\lceil \frac{n_p}{k} \right\rceil
 
-    A switch below the top has half its ports down; one at the top has all.  A full tree of three levels
+    A switch below the top has half of its ports down, one at the top all.  A full tree of three levels
     has k^3 / 4 ports and 5 k^2 / 4 switches.
 
     Parameters
     ----------
-    ports : n_p [1], adapters to connect
+    ports : n_p [1], NICs to connect
     switch_ports : k [1], of one switch
-    switch_levels : d [1], one for up to k adapters, two for up to k^2 / 2, three for up to k^3 / 4
+    switch_levels : d [1], one for up to k NICs, two for up to k^2 / 2, three for up to k^3 / 4
 
     Returns
     -------
@@ -64,7 +64,7 @@ def fat_tree_switches(ports: Real, switch_ports: Real, switch_levels: Real) -> R
 
     Examples
     --------
-    96 adapters on switches of 40 ports: five below with 20 each, three on top.
+    96 NICs on switches of 40 ports: five below with 20 each, three at the top.
 
     >>> fat_tree_switches(96, 40, 2)
     8
@@ -74,18 +74,18 @@ def fat_tree_switches(ports: Real, switch_ports: Real, switch_levels: Real) -> R
 
 @formula(cites=())
 def payback_time(purchase_cost: Real, work_value: Real, speed_ratio: Real, running_cost: Real) -> Real:
-    r"""Time at work after which a purchase has earned its price.
+    r"""Working time after which a purchase has earned its price.
 
     .. math:: t = \frac{C}{w (r - 1) - c}
 
-    A fleet that is r times as fast does in a second the work of r seconds of the fleet before.
+    A fleet that is r times as fast does in a second the work of r seconds of the earlier fleet.
 
     Parameters
     ----------
     purchase_cost : C [$]
-    work_value : w [$/s], of the work of the fleet before
-    speed_ratio : r [1], how many times as fast the fleet is with what was bought
-    running_cost : c [$/s], of what was bought, such as its electricity; less than w (r - 1)
+    work_value : w [$/s], of the work of the earlier fleet
+    speed_ratio : r [1], speed of the fleet with the purchase over its speed without
+    running_cost : c [$/s], of the purchased machines, such as their electricity; less than w (r - 1)
 
     Returns
     -------

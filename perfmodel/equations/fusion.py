@@ -1,9 +1,9 @@
-"""Gradient messages as Horovod fuses them: cycle by cycle, up to a threshold of bytes.
+"""Messages into which Horovod fuses gradients: cycle by cycle, up to a threshold of bytes.
 
 Validity
 --------
-Horovod with its cycle time and threshold fixed (no autotuning), a response cache that is warm,
-tensors ready in the order of the backward pass.
+Horovod with a fixed cycle time and threshold (no autotuning) and a warm response cache; tensors become
+ready in the order of the backward pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CYCLE_TIME = 1e-3
 FUSION_THRESHOLD_BYTES = 128 * 2**20
 """Horovod's default ``HOROVOD_FUSION_THRESHOLD`` [B]; 64 MiB in versions before 0.21."""
 GUESSES = 33
-"""Sizes whose times are known before the first guess of the messages."""
+"""Number of sizes whose times are computed before the first guess of the messages."""
 
 
 @formula(cites=("sergeev2018", "horovod-tensor-fusion"), symbolic=False)
@@ -35,24 +35,26 @@ def fused_messages(
     cycle_time: float = CYCLE_TIME,
     fusion_threshold_bytes: float = FUSION_THRESHOLD_BYTES,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""When each fused message could be sent on an idle network, and its bytes.
+    r"""Time at which each fused message could be sent on an idle network, and its size.
 
     .. math:: s_{j+1} = \max(s_j + t_y,\; e_j), \quad r_i \le s_j,\ \sum_{i \in k} m_i \le C_y
 
-    A cycle begins at s a time t_y after the one before, or when that one's
-    messages have ended (e), if that is later.  It sends what is ready when
-    it begins, in order and one message after another; each holds as many
-    tensors as fit under the threshold, and a larger tensor goes alone.  So
-    tensors gather while a message is on its way, and slow messages are few.
+    A cycle begins at s, a time t_y after the previous one or, if that is later,
+    when the messages of the previous one have ended (e).  It sends the tensors
+    that are ready when it begins, in order and one message after another; each
+    message has as many tensors as fit under the threshold, and a larger tensor
+    is sent alone.  So tensors accumulate during a message, and slow messages are few.
 
-    The times of all messages are asked for at once: which tensors go
-    together is guessed, and guessed again until every time it hangs on is known.
+    Which tensors are sent together depends on the times of the messages.  It is
+    guessed from interpolated times, and guessed again until the times of all
+    messages are known; ``message_time`` is called once for each round.
 
     Parameters
     ----------
-    ready_times : r [s], shape (L,), since the backward pass and the first cycle began, not falling
+    ready_times : r [s], shape (L,), since the start of the backward pass and of the first cycle,
+        non-decreasing
     tensor_bytes : m [B], shape (L,), above 0
-    message_time : of messages [s], shape (K,), given their bytes, shape (K,)
+    message_time : function from the bytes of messages, shape (K,), to their times [s], shape (K,)
     cycle_time : t_y [s], above 0
     fusion_threshold_bytes : C_y [B]
 
@@ -90,7 +92,7 @@ def fused_messages(
         result = known.get(size)
         if result is not None:
             return result
-        # between two of them on a straight line, as numpy's interp, which takes ten times as long for one
+        # linear interpolation, ten times as fast as numpy's interp for one number
         above = min(max(bisect_right(steps, size), 1), GUESSES - 1)
         low, high = steps[above - 1], steps[above]
         if size <= low or size >= high:
@@ -104,7 +106,9 @@ def fused_messages(
         if not unknown:
             break
         known.update(zip(unknown, plain_times(np.array(unknown)), strict=True))
-    if ops.plain(ready := ops.array(ready_times)) is not ready:  # once more, now that the messages are known
+    if (
+        ops.plain(ready := ops.array(ready_times)) is not ready
+    ):  # traced numbers: repeat the last round with them
         sent = np.cumsum(ops.array(tensor_bytes), axis=-1)
         queue = ready.tolist(), [0.0, *sent.tolist()]
         messages = _cycles(
@@ -119,7 +123,7 @@ def fused_messages(
 def _cycles(
     ready: list[float], sent: list[float], time: Callable[[float], float], cycle: float, threshold: float
 ) -> list[tuple[float, float]]:
-    """Ready time and bytes of each message; ``sent`` are the bytes of the tensors before each."""
+    """Return ready time and bytes of each message; ``sent`` has the bytes of all tensors before each."""
     messages: list[tuple[float, float]] = []
     first, queued, start, end = 0, 0, -cycle, 0.0
     while first < len(ready):
@@ -147,7 +151,7 @@ def cycle_wait_time(ready_times: Any, communication_times: Any, backward_time: A
 
     Parameters
     ----------
-    ready_times : r [s], shape (..., K), since the backward pass began, not falling
+    ready_times : r [s], shape (..., K), since the start of the backward pass, non-decreasing
     communication_times : c [s], shape (..., K), each message on its own
     backward_time : t_b [s], shape (...)
 
@@ -166,7 +170,7 @@ def cycle_wait_time(ready_times: Any, communication_times: Any, backward_time: A
 
     lasting, ready = ops.array(communication_times), ops.array(ready_times)
     before = np.cumsum(lasting, axis=-1) - lasting
-    # the start of each message: the latest of those it follows without a gap, and all of them in between
+    # the start of each message: the latest ready time of those before it, plus the messages in between
     start = np.maximum.accumulate(ready - before, axis=-1) + before
     ends = (start + lasting)[..., :-1]
     free = np.maximum(ends, ops.array(backward_time)[..., None])

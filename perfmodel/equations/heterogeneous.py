@@ -1,4 +1,4 @@
-"""The k-th smallest time of workers that differ: a slow node, classes of machines."""
+"""The k-th smallest time of workers with different distributions: a slow node, classes of machines."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from perfmodel.equations.quadrature import Array, Panels, survival_moments
 from perfmodel.equations.special import log_gamma
 
 LARGEST_MIXED = 20_000
-"""Workers of different classes whose counts are convolved."""
+"""Largest number of workers of different classes whose counts are convolved."""
 
 
 @dataclass(frozen=True)
 class Scaled(Distribution):
-    """A law whose every time is so many times as long, as that of a slower machine is."""
+    """A distribution whose times are multiplied by a factor, such as that of a slower machine."""
 
     factor: float
+    """Factor on every time."""
 
     @cached_property
     def mean(self) -> float:
@@ -35,15 +36,15 @@ class Scaled(Distribution):
         return self.factor**2 * super().variance
 
     def at_logit(self, z: Any) -> Array:
-        """Quantiles at u = 1 / (1 + e^-z), same shape as z."""
+        """Return the quantiles at u = 1 / (1 + e^-z), same shape as z."""
         return self.factor * super().at_logit(z)
 
     def survival(self, t: Any) -> Array:
-        """P(X > t), same shape as t."""
+        """Return P(X > t), same shape as t."""
         return super().survival(t / self.factor)
 
     def cdf(self, t: Any) -> Array:
-        """P(X <= t), same shape as t."""
+        """Return P(X <= t), same shape as t."""
         return super().cdf(t / self.factor)
 
     @property
@@ -63,20 +64,21 @@ class Scaled(Distribution):
 
 
 def slowest_of_kinds(kinds: Sequence[tuple[float, int]], law: Distribution | None) -> float:
-    """Mean time of the slowest of all workers, of kinds that differ in their mean but spread alike.
+    """Return the mean time of the slowest of all workers, of classes with different means and one law [s].
 
     Parameters
     ----------
-    kinds : mean time of one worker [s], and how many there are of the kind
-    law : of one worker's time, in any unit; None where it does not spread
+    kinds : for each class the mean time of one worker [s], and its number of workers
+    law : of one worker's time, in any unit; None if times do not vary
 
     Raises
     ------
-    InputError : a law without the mean that this needs
+    InputError : the law has no mean of the slowest worker
 
     Examples
     --------
-    Where nothing spreads the slower kind paces; where all are alike the slowest waits as of one kind.
+    Without variation the slower class determines the time.  Two exponential workers of means 1 and 2 take
+    1 + 2 - 1 / (1 + 0.5).
 
     >>> slowest_of_kinds([(1.0, 8), (2.0, 4)], None)
     2.0
@@ -91,13 +93,14 @@ def slowest_of_kinds(kinds: Sequence[tuple[float, int]], law: Distribution | Non
 
 
 def _scaled(law: Distribution, factor: float) -> Distribution:
+    """Return a distribution whose times are multiplied by a factor."""
     if isinstance(law, Empirical):
         return replace(law, sample=tuple(factor * time for time in law.sample))
     return Scaled(law.name, law.values, factor)
 
 
 def at_least(above: Array, k: float, n: float) -> Array:
-    """P(X_(k:n) > t) from P(X > t): fewer than k of n are done."""
+    """Return P(X_(k:n) > t), that fewer than k of n have finished, from ``above`` = P(X > t)."""
     import numpy as np
 
     if k == n:
@@ -113,10 +116,10 @@ def at_least(above: Array, k: float, n: float) -> Array:
 def heterogeneous_order_statistic(
     classes: Sequence[tuple[Distribution, int]], order: int
 ) -> tuple[float, float]:
-    """Mean and variance of the k-th smallest time of workers that differ.
+    """Return mean and variance of the k-th smallest time of workers of different classes.
 
-    The number done by time t is a sum of binomials, one for each class; its distribution function is
-    integrated over t on panels between quantiles.  Relative error about 1e-10.
+    The number of workers that have finished at time t is a sum of binomial numbers, one for each class; its
+    distribution function is integrated over t on panels between quantiles.  Relative error about 1e-10.
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ def heterogeneous_order_statistic(
 
 
 def _tail_exponent(classes: Sequence[tuple[Distribution, int]], late: int) -> float:
-    """P(the ``late`` slowest workers all exceed t) falls like t to minus this power."""
+    """Return the power of 1/t with which P(the ``late`` slowest workers all exceed t) decreases."""
     exponent, missing = 0.0, late
     for law, count in sorted(classes, key=lambda pair: pair[0].tail_exponent):
         taken = min(count, missing)
@@ -163,12 +166,18 @@ def _tail_exponent(classes: Sequence[tuple[Distribution, int]], late: int) -> fl
 
 
 def still_waiting(classes: Sequence[tuple[Distribution, int]], order: int, t: Array) -> Array:
-    """P(fewer than k workers are done at t), of the shape of t."""
+    """Return P(fewer than k workers have finished at t), same shape as t."""
     return fewer_done([(law.survival(t), law.cdf(t), count) for law, count in classes], order)
 
 
 def fewer_done(classes: Sequence[tuple[Array, Array, int]], order: int) -> Array:
-    """P(fewer than k are done) from each class's probabilities of running and of being done, and its size."""
+    """Return P(fewer than k workers have finished).
+
+    Parameters
+    ----------
+    classes : for each class the probabilities that a worker runs and that it has finished, and its size
+    order : k
+    """
     import numpy as np
 
     workers = sum(count for _, _, count in classes)
@@ -190,7 +199,7 @@ def fewer_done(classes: Sequence[tuple[Array, Array, int]], order: int) -> Array
 
 
 def _binomial(running: Array, done: Array, count: int, terms: int) -> Array:
-    """P(j of ``count`` are done) for j below ``terms``: shape (terms or count + 1, points)."""
+    """Return P(j of ``count`` workers have finished) for j below ``terms``, shape (j, points)."""
     import numpy as np
 
     j = np.arange(min(terms, count + 1), dtype=np.float64)[:, None]
@@ -201,7 +210,7 @@ def _binomial(running: Array, done: Array, count: int, terms: int) -> Array:
 
 
 def _convolve(a: Array, b: Array, terms: int) -> Array:
-    """Distribution of a sum of two counts, cut off at ``terms``."""
+    """Return the distribution of the sum of two counts, of which only values below ``terms`` are kept."""
     import numpy as np
 
     short, long = (a, b) if len(a) <= len(b) else (b, a)
@@ -213,10 +222,10 @@ def _convolve(a: Array, b: Array, terms: int) -> Array:
 
 
 def order_panels(classes: Sequence[tuple[Distribution, int]], order: int) -> Panels:
-    """Panels over the times at which the k-th of all workers may finish.
+    """Return integration panels over the times at which the k-th of all workers may finish.
 
-    Edges are quantiles of the classes; where the probability still changes by more than e^2 between two of
-    them, or between kinks, the interval is halved.
+    Their edges are quantiles and kinks of the classes; an interval in which the probability changes by more
+    than a factor e^2 is halved.
     """
     import numpy as np
 
@@ -243,7 +252,7 @@ def order_panels(classes: Sequence[tuple[Distribution, int]], order: int) -> Pan
 
 
 def _relevant(edges: Array, waiting: Array, exponent: float) -> Array:
-    """The edges between the last certain wait and the first that weighs nothing in either moment."""
+    """Return the edges from the last with probability 1 to the first that contributes to no moment."""
     import numpy as np
 
     settled = np.flatnonzero(waiting >= 1.0 - 1e-17)

@@ -1,9 +1,9 @@
-"""What one accelerator takes beside its layers' work: launches, the pace of the host, the update.
+"""Time of one accelerator in addition to its layers' work: launches, the host's dispatch, the update.
 
 Validity
 --------
-Frameworks that launch kernels one by one from one thread: no CUDA graphs, no compiled steps, which
-launch as one.
+Frameworks that launch kernels one by one from one thread, without CUDA graphs and compiled steps, which
+need one launch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites=())
 def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real, kernel_floor: Real) -> Real:
-    r"""Optimizer's update on the accelerator: its memory traffic and its kernels.
+    r"""Time of the optimizer's update on the accelerator: its memory traffic and its kernels.
 
     .. math:: t_u' = t_u s + k_u \theta
 
@@ -41,7 +41,7 @@ def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real
 
 @formula(cites=())
 def device_time(accumulation_steps: Real, pass_time: Real, update_time: Real) -> Real:
-    r"""An iteration as the accelerator alone would do it.
+    r"""Time of an iteration if the host never delayed the accelerator.
 
     .. math:: t_d = m\,t + t_u
 
@@ -67,7 +67,7 @@ def device_time(accumulation_steps: Real, pass_time: Real, update_time: Real) ->
 
 @formula(cites=())
 def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dispatch_time: Real) -> Real:
-    r"""The same iteration as the host alone would do it: launch after launch.
+    r"""Time in which the host dispatches the kernels of an iteration.
 
     .. math:: t_h = (m\,k + k_u)\,\tau
 
@@ -76,7 +76,7 @@ def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dis
     accumulation_steps : m [1]
     kernels : k [1], of a micro-batch
     update_kernels : k_u [1]
-    dispatch_time : tau [s], to launch one
+    dispatch_time : tau [s], of one kernel
 
     Returns
     -------
@@ -94,18 +94,18 @@ def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dis
 
 @formula(cites=())
 def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, product_set_up: Real) -> Real:
-    r"""What launches take on the accelerator, whatever the kernels do: of each layer, or of all.
+    r"""Time of launches on the accelerator, independent of the kernels' work: of each layer, or of all.
 
     .. math:: l = k\,\theta + k_p\,\sigma
 
-    A product begins with what no other kernel needs: workspace that is cleared, operands brought into the
-    library's layout, a first tile that waits for memory, parts of a sum that are joined at the end.
+    A matrix product has a set-up that other kernels do not need: clearing the workspace, bringing operands
+    into the library's layout, waiting for the first tile from memory, and joining partial sums at the end.
 
     Parameters
     ----------
     kernels : k [1], of each pass, shape (2 L,), or of all
     kernel_floor : theta [s]
-    product_kernels : k_p [1], of them those that compute products
+    product_kernels : k_p [1], number of those kernels that compute products
     product_set_up : sigma [s], of one product
 
     Returns
@@ -124,7 +124,7 @@ def launches_time(kernels: Real, kernel_floor: Real, product_kernels: Real, prod
 
 @formula(cites=())
 def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> Real:
-    r"""What a micro-batch loses between kernels and to a host that launches them too slowly.
+    r"""Launch overhead of a micro-batch: gaps between kernels, and delays by a slow host.
 
     .. math:: t_l = t - t_f - t_b
 
@@ -140,7 +140,7 @@ def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> R
 
     Examples
     --------
-    12 ms with launches, of which 4 and 7 ms are work.
+    12 ms with launches, 4 + 7 ms of work.
 
     >>> launch_time(12, 4, 7)
     1
@@ -150,19 +150,19 @@ def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> R
 
 @formula(cites=())
 def once_an_iteration(iteration_overhead: Real, update_time: Real, stretch: Real, effect: Real) -> Real:
-    r"""What every iteration loses: the host's own work, and the update's share of the host's pace.
+    r"""Overhead of every iteration: the host's own work, and the delay of the update by the host.
 
     .. math:: o' = z\,(o + t_u\,(g - 1))
 
-    The host's own work is what delays the next iteration besides launches: the loop itself, the batch that
-    is handed over, the loss that is read.
+    The host's own work delays the next iteration in addition to launches: the loop itself, handing over the
+    batch, reading the loss.
 
     Parameters
     ----------
     iteration_overhead : o [s]
     update_time : t_u [s]
-    stretch : g [1], the host's pace
-    effect : z [1], of the network
+    stretch : g [1], factor by which a slow host stretches the accelerator's time
+    effect : z [1], factor of the network
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Time of an all-reduce whose sums are made by the switches.
+"""Time of an all-reduce whose sums are computed in the switches.
 
 Validity
 --------
-Switches that add the data type at the full rate of their ports, and a job that has them to itself.
-Times are at least these: block counts cost a few per cent more.
+Switches that add the data type at the full rate of their ports, used by one job. The times are lower
+bounds: a finite number of blocks costs a few per cent more.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from perfmodel.equations.volumes import nvls_bytes_per_rank, whole_buffer_bytes
 def nvls_all_reduce_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Time of an all-reduce through one switch that adds and multicasts (NVSwitch, NVLS): at least this.
+    r"""Least time of an all-reduce through one switch that adds and multicasts (NVSwitch, NVLS).
 
     .. math:: T = \alpha + \left(1 + \frac{1}{n}\right)\frac{S}{B}
 
     Each rank reads its share of the sum, for which every port sends S, and
-    writes it once for the switch to multicast, S/n.  The two overlap where the
-    message is cut into many blocks; with k blocks, each longer than its way
-    through the switch, the wire time grows by at most (1 + 3/k), and each of the
-    four crossings pays its latency.
+    writes it once for the switch to multicast, S/n.  The two overlap if the
+    message is cut into many blocks; with k blocks, each longer than the latency of
+    the switch, the wire time grows by a factor of at most (1 + 3/k), and each of
+    the four crossings adds its latency.
 
     Parameters
     ----------
-    group_size : n [1]; one rank costs nothing
+    group_size : n [1]; the time is 0 for one rank
     message_bytes : S [B]
     hop_latency : alpha [s], of the whole operation
     link_bandwidth : B [B/s], of one rank to the switch, one direction
@@ -66,12 +66,13 @@ def switch_tree_all_reduce_time(
 
     .. math:: T = 2 d \alpha + \frac{S}{B}, \quad n \ge 2
 
-    Packets stream: while one goes down the next comes up.  Cut into k blocks
-    that every switch takes in whole, the wire time grows by (1 + (2d-1)/k).
+    Packets stream: while one goes down, the next comes up.  If the message is cut into k
+    blocks, each of which a switch receives completely first, the wire time grows by a factor of (1 +
+    (2d-1)/k).
 
     Parameters
     ----------
-    group_size : n [1]; one rank costs nothing, more than one cost the same
+    group_size : n [1]; the time is 0 for one rank, and the same for any number above
     message_bytes : S [B]
     hop_latency : alpha [s], of one hop between rank and switch, or two switches
     link_bandwidth : B [B/s], of one rank, one direction

@@ -1,9 +1,9 @@
-"""Time to bring samples to the accelerators: storage, cache, decoding, copies, the start of an epoch.
+"""Time of the input pipeline: storage, cache, decoding, copies, the start of an epoch.
 
 Validity
 --------
-Loading in steady state, with batches fetched ahead; each stage on a resource of its own. Storage
-that other jobs use, and samples of very different size, make it longer.
+Loading in steady state, with batches fetched ahead; each stage on its own resource. Storage that other
+jobs use, and samples of very different sizes, increase the times.
 """
 
 from perfmodel.core import ops
@@ -56,7 +56,7 @@ def exposed_input_time(
 
     .. math:: t_i = \max\left(0,\; \max\left(\frac{g\,b}{R}, \frac{b\,x}{B_h}\right) - t\right)
 
-    Reading, decoding and copying run beside the step before, each stage on its own resource.
+    Reading, decoding and copying run during the previous step, each stage on its own resource.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def exposed_input_time(
 
 @formula(cites="shi2018-dag")
 def file_bandwidth(storage_bandwidth: Real, storage_requests: Real, stored_bytes: Real) -> Real:
-    r"""Bytes per second at which files of one sample each are read.
+    r"""Bandwidth of reading files that have one sample each.
 
     .. math:: B = \min\left(B_d,\; I\,d\right)
 
-    Every file takes a request; small files meet the limit of requests before that of bytes.
+    Every file needs a request; for small files the rate of requests is the limit, not the bandwidth.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ def file_bandwidth(storage_bandwidth: Real, storage_requests: Real, stored_bytes
 
     Examples
     --------
-    3,000 requests a second of 3 kB each are 9 MB/s, of 100 kB they would be 300 and 125 is what there is.
+    3,000 requests a second of 3 kB each are 9 MB/s; at 100 kB they would be 300 MB/s, above the 125 MB/s of
+    the storage.
 
     >>> file_bandwidth(125e6, 3000, 3e3), file_bandwidth(125e6, 3000, 100e3)
     (9000000.0, 125000000.0)
@@ -115,11 +116,11 @@ def file_bandwidth(storage_bandwidth: Real, storage_requests: Real, stored_bytes
 def cached_bandwidth(
     storage_bandwidth: Real, cache_bandwidth: Real, cache_bytes: Real, dataset_bytes: Real
 ) -> Real:
-    r"""Bytes per second of a data set of which a part stays in the host's memory after the first epoch.
+    r"""Bandwidth of reading a data set, a part of which stays in the host's memory after the first epoch.
 
     .. math:: B = \left(\frac{h}{B_c} + \frac{1-h}{B_d}\right)^{-1}, \quad h = \min\left(1, \frac{M}{D}\right)
 
-    Samples come in random order, so that the share that is found in the cache is the share that fits.
+    Samples come in random order, so that the share of cache hits is the share of the data set that fits.
 
     Parameters
     ----------
@@ -145,13 +146,13 @@ def cached_bandwidth(
 
 @formula(cites="shi2018-dag")
 def engine_input_rate(input_rate: Real, accelerators_per_node: Real, accelerator_decode_rate: Real) -> Real:
-    r"""Samples per second of a host whose accelerators decode in an engine beside their training.
+    r"""Samples per second of a host whose accelerators decode in a separate engine while they train.
 
     .. math:: R' = \min\left(R,\; g\,r_a\right)
 
     Parameters
     ----------
-    input_rate : R [samples/s], of all that the host does for it
+    input_rate : R [samples/s], of the host's part of the work
     accelerators_per_node : g [1]
     accelerator_decode_rate : r_a [samples/s], of the engine of one accelerator
 
@@ -161,7 +162,7 @@ def engine_input_rate(input_rate: Real, accelerators_per_node: Real, accelerator
 
     Examples
     --------
-    Eight engines of 5,000 a second decode 40,000, and the disk gives 17,000.
+    Eight engines of 5,000 a second decode 40,000, more than the 17,000 from the disk.
 
     >>> engine_input_rate(17e3, 8, 5e3)
     17000.0
@@ -173,12 +174,12 @@ def engine_input_rate(input_rate: Real, accelerators_per_node: Real, accelerator
 def serial_input_time(
     local_batch_size: Real, accelerator_decode_rate: Real, sample_bytes: Real, host_bandwidth: Real
 ) -> Real:
-    r"""Time that a batch takes from the training itself, whatever is fetched ahead.
+    r"""Input time of a batch that fetching ahead cannot hide.
 
     .. math:: t_a = \frac{b}{r_a} + \frac{b\,x}{B_h}
 
-    Decoding by the accelerator's own cores, and a copy for which the host waits: from pageable memory, or
-    without ``non_blocking``.  What there is none of has an infinite rate.
+    Decoding on the accelerator's own cores, and a copy for which the host waits: from pageable memory, or
+    without ``non_blocking``.  The rate of a stage that does not exist is infinite.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def serial_input_time(
 
 @formula(cites="shi2018-dag")
 def time_with_serial_input(input_time: Real, serial_input_time: Real) -> Real:
-    r"""Time with what a batch takes from the training itself.
+    r"""Sum of a time and the input time that fetching ahead cannot hide.
 
     .. math:: t_i + t_a
 
@@ -228,19 +229,19 @@ def time_with_serial_input(input_time: Real, serial_input_time: Real) -> Real:
 def epoch_start_time(
     loader_workers: Real, worker_start_time: Real, local_batch_size: Real, decode_rate: Real
 ) -> Real:
-    r"""Time before the first batch of an epoch, for which nothing was fetched ahead.
+    r"""Time until the first batch of an epoch is ready, which is not fetched ahead.
 
     .. math:: t_e = w\,t_w + \frac{b}{r}
 
-    A process starts its workers one after the other, unless they persist; then one worker makes the whole
-    first batch, or all threads of a pool together.
+    A process starts its workers one after another, unless they persist; then one worker, or all threads of a
+    pool, prepare the first batch.
 
     Parameters
     ----------
     loader_workers : w [1], that one training process starts
     worker_start_time : t_w [s]
     local_batch_size : b [samples], of one training process
-    decode_rate : r [samples/s], of whoever makes that batch
+    decode_rate : r [samples/s], of the worker or the pool that prepares that batch
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""How one iteration adds up: micro-batches, and the total of its terms.
+"""Time of one iteration: micro-batches, launch overhead, and the sum of its terms.
 
 Validity
 --------
-A synchronous iteration whose terms follow one another once what is hidden has been taken out.
+A synchronous iteration whose terms, without hidden parts, follow one another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perfmodel.core.ops import Real
 def alone_time(
     accumulation_steps: Real, pass_time: Real, update_time: Real, iteration_overhead: Real
 ) -> Real:
-    r"""One accelerator's iteration, with nothing to wait for.
+    r"""Time of one accelerator's iteration, without waiting for others.
 
     .. math:: T = m\,t + t_u + o
 
@@ -70,7 +70,7 @@ def launch_overhead_time(
 
 @formula(cites=(), symbolic=False)
 def iteration_time(**terms: Real) -> Real:
-    r"""One iteration: its exposed terms add up.
+    r"""Time of one iteration: the sum of its exposed terms.
 
     .. math:: T = \sum_i t_i
 

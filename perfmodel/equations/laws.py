@@ -1,4 +1,4 @@
-"""The families of laws a worker's time may follow, as a table."""
+"""The table of distribution families for a worker's time."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from perfmodel.equations.quadrature import Array
 from perfmodel.equations.special import normal_at_logit
 
 Ageing = Literal["memoryless", "better", "worse", "unknown"]
-"""A new worker against a used one, by time left: ``better`` it needs longer (NBU), ``worse`` shorter (a
-decreasing failure rate), ``memoryless`` as long (exponential), ``unknown`` it depends on the age."""
+"""Remaining time of a new worker compared with one that has run for a while: ``better`` longer (new better
+than used), ``worse`` shorter (decreasing hazard rate), ``memoryless`` equal (exponential), ``unknown``
+depends on the age."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """One family of laws; every callable takes the parameters in the order they are written."""
+    """One family of distributions; every function takes the values of ``parameters`` in that order."""
 
     parameters: tuple[str, ...]
-    """Names of ``--param``."""
+    """Names of the parameters, as ``--param`` takes them."""
     mean: Callable[..., float]
     variance: Callable[..., float]
     at_logit: Callable[..., Array]
-    """The quantile at u = 1 / (1 + e^-z), first argument z, so that both tails keep their digits."""
+    """The quantile at u = 1 / (1 + e^-z), first argument z, so that both tails are precise."""
     survival: Callable[..., Array]
     cdf: Callable[..., Array]
     positive: tuple[str, ...] = ()
     defaults: tuple[tuple[str, float], ...] = ()
     check: Callable[..., str | None] = lambda *_: None
-    """What is wrong with the parameters together, or None."""
+    """Message if the parameters are invalid together, else None."""
     lower: Callable[..., float] = lambda *_: 0.0
     upper: Callable[..., float] = lambda *_: math.inf
     tail_exponent: Callable[..., float] = lambda *_: math.inf
-    """Moments below this order exist."""
+    """Order below which moments exist."""
     ageing: Callable[..., Ageing] = lambda *_: "unknown"
     atoms: Callable[..., tuple[tuple[float, float], ...]] = lambda *_: ()
     """Value and probability of each possible value, for a discrete law."""
 
 
 def _by_hazard(hazard: Callable[..., Array], inverse: Callable[..., Array]) -> dict[str, Any]:
-    """Quantile, survival and distribution function from the cumulative hazard and its inverse."""
+    """Return quantile, survival and distribution function from the cumulative hazard and its inverse."""
 
     def at_logit(z: Any, *values: float) -> Array:
         import numpy as np
@@ -64,13 +65,14 @@ def _by_hazard(hazard: Callable[..., Array], inverse: Callable[..., Array]) -> d
 
 
 def _above(t: Array, lower: float = 0.0) -> Array:
+    """Return max(t - lower, 0)."""
     import numpy as np
 
     return np.maximum(np.asarray(t, dtype=np.float64) - lower, 0.0)
 
 
 def _normal_upper(x: Array) -> Array:
-    """P(Z > x) for a standard normal variable."""
+    """Return P(Z > x) for a standard normal variable."""
     import numpy as np
 
     x = np.asarray(x, dtype=np.float64) / math.sqrt(2)
@@ -78,12 +80,12 @@ def _normal_upper(x: Array) -> Array:
 
 
 def _log_std(cv: float) -> float:
-    """Standard deviation of the logarithm of a lognormal law with this coefficient of variation."""
+    """Return the standard deviation of the logarithm of a lognormal law from its coefficient of variation."""
     return math.sqrt(math.log1p(cv * cv))
 
 
 def _log_score(t: Array, mean: float, cv: float) -> Array:
-    """Standard score of log t, -inf up to zero."""
+    """Return the standard score of log t; -inf for t up to 0."""
     import numpy as np
 
     s = _log_std(cv)
@@ -115,6 +117,7 @@ def _two_point_at_logit(z: Array, fast: float, slow: float, probability: float) 
 
 
 def _step(t: Array, below: float, between: float, above: float, low: float, high: float) -> Array:
+    """Return ``below`` for t < low, ``between`` for low <= t < high, else ``above``."""
     import numpy as np
 
     return np.where(np.asarray(t) < low, below, np.where(np.asarray(t) < high, between, above))
@@ -147,11 +150,15 @@ def _two_point_check(fast: float, slow: float, probability: float) -> str | None
 
 
 def require_scipy(what: str) -> Any:
-    """Return ``scipy.special``, or say how to get it.
+    """Return ``scipy.special``.
+
+    Parameters
+    ----------
+    what : that needs it, for the message
 
     Raises
     ------
-    MissingPackage : scipy is not installed
+    MissingPackage : scipy is not installed; the message names the extra to install
     """
     try:
         import scipy.special
@@ -270,4 +277,4 @@ LAWS: dict[str, Law] = {
         ),
     ),
 }
-"""Laws with named parameters; ``empirical`` (a sample) is made by a function of its own."""
+"""Name -> family; ``empirical``, a measured sample, is not one of them."""

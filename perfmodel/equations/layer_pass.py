@@ -1,8 +1,8 @@
-"""Time of one layer's forward or backward pass, and of an iteration that two processors pace.
+"""Time of one layer's forward or backward pass, and of an iteration on accelerator and host together.
 
 Validity
 --------
-Layers that are each one kernel or a few, with shares of the peaks learned by kind, precision and
+Layers of one or a few kernels, with shares of the peaks learned by type of layer, precision and
 generation of the accelerator; fused or compiled networks are faster than the sum.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 WORK_UNIT = 500.0
-"""[FLOP] a compute unit; ``half_work`` counts in it."""
+"""Unit of ``half_work``: FLOP of each compute unit."""
 
 
 @formula(cites="williams2009")
@@ -85,7 +85,7 @@ def unit_work(operation_flops: Real, compute_units: Real) -> Real:
     Parameters
     ----------
     operation_flops : F [FLOP]
-    compute_units : c [1], that share a product
+    compute_units : c [1], over which a product is distributed
 
     Returns
     -------
@@ -103,16 +103,16 @@ def unit_work(operation_flops: Real, compute_units: Real) -> Real:
 
 @formula(cites="williams2009")
 def flop_time(peak_flops: Real, inefficiency: Real, shape_saturation: Real) -> Real:
-    r"""Time of one operation of a very large product of its kind and shape.
+    r"""Time of one floating-point operation in a very large product of given type and shape.
 
     .. math:: t_1 = \frac{s\, q_s}{F_p}
 
     Parameters
     ----------
-    peak_flops : F_p [FLOP/s], of the units that serve it
-    inefficiency : s [1], what a very large one of its kind takes over the peak's time; below 1 where
+    peak_flops : F_p [FLOP/s], of the units that compute it
+    inefficiency : s [1], time of a very large product of its type over its time at the peak; below 1 if
         Winograd's algorithm saves arithmetic
-    shape_saturation : q_s [1], at least 1; what it loses by its shape
+    shape_saturation : q_s [1], at least 1; slowdown by its shape
 
     Returns
     -------
@@ -120,7 +120,7 @@ def flop_time(peak_flops: Real, inefficiency: Real, shape_saturation: Real) -> R
 
     Examples
     --------
-    10 TFLOP/s are 0.1 ps an operation; 1.5 times that at this kind's efficiency, twice for its shape.
+    10 TFLOP/s are 0.1 ps an operation; 1.5 times that for its type, twice for its shape.
 
     >>> round(flop_time(10e12, 1.5, 2.0) * 1e12, 9)
     0.3
@@ -137,8 +137,8 @@ def product_time(operation_flops: Real, flop_time: Real, saturation: Real) -> Re
     Parameters
     ----------
     operation_flops : F [FLOP]
-    flop_time : t_1 [s/FLOP], of a very large one of its kind and shape
-    saturation : q [1], at least 1; what a product too small to fill the accelerator takes over that
+    flop_time : t_1 [s/FLOP], of a very large product of its type and shape
+    saturation : q [1], at least 1; slowdown of a product that is too small to fill the accelerator
 
     Returns
     -------
@@ -158,7 +158,7 @@ def product_time(operation_flops: Real, flop_time: Real, saturation: Real) -> Re
 def shape_saturation(
     product_depth: Real, product_columns: Real, half_depth: Real, half_columns: Real
 ) -> Real:
-    r"""What a product loses by its shape: short dot products and few columns.
+    r"""Slowdown of a product by its shape: short dot products and few columns.
 
     .. math:: q_s = \left(1 + \frac{d_0}{d}\right)\left(1 + \frac{c_0}{c}\right)
 
@@ -166,7 +166,7 @@ def shape_saturation(
     ----------
     product_depth : d [1], length of each dot product
     product_columns : c [1], output channels or features
-    half_depth, half_columns : d_0, c_0, where half the rate is reached
+    half_depth, half_columns : d_0, c_0, at which half the rate is reached
 
     Returns
     -------
@@ -174,7 +174,7 @@ def shape_saturation(
 
     Examples
     --------
-    At the half point of one of them alone, a product takes twice its time.
+    At the half point of one of the two, a product takes twice its time.
 
     >>> shape_saturation(60, 1e12, 60, 30).__round__(6)
     2.0
@@ -184,17 +184,17 @@ def shape_saturation(
 
 @formula(cites="hockney1994")
 def small_product_saturation(work: Real, half_work: Real) -> Real:
-    r"""What a product loses by being small: few operations a unit.
+    r"""Slowdown of a small product, which has few operations for each compute unit.
 
     .. math:: q = 1 + \frac{w_0}{w}
 
-    The law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's n_1/2), as of its
-    shape.
+    This is the law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's n_1/2),
+    as for the shape.
 
     Parameters
     ----------
     work : w [FLOP], of the whole product over compute units, in units of 500 FLOP
-    half_work : w_0, where half the rate is reached
+    half_work : w_0, at which half the rate is reached
 
     Returns
     -------
@@ -212,14 +212,14 @@ def small_product_saturation(work: Real, half_work: Real) -> Real:
 
 @formula(cites="williams2009")
 def byte_time(memory_bandwidth: Real, inefficiency: Real) -> Real:
-    r"""Time to move one byte of a kind of traffic.
+    r"""Time to move one byte of memory traffic of a given type.
 
     .. math:: t_B = \frac{s}{B_m}
 
     Parameters
     ----------
     memory_bandwidth : B_m [B/s], nominal
-    inefficiency : s [1], of this kind of traffic; below 1 where caches or fusion spare some of it
+    inefficiency : s [1], of this type of traffic; below 1 if caches or fusion avoid some of it
 
     Returns
     -------
@@ -237,14 +237,14 @@ def byte_time(memory_bandwidth: Real, inefficiency: Real) -> Real:
 
 @formula(cites="williams2009")
 def traffic_time(operation_bytes: Real, byte_time: Real) -> Real:
-    r"""Time to move what a layer reads and writes.
+    r"""Time of a layer's memory traffic.
 
     .. math:: t_m = D\, t_B
 
     Parameters
     ----------
     operation_bytes : D [B]
-    byte_time : t_B [s/B], of this kind of traffic
+    byte_time : t_B [s/B], of this type of traffic
 
     Returns
     -------
@@ -262,12 +262,12 @@ def traffic_time(operation_bytes: Real, byte_time: Real) -> Real:
 
 @formula(cites="williams2009")
 def paced_time(first_time: Real, second_time: Real) -> Real:
-    r"""Time of two activities that run at once and now and then wait for each other.
+    r"""Time of two simultaneous activities that sometimes wait for each other.
 
     .. math:: t = \sqrt{a^2 + b^2}
 
-    Between the roofline's maximum (a perfect overlap) and the sum (none); where one is far longer, it is
-    that one.
+    It lies between the roofline's maximum (perfect overlap) and the sum (no overlap), and approaches the
+    longer time if that is much longer.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def paced_time(first_time: Real, second_time: Real) -> Real:
 
     Examples
     --------
-    3 ms of arithmetic beside 4 ms of traffic take 5 ms; the maximum would say 4, the sum 7.
+    3 ms of arithmetic and 4 ms of traffic take 5 ms; the maximum is 4, the sum 7.
 
     >>> paced_time(3.0, 4.0)
     5.0
@@ -292,13 +292,13 @@ def paced_time(first_time: Real, second_time: Real) -> Real:
 def paced_layer_times(
     device_elapsed_times: Any, host_elapsed_times: Any, device_time: Any, host_time: Any
 ) -> NDArray[np.float64]:
-    r"""Time of each layer at the end of an iteration that accelerator and host pace, the first layer last.
+    r"""Time of each layer at the end of an iteration, if accelerator and host wait for each other.
 
     .. math:: b_l = \tau_{l-1} - \tau_l, \quad
               \tau_l = \sqrt{\left(t_d - d_l\right)^2 + \left(t_h - h_l\right)^2}
 
-    What comes before layer l has taken the paced time of its own kernels and launches, whatever follows: so a
-    layer that becomes faster lets no other end later.
+    The work before layer l takes the paced time of its own kernels and launches, independent of what follows:
+    so a faster layer never delays the end of another.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def paced_layer_times(
     """
 
     def left(whole: Any, elapsed: Any) -> Any:
-        """What is left of one of the two, before each layer and after the last."""
+        """Return the time that remains before each layer and after the last."""
         return (whole[..., None] if getattr(whole, "ndim", 0) else whole) - elapsed
 
     paced: Any = paced_time(left(device_time, device_elapsed_times), left(host_time, host_elapsed_times))

@@ -1,8 +1,8 @@
-"""Passes of layers together: sums, and the forward and the backward half of a table of passes.
+"""Sums of times over layers, and the forward and the backward half of a table of passes.
 
 Validity
 --------
-Passes that run one after another on one accelerator: sums, exact.
+Successive passes on one accelerator; the sums are exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @formula(cites=(), symbolic=False)
 def sum_over_layers(layer_times: Any) -> Any:
-    r"""Time of passes that run one after another.
+    r"""Time of successive passes of layers.
 
     .. math:: T = \sum_l t_l
 
@@ -46,13 +46,13 @@ def sum_over_layers(layer_times: Any) -> Any:
 
 @formula(cites=(), symbolic=False)
 def elapsed_times(layer_times: Any) -> NDArray[Any]:
-    r"""What has gone by before each of several layers, and after the last.
+    r"""Elapsed time before each layer, and after the last.
 
     .. math:: e_l = \sum_{i \le l} t_i, \quad e_0 = 0
 
     Parameters
     ----------
-    layer_times : t_i [s], shape (..., L), in the order in which they count
+    layer_times : t_i [s], shape (..., L), in the order in which they run
 
     Returns
     -------
@@ -73,7 +73,7 @@ def elapsed_times(layer_times: Any) -> NDArray[Any]:
 
 @formula(cites=(), symbolic=False)
 def forward_passes(layer_times: Any) -> NDArray[Any]:
-    r"""The forward passes of a table that holds them before the backward passes.
+    r"""Times of the forward passes, which are the first half of a table of passes.
 
     .. math:: f_l = t_l, \quad l \le L
 
@@ -99,7 +99,7 @@ def forward_passes(layer_times: Any) -> NDArray[Any]:
 
 @formula(cites=(), symbolic=False)
 def backward_passes(layer_times: Any) -> NDArray[Any]:
-    r"""The backward passes of a table that holds the forward passes before them.
+    r"""Times of the backward passes, which are the second half of a table of passes.
 
     .. math:: b_l = t_{L + l}
 
@@ -125,7 +125,7 @@ def backward_passes(layer_times: Any) -> NDArray[Any]:
 
 @formula(cites=(), symbolic=False)
 def time_by_flops(pass_time: Any, flops_per_sample: Any) -> NDArray[Any]:
-    r"""What each layer takes of a pass of all layers, in proportion to its arithmetic.
+    r"""Time of each layer in a pass of all layers, in proportion to its arithmetic.
 
     .. math:: t_l = t \frac{f_l}{\sum_i f_i}
 

@@ -1,9 +1,9 @@
-"""Rules that set the learning rate: by batch size, by warm-up, by the age of a gradient, by its history.
+"""Rules for the learning rate: by batch size, warm-up, staleness and history of gradients.
 
 Validity
 --------
-Rules found good on the networks of their papers (named with each); none holds for every network,
-and each asks for a check at its batch.
+The rules worked for the networks of their papers (named with each); none holds for every network, and
+each must be verified at the batch size that it is used with.
 """
 
 from perfmodel.core import ops
@@ -19,8 +19,8 @@ def linear_scaled_learning_rate(
 
     .. math:: \eta = \eta_0 \frac{B}{B_0}
 
-    Found good for ResNet-50 with 0.1 per 256 up to about 8,192 samples, with warm-up; beyond that the
-    accuracy falls.
+    It works for ResNet-50 with 0.1 per 256 samples up to about 8,192 samples, with warm-up; beyond that the
+    accuracy decreases.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def square_root_scaled_learning_rate(
 
     .. math:: \eta = \eta_0 \sqrt{\frac{B}{B_0}}
 
-    Keeps the variance of an update, where the linear rule keeps its mean.  Krizhevsky found the linear rule
-    to do better for the batches of AlexNet that he tried.
+    It keeps the variance of an update, the linear rule its mean.  For the batch sizes of AlexNet that
+    Krizhevsky tried, the linear rule was better.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def square_root_scaled_learning_rate(
 def warmed_up_learning_rate(
     learning_rate: Real, reference_learning_rate: Real, epochs_done: Real, warmup_epochs: Real
 ) -> Real:
-    r"""Learning rate that rises in a straight line from the reference rate, not from zero.
+    r"""Learning rate that rises linearly from the reference rate during warm-up.
 
     .. math:: \eta(e) = \eta_0 + (\eta - \eta_0) \min\left(1, \frac{e}{e_w}\right)
 
@@ -112,7 +112,7 @@ def mean_staleness_learning_rate(learning_rate: Real, mean_staleness: Real) -> R
 
     .. math:: \frac{\eta}{\max(1, \tau)}
 
-    One rate for all gradients.  They count staleness as W/K; a fresh gradient keeps the whole rate.
+    One rate for all gradients.  Gupta et al. define staleness as W/K; a fresh gradient keeps the full rate.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def mean_staleness_learning_rate(learning_rate: Real, mean_staleness: Real) -> R
 
 @formula(cites=("zhang2016", "dutta2018"))
 def mean_gradient_staleness_learning_rate(learning_rate: Real, mean_staleness: Real) -> Real:
-    r"""Mean of the rates that gradients get by their own staleness, where staleness is geometric.
+    r"""Mean learning rate if each gradient's is divided by its own, geometrically distributed staleness.
 
     .. math:: \bar{\eta} = \eta p (1 - \ln p), \quad p = \frac{1}{1 + \tau}
 
-    Sum of ``gradient_staleness_learning_rate`` over the shares of ``k_async_staleness_probability``: a share
-    p is fresh and takes the whole rate, and the rest sums to the series of a logarithm.
+    Mean of ``gradient_staleness_learning_rate`` over ``k_async_staleness_probability``: a share p is fresh
+    and has the full rate, and the rest is the series of a logarithm.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def gradient_staleness_learning_rate(learning_rate: Real, staleness: Real) -> Re
 
     .. math:: \eta_i = \frac{\eta}{\max(1, \tau_i)}
 
-    The rule as published divides by zero for a fresh gradient; that one takes the whole rate.
+    The published rule divides by zero for a fresh gradient, which here has the full rate.
 
     Parameters
     ----------
@@ -193,12 +193,12 @@ def gradient_staleness_learning_rate(learning_rate: Real, staleness: Real) -> Re
 def distance_learning_rate(
     largest_learning_rate: Real, distance_constant: Real, squared_distance: Real
 ) -> Real:
-    r"""Learning rate that falls with how far the parameters have moved since the gradient's were read.
+    r"""Learning rate that decreases with the distance of the parameters from those of the gradient.
 
     .. math:: \eta = \min\left( \eta_{max},\; \frac{C}{\lVert w_j - w_\tau \rVert^2} \right)
 
-    Staleness in what matters, not in counts (Dutta et al. 2018).  A fresh gradient, at distance zero, takes
-    the largest rate.
+    It measures staleness by the change of the parameters instead of the number of updates (Dutta et al.
+    2018).  A fresh gradient, at distance zero, has the largest rate.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def adagrad_learning_rate(learning_rate: Real, squared_gradient_sum: Real) -> Re
 
     .. math:: \eta_i = \frac{\eta}{\sqrt{G}}
 
-    Every server shard keeps its own sums, so no worker need know them; it made asynchronous DistBelief
+    Every server shard keeps its own sums, which workers need not know; the rule made asynchronous DistBelief
     stable.
 
     Parameters
@@ -256,7 +256,7 @@ def noise_scaled_learning_rate(
 
     .. math:: \eta = \frac{\eta_{max}}{1 + B_n / B}
 
-    Linear in the batch while noise rules, constant beyond.
+    Linear in the batch size while noise dominates, constant beyond.
 
     Parameters
     ----------

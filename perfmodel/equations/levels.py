@@ -1,9 +1,9 @@
-"""How much of one job's error another job of the same source has as well.
+"""Covariance of the errors of two jobs of one source, by how similar the jobs are.
 
 Validity
 --------
-Errors in log time, ln(measured / predicted), of jobs that one source measured: an owner of machines, or a
-published series.
+Errors are ln(measured / predicted) of jobs that one source measured: an owner of machines, or a published
+series.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def likeness(distance: Real) -> Real:
 
     Parameters
     ----------
-    distance : d [1], the sum of what the jobs differ in, each by how fast it falls there
+    distance : d [1], sum of the differences between the jobs, each weighted by its fall
 
     Returns
     -------
@@ -49,9 +49,9 @@ def shared_variance(
 
     Parameters
     ----------
-    source_variance : s^2 [1], of what the source is missed by
-    network_deviation : n [1], of what its network is besides; 0 for jobs of two networks
-    row_deviation : r [1], of what jobs share the more alike they are
+    source_variance : s^2 [1], of the error of the whole source
+    network_deviation : n [1], of a further error of the network; 0 for jobs of two networks
+    row_deviation : r [1], of the part that similar jobs have in common
     likeness : rho [1]
 
     Returns
@@ -68,7 +68,7 @@ def shared_variance(
 
 @formula(cites=())
 def own_runs_factor(shift: Real) -> Real:
-    r"""Factor by which runs of one's own move all predicted times of a job.
+    r"""Factor by which a user's own runs correct the predicted times of a job.
 
     .. math:: a = e^m
 

@@ -1,9 +1,9 @@
-"""What links carry of large messages: the share of their rate that is reached, and several together.
+"""Bandwidth that links achieve with large messages: one link, the NICs of a node, and TCP in the kernel.
 
 Validity
 --------
-Large messages. What a link reaches is its own measured share where there is one, else that of its
-kind; adapters of one node add up where its buses carry them.
+Large messages. The achieved share of a link is its own if it was measured, else that of its type; the
+bandwidths of a node's NICs add up if its buses carry them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites=())
 def achieved_bandwidth(link_bandwidth: Real, achieved_fraction: Real) -> Real:
-    r"""What large messages reach of a nominal rate.
+    r"""Bandwidth that large messages achieve on a link.
 
     .. math:: B' = \phi\,B
 
@@ -44,17 +44,17 @@ def achieved_bandwidth(link_bandwidth: Real, achieved_fraction: Real) -> Real:
 def kernel_spared_fraction(
     achieved_fraction: Real, kernel_fraction: Real, kernel_bandwidth: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Share of a port that a transport reaches which spares the kernel its work: no less than its TCP does.
+    r"""Share of a port that a transport without the kernel achieves: at least that of the kernel's TCP.
 
     .. math:: \phi' = \max\left(\phi, \min\left(\phi_k, \frac{B_k}{B}\right)\right)
 
-    Whoever has both may take the faster.
+    Where both exist, the faster one is used.
 
     Parameters
     ----------
     achieved_fraction : phi [1], of such transports
     kernel_fraction : phi_k [1], of the kernel's TCP
-    kernel_bandwidth : B_k [B/s], beyond which the kernel carries no more
+    kernel_bandwidth : B_k [B/s], the most that the kernel carries
     link_bandwidth : B [B/s], nominal
 
     Returns
@@ -75,15 +75,15 @@ def kernel_spared_fraction(
 def kernel_ceiling(
     kernel_bandwidth: Real, connections: Real, usual_connections: Real, connections_exponent: Real
 ) -> Real:
-    r"""What the kernel's TCP carries at most over one adapter by other than the usual connections.
+    r"""Largest bandwidth of the kernel's TCP over one NIC, for another number of connections than usual.
 
     .. math:: B_k' = B_k\left(\frac{n_c}{n_0}\right)^e
 
-    Each connection keeps a core busy; several share a port, and what they cost grows with them.
+    Each connection occupies a core; several connections over one port cost more.
 
     Parameters
     ----------
-    kernel_bandwidth : B_k [B/s], by the usual connections
+    kernel_bandwidth : B_k [B/s], with the usual number of connections
     connections : n_c [1]
     usual_connections : n_0 [1]
     connections_exponent : e [1]
@@ -106,7 +106,7 @@ def kernel_ceiling(
 def node_bandwidth(
     link_bandwidth: Real, adapters: Real, server_fraction: Real, oversubscription_factor: Real
 ) -> Real:
-    r"""What all adapters of a node carry together.
+    r"""Bandwidth of all NICs of a node together.
 
     .. math:: B' = n_a\,\phi_s\,B / f
 
@@ -114,8 +114,8 @@ def node_bandwidth(
     ----------
     link_bandwidth : B [B/s], of one
     adapters : n_a [1]
-    server_fraction : phi_s [1], that traffic with parameter servers reaches; 1 for any other
-    oversubscription_factor : f [1], by which racks slow it
+    server_fraction : phi_s [1], that traffic with parameter servers achieves; 1 for other traffic
+    oversubscription_factor : f [1], slowdown by the network between racks
 
     Returns
     -------
@@ -123,7 +123,7 @@ def node_bandwidth(
 
     Examples
     --------
-    Four adapters of 10 GB/s, slowed twice by their rack.
+    Four NICs of 10 GB/s, slowed by a factor of two between racks.
 
     >>> node_bandwidth(10e9, 4, 1, 2)
     20000000000.0
@@ -133,7 +133,7 @@ def node_bandwidth(
 
 @formula(cites=())
 def staged_bandwidth(link_bandwidth: Real, staged_fraction: Real) -> Real:
-    r"""What is left of a link by way of host memory, where accelerators do not see each other's.
+    r"""Bandwidth of a link through host memory, for accelerators without peer-to-peer access.
 
     .. math:: B' = \phi_h\,B
 
@@ -156,7 +156,7 @@ def staged_bandwidth(link_bandwidth: Real, staged_fraction: Real) -> Real:
 
 @formula(cites=())
 def narrowest_bandwidth(**bandwidths: Real) -> Real:
-    r"""What passes several limits in a row: the least.
+    r"""Bandwidth under several limits in series: the least of them.
 
     .. math:: B = \min_i B_i
 

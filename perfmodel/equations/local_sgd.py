@@ -1,4 +1,4 @@
-"""Local SGD: workers take several steps between two averages, and their slow steps average out."""
+"""Local SGD: mean time of a step if workers take several steps between two averages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _POINTS = 1 << 15
 def slowest_mean(
     law: Distribution, workers: int, local_steps: int
 ) -> tuple[float, Literal["exact", "approximation"]]:
-    """Mean of the largest of n averages of tau times: E[Ybar_(n:n)], the time of one local step.
+    """Return E[Ybar_(n:n)], the mean of the largest of n averages of tau times, and whether it is exact.
 
-    Sums of exponential, shifted exponential, gamma and normal times are of a known law.  Others are
-    convolved on a lattice (relative error about 1e-5); of a heavy tail only the largest single time is
-    followed beyond the lattice, which makes the result an approximation.
+    Sums of exponential, shifted exponential, gamma and normal times have a known law.  Others are convolved
+    on a lattice (relative error about 1e-5).  For a heavy tail, only the largest single time counts beyond
+    the lattice, which makes the result an approximation.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def slowest_mean(
 
 
 def _law_of_mean(law: Distribution, steps: int) -> tuple[float, Distribution | None]:
-    """A constant and the law of what the mean of ``steps`` draws exceeds it by, where it has a name."""
+    """Return a constant and the law of the mean of ``steps`` draws minus it; None if the law is unknown."""
     if law.name == "exponential":
         return 0.0, make_distribution("gamma", shape=steps, scale=1 / (steps * law.values[0]))
     if law.name == "shifted-exponential":
@@ -67,9 +67,10 @@ def _law_of_mean(law: Distribution, steps: int) -> tuple[float, Distribution | N
 
 
 def _on_lattice(law: Distribution, workers: int, steps: int, heavy: bool) -> float:
+    """Return the mean time of a local step by convolution on a lattice."""
     import numpy as np
 
-    # one time so large that all draws of all workers together exceed it once in e^7 or e^30 rounds
+    # a time so long that, of all draws of all workers, one exceeds it once in e^7 or e^30 rounds
     rare = math.log(workers * steps) + (7.0 if heavy else 30.0)
     longest = min(float(law.at_logit(np.float64(rare))), law.upper)
     spread = math.sqrt(law.variance) if math.isfinite(law.variance) else longest / 8
@@ -87,7 +88,7 @@ def _on_lattice(law: Distribution, workers: int, steps: int, heavy: bool) -> flo
 
 
 def _mean_excess(law: Distribution, threshold: float, logit: float) -> float:
-    """E[max(X - threshold, 0)], the threshold being the quantile at that logit."""
+    """Return E[max(X - threshold, 0)]; ``logit`` is that of the threshold's probability."""
     import numpy as np
 
     z, weight = beta_rule(1, 1, log_size=lambda z: math.log(float(law.at_logit(np.float64(z)))))

@@ -1,8 +1,8 @@
-"""Adapters of low rank (LoRA): what they train of a transformer whose own weights stay as they are.
+"""Low-rank adapters (LoRA): trained parameters and FLOP of a transformer whose own weights are frozen.
 
 Validity
 --------
-Adapters beside the products of attention, of a rank far below the width; weights of the network
+Adapters on the products of attention, of a rank far below the width; the network's own weights are
 frozen.
 """
 
@@ -22,8 +22,8 @@ def adapter_parameters(adapter_rank: Real, hidden_size: Real, adapted_width: Rea
 
     .. math:: p = r\,(4h + w)
 
-    Beside a product of a x b an adapter has one of a x r and one of r x b: with queries, keys and values
-    a is h and the b add up to their features, with the output a is the features of heads and b is h.
+    The adapter of an a x b product consists of an a x r and an r x b product.  For queries, keys and values a
+    is h, and the b sum to their features; for the output a is the features of all heads, and b is h.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def adapter_parameters(adapter_rank: Real, hidden_size: Real, adapted_width: Rea
 
 @formula(cites=("hu2021",))
 def frozen_flops_per_token(flops_per_token: Real, parameters: Real) -> Real:
-    r"""FLOP of a token where weights get no gradient: two of the six of each parameter are left out.
+    r"""FLOP of a token if weights have no gradient: four instead of six for each parameter.
 
     .. math:: f' = f - 2P
 
-    Products of the forward pass and the gradients of their inputs stay, and so does all of attention, which
-    has no weights.  What adapters compute is left out, as a few per cent.
+    The forward pass and the gradients of inputs remain, as does all of attention, which has no weights.  The
+    adapters' own arithmetic, a few per cent, is not included.
 
     Parameters
     ----------

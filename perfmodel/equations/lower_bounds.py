@@ -1,10 +1,10 @@
-"""Times no algorithm can beat, in the alpha-beta model with one port per rank.
+"""Lower bounds of times that no algorithm can beat, in the alpha-beta model with one port per rank.
 
 Validity
 --------
-Any algorithm, in the model of one port per rank, full duplex, one latency per message: nothing that
-is measured on such links can be faster. An iteration's bound counts the arithmetic and the traffic
-that no fusion removes.
+Any algorithm, in the model of one full-duplex port per rank and one latency per message: no measured
+time on such links can be shorter. The bound of an iteration counts the arithmetic and traffic that no
+fusion avoids.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def all_reduce_lower_bound(
     link_bandwidth: Real,
     reduction_bandwidth: Real = math.inf,
 ) -> Real:
-    r"""Least time of an all-reduce among ranks that add themselves.
+    r"""Least time of an all-reduce in which the ranks add.
 
     .. math:: T \ge \max\left(\lceil\log_2 n\rceil\alpha,\ 2\frac{n-1}{n}\frac{S}{B},
               \ \frac{n-1}{n}\frac{S}{R}\right)
@@ -57,7 +57,7 @@ def all_reduce_lower_bound(
 def in_network_all_reduce_lower_bound(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Least time of an all-reduce whose sums are made by switches.
+    r"""Least time of an all-reduce in which switches add.
 
     .. math:: T \ge \max\left(\alpha, \frac{S}{B}\right), \quad n \ge 2
 
@@ -120,7 +120,7 @@ def share_lower_bound(
     link_bandwidth: Real,
     reduction_bandwidth: Real = math.inf,
 ) -> Real:
-    r"""Least time of a reduce-scatter, an all-gather (where nothing is added) or an all-to-all.
+    r"""Least time of a reduce-scatter, an all-gather or an all-to-all.
 
     .. math:: T \ge \max\left(\lceil\log_2 n\rceil\alpha,\ \frac{n-1}{n}\frac{S}{B},
               \ \frac{n-1}{n}\frac{S}{R}\right)
@@ -159,8 +159,8 @@ def physical_iteration_time(
 
     Parameters
     ----------
-    least_flops : F [FLOP], what the best known algorithm needs
-    compulsory_bytes : D [B], what every program must read and write
+    least_flops : F [FLOP], of the best known algorithm
+    compulsory_bytes : D [B], that every program must read and write
     peak_flops : F_p [FLOP/s], nominal
     memory_bandwidth : B_m [B/s], nominal
 

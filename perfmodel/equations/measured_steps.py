@@ -1,9 +1,9 @@
-"""A measured profile in place of the model's own times: its waits and links.
+"""Times and latencies from a measured profile, converted to another job size.
 
 Validity
 --------
-The network, batch, precision and accelerator that were measured; other counts of accelerators and
-other links are what it is for.
+The network, batch size, precision and accelerator that were measured, on another number of accelerators
+or other links.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites=())
 def measured_wait(time: Real, samples: Real, measured_samples: Real) -> Real:
-    r"""A measured time of a step's samples, for another number of them.
+    r"""Time to prepare a number of samples, from the measured time of another number.
 
     .. math:: t' = t\,\frac{n}{n_0}
 
@@ -41,7 +41,7 @@ def measured_wait(time: Real, samples: Real, measured_samples: Real) -> Real:
 
 @formula(cites=())
 def wait_with_workers(loader_time: Real, loader_workers: Real, busy_time: Real) -> Real:
-    r"""Wait for samples that other workers prepare beside the rest of the iteration.
+    r"""Wait for samples that loader workers prepare during the rest of the iteration.
 
     .. math:: t_i = \max\left(0, \frac{t_l}{w} - t_b\right)
 
@@ -57,7 +57,7 @@ def wait_with_workers(loader_time: Real, loader_workers: Real, busy_time: Real) 
 
     Examples
     --------
-    Four workers share 200 ms, 30 of which hide.
+    Four workers divide 200 ms; 30 of the 50 ms are hidden.
 
     >>> wait_with_workers(200, 4, 30)
     20.0
@@ -67,7 +67,7 @@ def wait_with_workers(loader_time: Real, loader_workers: Real, busy_time: Real) 
 
 @formula(cites=())
 def ring_hop_latency(base_latency: Real, group_size: Real) -> Real:
-    r"""Latency of a hop, from the time of a ring's all-reduce of nothing.
+    r"""Latency of a hop, from the time of an empty all-reduce by a ring.
 
     .. math:: \alpha = \frac{T_0}{2(n-1)}
 

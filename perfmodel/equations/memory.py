@@ -2,8 +2,8 @@
 
 Validity
 --------
-Data-parallel training without sharding; activations kept, none computed again; what a framework
-keeps beside them is its own constant.
+Data-parallel training without sharding and without recomputation of activations; the framework's own
+memory is a constant.
 """
 
 from perfmodel.core import ops
@@ -13,7 +13,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites="rajbhandari2020")
 def parameter_memory_bytes(parameters: Real, bytes_per_parameter: Real) -> Real:
-    r"""Memory of something that is kept for every parameter: its weight, its gradient, its moments.
+    r"""Memory of values that are kept for every parameter, such as weights, gradients and moments.
 
     .. math:: W = \Psi k
 
@@ -41,7 +41,7 @@ def parameter_memory_bytes(parameters: Real, bytes_per_parameter: Real) -> Real:
 
 @formula(cites="rajbhandari2020")
 def activation_memory_bytes(local_batch_size: Real, activation_bytes_per_sample: Real) -> Real:
-    r"""Memory of the activations of one micro-batch, kept from the forward for the backward pass.
+    r"""Memory of the activations of one micro-batch, kept from the forward to the backward pass.
 
     .. math:: M_a = b\,A
 
@@ -91,7 +91,7 @@ def allocator_bytes(allocated_bytes: Real, allocator_share: Real) -> Real:
 
 @formula(cites="rajbhandari2020", symbolic=False)
 def training_memory_bytes(**memory_rows: Real) -> Real:
-    r"""Memory of one training step: model states, activations, and what the framework keeps.
+    r"""Memory of one training step: model states, activations, and the framework's own.
 
     .. math:: M = \sum_i M_i
 
@@ -117,14 +117,14 @@ def training_memory_bytes(**memory_rows: Real) -> Real:
 def largest_local_batch_size(
     memory_bytes: Real, fixed_bytes: Real, activation_bytes_per_sample: Real
 ) -> Real:
-    r"""Largest batch whose training step fits; 0 where the model alone does not.
+    r"""Largest batch size whose training step fits into memory; 0 if the model alone does not.
 
     .. math:: b = \max\left(0, \left\lfloor \frac{M - M_0}{A} \right\rfloor\right)
 
     Parameters
     ----------
-    memory_bytes : M [B], what one accelerator has
-    fixed_bytes : M_0 [B], whatever the batch
+    memory_bytes : M [B], of one accelerator
+    fixed_bytes : M_0 [B], independent of the batch size
     activation_bytes_per_sample : A [B]
 
     Returns

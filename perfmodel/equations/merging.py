@@ -1,9 +1,9 @@
-"""The best way to merge gradients into messages, where each message has a start-up time.
+"""Optimal merging of gradients into messages, each of which has a start-up time.
 
 Validity
 --------
-Messages of time a + b S over one network, sent in the order of readiness; exact for that model, by
-comparison with every merging of small cases.
+Messages of time a + b S over one network, sent in the order in which they become ready; exact for that
+model, as compared with all mergings of small cases.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def optimal_buckets(
     time_per_byte: float,
     hiding_cost: float = 0.0,
 ) -> tuple[NDArray[np.intp], float]:
-    r"""The merging of consecutive gradients that adds least, where a message of S bytes takes a + b S.
+    r"""Merging of consecutive gradients that adds the least time, if a message of S bytes takes a + b S.
 
     .. math:: \min_k\left((1-c) f_{L,k} + c\,a_1 k\right), \quad
               f_{j,k} = \min_{i<j}\left(\max(r_j, f_{i,k-1}) + a_1 + b_1\sum_{i<l\le j} m_l\right),
@@ -36,12 +36,13 @@ def optimal_buckets(
 
     A merged message can start when its last gradient is ready.  The recursion
     tries every last bucket, O(L^2); the greedy rule of MG-WFBP is up to a fifth slower.
-    Where messages cost the computation that hides them c of their time (``contention_time``), each one more
-    has to earn its start-up: the recursion is done for at most k messages, as long as another may pay.
+    If hidden messages slow the computation by c of their time (``contention_time``), a further message must
+    save more than its start-up costs: the recursion is then repeated for at most k messages, while another
+    one may help.
 
     Parameters
     ----------
-    ready_times : r [s], shape (L,), since the backward pass began, not falling
+    ready_times : r [s], shape (L,), since the start of the backward pass, non-decreasing
     tensor_bytes : m [B], shape (L,)
     fixed_time : a_1 [s], of one message
     time_per_byte : b_1 [s/B]
@@ -49,7 +50,7 @@ def optimal_buckets(
 
     Returns
     -------
-    bucket index, shape (L,), not falling, and the finish time [s]
+    bucket index, shape (L,), non-decreasing, and the finish time [s]
 
     Examples
     --------
@@ -82,7 +83,16 @@ def _with_few(
     cost: float,
     first: float,
 ) -> tuple[NDArray[np.intp], float]:
-    """The same with at most 1, 2, ... messages; ``first`` is when any number of them can end."""
+    """Return buckets and finish time [s] with the best number of messages if hiding them has a cost.
+
+    Parameters
+    ----------
+    ready : ready times of the gradients [s]
+    sizes : bytes of all gradients before each, and of all
+    fixed, per_byte : time of one message [s], and of a byte [s/B]
+    cost : computation lost for each second hidden [1]
+    first : earliest finish time with any number of messages [s]
+    """
     import numpy as np
 
     lasting = fixed + per_byte * (sizes[None, 1:] - sizes[:-1, None])
@@ -102,7 +112,7 @@ def _with_few(
 
 
 def _buckets(previous: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
-    """Bucket of each gradient, given where the last message begins, then the one before it, and so on."""
+    """Return the bucket of each gradient, from the first gradient of each message, the last message first."""
     import numpy as np
 
     end = len(previous[0]) - 1

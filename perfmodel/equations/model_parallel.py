@@ -1,12 +1,12 @@
-"""Speed-up of one replica whose units are spread over machines (DistBelief): fitted to what was reported.
+"""Speed-up of one model-parallel replica over machines (DistBelief), fitted to reported values.
 
-Two closed forms serve: the universal scalability law (``scaling.usl_speedup``: 1/n of the work, activations
-broadcast to the others, messages to each peer) and square tiles that exchange their borders.
+There are two closed forms: the universal scalability law (``scaling.usl_speedup``: 1/n of the work,
+activations broadcast to the others, messages to each peer), and square tiles that exchange their borders.
 
 Validity
 --------
-One reported point, which the law restates: no independent check is possible with so few facts, and
-one datum does not tell the two laws apart.
+Each law is fitted to one reported point, which it reproduces by construction: an independent check is not
+possible, and one point does not distinguish the two laws.
 """
 
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ def coherency_of_peak(machines: Real, speedup: Real) -> Real:
 
     .. math:: \kappa = \frac{1 - 1/S}{(n_m - 1)^2}
 
-    Two facts, two parameters: what is left to predict is only how it falls beyond the peak.  DistBelief's
-    fully connected speech model (42 million parameters): 2.2 at 8 machines.
+    Two facts determine two parameters: only the decrease beyond the peak is a prediction.  DistBelief's fully
+    connected speech model (42 million parameters) has 2.2 at 8 machines.
 
     Parameters
     ----------
-    machines : n_m [1], where the speed-up is largest
-    speedup : S [1], there
+    machines : n_m [1], at which the speed-up is largest
+    speedup : S [1], at that number
 
     Returns
     -------
@@ -54,7 +54,7 @@ def contention_of_peak(machines: Real, coherency: Real) -> Real:
 
     Parameters
     ----------
-    machines : n_m [1], where the speed-up is largest
+    machines : n_m [1], at which the speed-up is largest
     coherency : kappa [1]
 
     Returns
@@ -77,8 +77,8 @@ def contention_of_point(machines: Real, speedup: Real) -> Real:
 
     .. math:: \sigma = \frac{n_m / S - 1}{n_m - 1}
 
-    DistBelief's locally connected image model (1.7 billion parameters): 12 at 81 machines, so at most
-    1 / sigma = 13.9 on any number.  ``halo_of_point`` explains the same datum otherwise.
+    DistBelief's locally connected image model (1.7 billion parameters) has 12 at 81 machines, so at most
+    1 / sigma = 13.9 on any number.  ``halo_of_point`` is another explanation of the same value.
 
     Parameters
     ----------
@@ -105,12 +105,13 @@ def tiled_speedup(machines: Real, halo: Real) -> Real:
 
     .. math:: S(n_m) = \left[ \frac{1}{n_m} + 4 h \frac{1 - 1/\sqrt{n_m}}{\sqrt{n_m}} \right]^{-1}
 
-    Each machine exchanges the border of its tile, which shrinks like its side, not like its area.
+    Each machine exchanges the border of its tile, which is proportional to the side of the tile, not to its
+    area.
 
     Parameters
     ----------
     machines : n_m [1], a square number
-    halo : h [1], time to exchange one side of the whole picture, in single-machine times; fitted
+    halo : h [1], time to exchange one side of the whole image, in single-machine times; fitted
 
     Returns
     -------
@@ -133,7 +134,7 @@ def halo_of_point(machines: Real, speedup: Real) -> Real:
 
     .. math:: h = \frac{1/S - 1/n_m}{4 (1 - 1/\sqrt{n_m}) / \sqrt{n_m}}
 
-    One datum cannot tell it from ``contention_of_point``: they part beyond it.
+    One value cannot distinguish it from ``contention_of_point``; they differ for other numbers of machines.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def halo_of_point(machines: Real, speedup: Real) -> Real:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A closed form through a reported speed-up: it restates what it was fitted to, and predicts the rest."""
+    """The universal scalability law, fitted to one reported speed-up."""
 
     facts: str
     machines: float
@@ -166,14 +167,14 @@ class FittedModel:
     status: Literal["fitted"] = "fitted"
 
     def contention_and_coherency(self) -> tuple[float, float]:
-        """The two parameters of the universal scalability law."""
+        """Return the two parameters of the universal scalability law."""
         if not self.peaks_there:
             return float(contention_of_point(self.machines, self.speedup)), 0.0
         coherency = float(coherency_of_peak(self.machines, self.speedup))
         return float(contention_of_peak(self.machines, coherency)), coherency
 
     def speedup_on(self, machines: Real) -> Real:
-        """Speed-up on another number of machines."""
+        """Return the speed-up on another number of machines."""
         return usl_speedup(machines, *self.contention_and_coherency())
 
 
@@ -183,4 +184,4 @@ DISTBELIEF: dict[str, FittedModel] = {
         "locally connected, 1.7 billion parameters, over 12 on 81 machines", 81, 12.0, False
     ),
 }
-"""What Dean et al. (2012) report, against a single machine that used about 20 of its cores."""
+"""Speed-ups that Dean et al. (2012) report, over a single machine that used about 20 of its cores."""

@@ -2,7 +2,7 @@
 
 Validity
 --------
-Ranks in order on racks that hold as many each; links of one level alike.
+Ranks in the order of racks of equal size; equal links within each level.
 """
 
 from perfmodel.core.formula import formula
@@ -28,8 +28,8 @@ def multi_ring_all_reduce_time(
               + 2(r-1)\left(\alpha_e + \frac{S}{r B_r}\right)
               + 2(R-1)\left(\alpha_e + \frac{S}{r R B_u}\right)
 
-    Each dimension sums what the one before it left to each rank, so the uplinks of racks, which come last,
-    carry least: of a node 1/r of the buffer.  The g rings of a node share its adapters.
+    Each dimension sums the part that the previous one left to each rank, so that the uplinks of racks, which
+    come last, carry the least: 1/r of the buffer of a node.  The g rings of a node share its NICs.
 
     Parameters
     ----------
@@ -40,8 +40,9 @@ def multi_ring_all_reduce_time(
     intra_hop_latency : alpha_i [s], inside a node
     intra_link_bandwidth : B_i [B/s], of one rank inside its node
     inter_hop_latency : alpha_e [s], between nodes, of one rack or of two
-    rack_bandwidth : B_r [B/s], what all adapters of one node carry to other nodes of its rack
-    uplinks_bandwidth : B_u [B/s], what they carry to other racks while all nodes of the rack send there
+    rack_bandwidth : B_r [B/s], of all NICs of one node to other nodes of its rack
+    uplinks_bandwidth : B_u [B/s], of all NICs of one node to other racks while all nodes of the rack send
+        there
 
     Returns
     -------

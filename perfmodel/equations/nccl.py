@@ -1,12 +1,13 @@
 """The model by which NCCL itself chooses algorithm and protocol, for numbers and arrays.
 
-NCCL uses it to compare, not to predict; it is a good first-order latency-bandwidth model all the same.  Left
-out: CollNet, PAT, and NVLS across nodes, which need switches that add or one accelerator per node.
+NCCL uses it to compare algorithms, not to predict times, but it is a reasonable latency-bandwidth model.  It
+does not include CollNet, PAT, and NVLS across nodes, which need switches that add, or one accelerator per
+node.
 
 Validity
 --------
-NCCL 2.1x on NVIDIA's GPUs, by its own tables. It ranks algorithms; measured times differ from it by
-far more than those of the fitted model.
+NCCL 2.1x on NVIDIA's GPUs, by its own tables. It ranks algorithms; its errors are far larger than those of
+the fitted model.
 """
 
 from __future__ import annotations
@@ -43,15 +44,16 @@ ALGORITHMS = {
     "all-gather": ("ring", "nvls"),
     "broadcast": ("ring",),
 }
-"""What NCCL may choose from, by collective."""
+"""Collective -> algorithms that NCCL may choose."""
 
 
 def _steps(collective: str, ranks: Any) -> Any:
+    """Return the number of steps of a ring."""
     return {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
 
 
 def _column(nodes: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the column of a bandwidth table: one node, two, more."""
+    """Return the column of a bandwidth table: 0 for one node, 1 for two, 2 for more."""
     import numpy as np
 
     return (np.minimum(nodes, 3) - 1).astype(np.intp)
@@ -66,12 +68,12 @@ def nccl_bandwidth(
     nodes: Any,
     graph: Graph,
 ) -> NDArray[np.float64]:
-    r"""Algorithm bandwidth NCCL assumes, before the correction for the tree's message size.
+    r"""Algorithm bandwidth that NCCL assumes, before the tree's correction for the message size.
 
     .. math:: B_a = \min(c_p\, C B,\ \text{limit}) \cdot \begin{cases}
               n/\text{steps} & \text{ring, NVLS} \\ 1/2 & \text{tree}\end{cases},\quad N \text{ nodes}
 
-    C channels of B each; the protocols' flags leave a part c_p of it.
+    C channels of B each; the protocol's flags leave a share c_p of the bandwidth.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def nccl_bandwidth(
 
     Returns
     -------
-    algorithm_bandwidth [B/s], 0 where NCCL does not offer it
+    algorithm_bandwidth [B/s], 0 if NCCL does not offer it
 
     Examples
     --------
@@ -143,7 +145,7 @@ def nccl_latency(
     nodes: Any,
     graph: Graph,
 ) -> NDArray[np.float64]:
-    r"""Latency NCCL assumes: of the launch, and of every step inside nodes or between them.
+    r"""Latency that NCCL assumes: of the launch, and of every step inside nodes or between them.
 
     .. math:: \alpha = \alpha_0 + \begin{cases}
               (k - k_e)\,\alpha_i + k_e\,\alpha_e & \text{ring of } k \text{ steps} \\
@@ -207,12 +209,12 @@ def nccl_time(
     message_bytes: Any,
     graph: Graph,
 ) -> NDArray[np.float64]:
-    r"""Time NCCL assumes for one collective by one algorithm and protocol.
+    r"""Time that NCCL assumes for a collective by one algorithm and protocol.
 
     .. math:: T = \alpha(n, N)\, q + \frac{S}{w B_a}
 
-    The tree's bandwidth is corrected by a table w over the message size; the
-    latency of a ring between nodes by q where messages are long.
+    The tree's bandwidth is corrected by a table w over the message size, the
+    latency of a ring between nodes by q for long messages.
 
     Parameters
     ----------
@@ -226,7 +228,7 @@ def nccl_time(
 
     Returns
     -------
-    communication_time [s], infinite where NCCL does not offer it
+    communication_time [s], infinite if NCCL does not offer it
 
     Examples
     --------
@@ -261,9 +263,9 @@ def nccl_times(
     message_bytes: Any,
     graph: Graph,
 ) -> tuple[tuple[tuple[str, str], ...], NDArray[np.float64]]:
-    """Return every algorithm with its protocols, and their times along the first axis [s].
+    """Return the pairs of algorithm and protocol of a collective, and their times along the first axis [s].
 
-    Numbers, or arrays that broadcast; takes what ``nccl_time`` takes.
+    Parameters are those of ``nccl_time``: numbers, or arrays that broadcast.
 
     Examples
     --------

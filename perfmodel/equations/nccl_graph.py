@@ -1,9 +1,8 @@
-"""What NCCL finds out about a machine before it chooses an algorithm.
+"""Result of NCCL's topology search on a machine, from which it chooses an algorithm.
 
 Validity
 --------
-As NCCL's search ends on one link rate; machines whose links differ may get other numbers of
-channels.
+Machines with equal links; on machines whose links differ, NCCL may use other numbers of channels.
 """
 
 from __future__ import annotations
@@ -13,28 +12,29 @@ from typing import Any, NamedTuple
 from perfmodel.core.formula import formula
 
 LEAST_CAPABILITY_FOR_LL128 = 7.0
-"""CUDA's number of Volta."""
+"""CUDA's compute capability of Volta, the first generation with LL128."""
 
 
 class Graph(NamedTuple):
-    """What NCCL's topology search found; numbers may be arrays that broadcast with the sizes."""
+    """Result of NCCL's topology search; numbers may be arrays that broadcast with message sizes."""
 
     channels: Any
+    """Number of channels."""
     intra_bandwidth: Any
-    """Of one channel inside a node [B/s]."""
+    """Bandwidth of one channel inside a node [B/s]."""
     inter_bandwidth: Any
-    """Of one channel between nodes [B/s]."""
+    """Bandwidth of one channel between nodes [B/s]."""
     generation: str = "volta"
     """One of ``GENERATIONS``."""
     intra_link: str = "nvlink"
     """``nvlink`` or ``pci``."""
     compute_capability: float = 7.0
-    """CUDA's number of the instruction set."""
+    """CUDA's version number of the GPU's features."""
 
 
 @formula(cites="nccl-tuning", symbolic=False)
 def channels(link_bandwidth: Any, nominal_channel_bandwidth: Any) -> Any:
-    r"""How many channels NCCL runs side by side.
+    r"""Number of channels that NCCL runs in parallel.
 
     .. math:: c = \max\left(1, \left\lfloor B / b_0 + \frac{1}{2} \right\rfloor\right)
 
@@ -62,7 +62,7 @@ def channels(link_bandwidth: Any, nominal_channel_bandwidth: Any) -> Any:
 def has_ll128(graph: Graph) -> bool:
     """Whether NCCL offers LL128: from Volta on, between GPUs that reach each other over NVLink.
 
-    NCCL asks for a way inside nodes no farther than one GPU in between (``PATH_NVB``) and one between them
-    no farther than a PCIe switch, which is taken as given.
+    NCCL requires paths inside nodes with at most one GPU in between (``PATH_NVB``), and paths between nodes
+    with at most a PCIe switch, which is assumed.
     """
     return graph.intra_link == "nvlink" and graph.compute_capability >= LEAST_CAPABILITY_FOR_LL128

@@ -2,8 +2,8 @@
 
 Validity
 --------
-Times that are independent and of one law. Times that workers share (the same batch, the same slow
-network) make the slowest less slow than this.
+Independent times of one law. Correlated times (of the same batch, over the same slow network) make the
+slowest worker less slow than this.
 """
 
 from perfmodel.core import ops
@@ -137,7 +137,7 @@ def pareto_order_mean(order: Real, sample_size: Real, scale: Real, shape: Real) 
     .. math:: E[X_{(k:n)}] = \theta
         \frac{\Gamma(n+1)\,\Gamma(n-k+1-1/a)}{\Gamma(n-k+1)\,\Gamma(n+1-1/a)}
 
-    Exists where n - k + 1 > 1/a.  The largest of n grows like n^(1/a), faster than any logarithm.
+    It exists if n - k + 1 > 1/a.  The largest of n grows as n^(1/a), faster than any logarithm.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def pareto_order_variance(order: Real, sample_size: Real, scale: Real, shape: Re
     .. math:: Var[X_{(k:n)}] = \theta^2
         \frac{\Gamma(n+1)\,\Gamma(n-k+1-2/a)}{\Gamma(n-k+1)\,\Gamma(n+1-2/a)} - E[X_{(k:n)}]^2
 
-    Exists where n - k + 1 > 2/a.  A difference of two close numbers for k much below n:
+    It exists if n - k + 1 > 2/a.  For k much below n it is a difference of two close numbers:
     ``order_statistic`` integrates about the mean instead.
 
     Parameters

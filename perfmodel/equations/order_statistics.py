@@ -21,11 +21,11 @@ from perfmodel.equations.order_formulas import (
 from perfmodel.equations.quadrature import beta_rule
 
 LARGEST_SAMPLE = 1_000_000_000
-"""Beyond this many workers the rounding of n - k + 1 itself shows."""
+"""Largest number of workers; beyond it, rounding errors of n - k + 1 matter."""
 
 
 def order_statistic(distribution: Distribution, order: Real, sample_size: Real) -> tuple[Real, Real]:
-    """Mean and variance of the k-th smallest of n independent draws.
+    """Return mean and variance of the k-th smallest of n independent draws.
 
     Closed forms for the exponential, shifted exponential, uniform, Pareto (mean) and two-point laws and for
     samples; for the others the trapezoid rule in logit of ``beta_rule``, which agrees with 40-digit
@@ -38,12 +38,11 @@ def order_statistic(distribution: Distribution, order: Real, sample_size: Real) 
 
     Returns
     -------
-    mean, variance : floats, or arrays of the broadcast shape.  The variance is ``inf`` where the mean
-        exists and the variance does not.
+    mean, variance : floats, or arrays of the broadcast shape.  The variance is ``inf`` if it does not exist.
 
     Raises
     ------
-    InputError : k or n out of range, or a mean that does not exist
+    InputError : k or n is out of range, or the mean does not exist
 
     Examples
     --------
@@ -65,6 +64,7 @@ def order_statistic(distribution: Distribution, order: Real, sample_size: Real) 
 
 
 def _moments(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """Return mean and variance for one k and n, after checking them."""
     if k != math.floor(k) or n != math.floor(n) or not 1 <= k <= n <= LARGEST_SAMPLE:
         raise refusal("order_statistic.range", k=k, n=n, largest_sample=LARGEST_SAMPLE)
     left = n - k + 1
@@ -77,6 +77,7 @@ def _moments(law: Distribution, k: float, n: float) -> tuple[float, float]:
 
 
 def _with_law(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """Return mean and variance by the method for the law."""
     if law.name in _CLOSED:
         return _CLOSED[law.name](k, n, *law.values)
     if law.atoms:
@@ -103,7 +104,7 @@ _CLOSED: dict[str, Callable[..., tuple[Any, Any]]] = {
 
 
 def _pareto(law: Distribution, k: float, n: float) -> tuple[float, float]:
-    """Closed forms; a variance small against the squared mean has lost its digits and is integrated."""
+    """Return closed forms; a variance much below the squared mean is imprecise and is integrated instead."""
     mean = float(pareto_order_mean(k, n, *law.values))
     if (n - k + 1) * law.tail_exponent <= 2:
         return mean, math.inf
@@ -112,6 +113,7 @@ def _pareto(law: Distribution, k: float, n: float) -> tuple[float, float]:
 
 
 def _by_quadrature(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """Return mean and variance by numerical integration."""
     import numpy as np
 
     def log_size(z: float) -> float:
@@ -125,7 +127,7 @@ def _by_quadrature(law: Distribution, k: float, n: float) -> tuple[float, float]
 
 
 def _discrete(law: Distribution, k: float, n: float) -> tuple[float, float]:
-    """Exact moments of a law with finitely many values."""
+    """Return the exact moments of a law with finitely many values."""
     import numpy as np
 
     values, mass = np.array(law.atoms).T

@@ -1,11 +1,11 @@
-"""What is left of communication when gradients travel while the backward pass still computes.
+"""Exposed communication when gradients are sent during the backward pass.
 
-Gradients, or buckets of them, are indexed in the order they become ready, along the last axis.
+Gradients, or buckets of them, are indexed in the order in which they become ready, along the last axis.
 
 Validity
 --------
-One network on which messages follow one another in the order of readiness, an iteration that is the
-mean one; gradients are ready when their layer's backward pass ends.
+One network, on which messages follow one another in the order in which they become ready; the mean
+iteration; gradients are ready when the backward pass of their layer ends.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MANY_ROWS = 1024
-"""From here on a loop over messages is faster than one array of all rows and messages."""
+"""Number of rows from which a loop over messages is faster than one array of all rows and messages."""
 
 
 @formula(cites=("zhang2017", "shi2018"), symbolic=False)
 def communication_finish_time(ready_times: Any, communication_times: Any) -> Any:
-    r"""When the last message ends, sent one after another in the order they become ready (wait-free).
+    r"""Time at which the last message ends, if messages are sent in the order in which they become ready.
 
     .. math:: T = \max_k\left(r_k + \sum_{i \ge k} c_i\right)
 
@@ -35,12 +35,12 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> Any
 
     Parameters
     ----------
-    ready_times : r [s], shape (..., K), since the backward pass began; need not be sorted
+    ready_times : r [s], shape (..., K), since the start of the backward pass; not necessarily sorted
     communication_times : c [s], shape (..., K), each message on its own
 
     Returns
     -------
-    finish time [s], shape (...), since the backward pass began
+    finish time [s], shape (...), since the start of the backward pass
 
     Examples
     --------
@@ -59,7 +59,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> Any
         remaining = np.add.accumulate(communication[..., ::-1], axis=-1)[..., ::-1]
         finish = np.maximum.reduce(ready + remaining, axis=-1)
         return finish if finish.ndim else finish.item()
-    # many rows: message by message from the last, so that no array of shape (..., K) has to be made
+    # many rows: message by message from the last, without an array of shape (..., K)
     ready = np.ascontiguousarray(np.moveaxis(ready, -1, 0))
     communication = np.ascontiguousarray(np.moveaxis(communication, -1, 0))
     left = communication[-1].copy()
@@ -73,7 +73,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> Any
 
 @formula(cites=("zhang2017", "shi2018"), symbolic=False)
 def exposed_communication_time(ready_times: Any, communication_times: Any, backward_time: Any) -> Any:
-    r"""Communication that outlasts the backward pass.
+    r"""Time of communication after the end of the backward pass.
 
     .. math:: t_x = \max\left(0, \max_k\left(r_k + \sum_{i \ge k} c_i\right) - t_b\right)
 
@@ -101,19 +101,19 @@ def exposed_communication_time(ready_times: Any, communication_times: Any, backw
     return ops.maximum(finish - backward_time, 0.0)
 
 
-@formula(cites=(), symbolic=False)  # whose maximum takes away what rounding leaves, and is no choice
+@formula(cites=(), symbolic=False)  # the maximum only removes rounding errors
 def contention_time(communication_time: Real, exposed_communication_time: Real, hiding_cost: Real) -> Real:
     r"""Time by which hidden communication slows the computation that hides it.
 
     .. math:: t_k = c \max(0, t_c - t_x)
 
-    Hidden messages are not free: their kernels take multiprocessors and memory bandwidth from the backward
-    pass.  To first order they slow it in proportion to the time they run beside it.
+    The kernels of hidden messages take multiprocessors and memory bandwidth from the backward pass.  To first
+    order they slow it in proportion to the time for which both run.
 
     Parameters
     ----------
     communication_time : t_c [s], on its own
-    exposed_communication_time : t_x [s], left after overlap
+    exposed_communication_time : t_x [s], not hidden
     hiding_cost : c [1], computation lost for each second hidden; 0 to 1
 
     Returns
@@ -122,7 +122,7 @@ def contention_time(communication_time: Real, exposed_communication_time: Real, 
 
     Examples
     --------
-    Of 100 ms, 20 are left over; the other 80 cost the backward pass a quarter of their time.
+    Of 100 ms, 20 are exposed; the other 80 slow the backward pass by a quarter of their time.
 
     >>> round(contention_time(0.100, 0.020, 0.25), 9)
     0.02

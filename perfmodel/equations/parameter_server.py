@@ -1,11 +1,12 @@
-"""Time of a parameter server: workers push gradients to it and pull the model back.
+"""Time of an exchange with parameter servers: workers push gradients and pull the updated model.
 
-Connections to all servers are open at once, so latency is paid once each way, not once for every message.
+Connections to all servers are open at the same time, so that latency counts once in each direction, not once
+for every message.
 
 Validity
 --------
-Synchronous rounds; ports that carry both directions at once; servers that add as fast as bytes
-arrive. Workers come at the same time: incast, where it counts, is a factor of its own.
+Synchronous rounds; full-duplex ports; servers that add as fast as bytes arrive. Workers send at the same
+time: the loss by incast is a separate factor.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ def parameter_server_push_time(
     shard_imbalance: Real = 1,
     incast_efficiency: Real = 1,
 ) -> Real:
-    r"""Time in which all workers move their gradients to dedicated servers, latency apart.
+    r"""Time in which all workers send their gradients to dedicated servers, without latency.
 
     .. math:: T = S \max\left(\frac{1}{B_w}, \frac{W I}{s \eta B_s}\right)
 
-    Either a worker's port is busy with its whole buffer or the fullest
-    server's port with a shard from every worker.  A pull is the same with the
-    directions swapped, and no incast.
+    The limit is either a worker's port, with its whole buffer, or the fullest
+    server's port, with a shard from every worker.  A pull takes the same time in
+    the other direction, without incast.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def parameter_server_push_time(
     worker_bandwidth : B_w [B/s], of a worker's port
     server_bandwidth : B_s [B/s], of a server's port
     shard_imbalance : I [1], largest shard over the mean shard
-    incast_efficiency : eta [1], what many senders at once leave of a server's port
+    incast_efficiency : eta [1], share of a server's port that many simultaneous senders achieve
 
     Returns
     -------
@@ -54,7 +55,7 @@ def parameter_server_push_time(
 
     Examples
     --------
-    Eight workers, two servers, 1 GB at 1 GB/s: each server takes in eight
+    Eight workers, two servers, 1 GB at 1 GB/s: each server receives eight
     shards of 0.5 GB.
 
     >>> parameter_server_push_time(8, 2, 1e9, 1e9, 1e9)
@@ -110,7 +111,7 @@ def parameter_server_time(
     1.6
     """
     ports = worker_bandwidth, server_bandwidth, shard_imbalance
-    # of each byte: both grow with the message alike
+    # for one byte: both are proportional to the message
     push = parameter_server_push_time(workers, servers, 1, *ports, incast_efficiency)
     pull = parameter_server_push_time(workers, servers, 1, *ports)
     hidden = (pipeline_blocks - 1) * ops.maximum(push, pull)
@@ -128,12 +129,12 @@ def pipelined_parameter_server_time(
     shard_imbalance: Real = 1,
     incast_efficiency: Real = 1,
 ) -> Real:
-    r"""Time of one push and pull through dedicated servers, in blocks as small as you like.
+    r"""Time of one push and pull through dedicated servers, in arbitrarily small blocks.
 
     .. math:: T = 2\alpha + \max\left(\frac{S}{B_w}, \frac{W I S}{s \eta B_s}\right)
 
-    The limit of ``parameter_server_time`` for many blocks: ports work in both
-    directions at once, and the pull hides wholly behind the push.
+    The limit of ``parameter_server_time`` for many blocks: ports carry both
+    directions at once, and the push hides the whole pull.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ def colocated_parameter_server_time(
     shard_imbalance: Real = 1,
     incast_efficiency: Real = 1,
 ) -> Real:
-    r"""Time of one push and pull where the servers run on the workers' machines.
+    r"""Time of one push and pull with servers on the workers' machines.
 
     .. math:: T = 2\alpha + \frac{(W-1) I S}{s B}\left(\frac{1}{\eta} + 1\right)
 
@@ -216,7 +217,7 @@ def colocated_parameter_server_time(
 def extra_server_time(
     workers: Real, servers: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Time of push and pull where every worker hosts a shard and extra machines host larger ones (BytePS).
+    r"""Time of push and pull with a shard on every worker and larger ones on extra machines (BytePS).
 
     .. math:: T = 2\alpha + \frac{2W(W-1)}{W^2 + k(W-2)}\frac{S}{B}, \quad k = \min(s, W)
 
@@ -244,6 +245,6 @@ def extra_server_time(
     1.2
     """
     extra = ops.minimum(servers, workers)
-    # 1 matters only for a single worker, where both sides of the fraction vanish and nothing is sent.
+    # the maximum with 1 only avoids 0/0 for a single worker, which sends nothing
     ports = ops.maximum(workers**2 + extra * (workers - 2), 1)
     return 2 * hop_latency + 2 * workers * (workers - 1) / ports * message_bytes / link_bandwidth

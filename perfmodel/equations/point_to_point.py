@@ -17,11 +17,11 @@ from perfmodel.equations.volumes import whole_buffer_bytes
 @algorithm("direct", "send-receive", bytes_per_rank=whole_buffer_bytes)
 @formula(cites="thakur2005")
 def send_receive_time(group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real) -> Real:
-    r"""Time in which every rank sends one message to the next and receives one: one hop, whatever n.
+    r"""Time in which every rank sends one message to the next and receives one: one hop, for any n.
 
     .. math:: T = \alpha + \frac{S}{B}, \quad n \ge 2
 
-    Links carry both directions at once, so that ranks do not wait for one another.
+    Links are full duplex, so that ranks do not wait for one another.
 
     Parameters
     ----------

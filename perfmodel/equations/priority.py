@@ -1,9 +1,9 @@
-"""Iteration time where the gradients that the next forward pass needs first overtake the others.
+"""Iteration time if the gradients that the next forward pass needs first are sent first.
 
 Validity
 --------
-Messages that can be interrupted at any byte without cost, a steady state of many iterations: a
-bound below which no order of messages goes.
+Messages that can be interrupted at any byte without cost, in the steady state of many iterations: a lower
+bound for any order of messages.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ def priority_iteration_time(
     .. math:: T = \max\left(\sum_i (f_i + b_i),
               \ \max_i\left(\sum_{j \ge i}(f_j + b_j) + \sum_{j \le i} c_j\right)\right)
 
-    Layers are in forward order here.  The forward pass of layer i waits for
-    its own gradient and, as they are sent first, for those of the layers before.  No
-    schedule of one network does better.
+    Layers are in forward order here.  The forward pass of layer i waits for its own gradient and for those of
+    the layers before, which are sent first.  No schedule on one network is faster.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Integration rules for order statistics: exponentially accurate, with breaks where a law is not smooth."""
+"""Integration rules for order statistics, with breaks where a law is not smooth."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ else:
     Array = Any
 
 _DROP = 45.0
-"""A weight of e^-45 is a thousandth of a float's last digit."""
+"""Logarithm of the ratio of weights below which nodes are dropped: e^-45 is below a float's precision."""
 _FARTHEST = 690.0
-"""e^690 is about the largest number a logit may stand for without overflow."""
+"""Largest absolute logit whose exponential does not overflow."""
 _NODES = 16
-"""Gauss-Legendre nodes in one panel: 1e-15 on a factor of e in the integrand."""
+"""Gauss-Legendre nodes in one panel: precise to 1e-15 if the integrand changes by a factor of e."""
 
 
 def _width(near: float, far: float, drop: float) -> float:
-    """How far from its mode the density u^near (1-u)^far has fallen by e^-drop, in logit of u, to the right.
+    """Return the distance, right of its mode, at which the density u^near (1-u)^far is e^-drop of its peak.
 
-    Rounded up, by less than a hundredth of the longest it might be.
+    The distance is in logit(u), rounded up by less than a hundredth of its upper bound.
     """
     p = near / (near + far)
 
@@ -47,17 +47,18 @@ def beta_rule(
     log_size: Callable[[float], float] | None = None,
     moment: int = 1,
 ) -> tuple[Array, Array]:
-    """Nodes and weights for the expectation of a function of U_(k:n), the k-th smallest of n uniforms.
+    """Return nodes and weights for the mean of a function of U_(k:n), the k-th smallest of n uniform numbers.
 
-    The trapezoid rule in z = logit(u): the integrand decays exponentially on both sides, so the rule
-    converges exponentially.  The weights are divided by their own sum, which takes the beta function out.
+    It is the trapezoid rule in z = logit(u), which converges exponentially as the integrand decays exponentially
+    on both sides.  The weights are divided by their sum, so that the beta function is not needed.
 
     Parameters
     ----------
     order : k, in 1..n
     sample_size : n
-    log_size : the logarithm of the integrand's size at a logit far to the right, where it grows there
-    moment : the power of it that will be integrated
+    log_size : function from a logit to the logarithm of the integrand's size, if the integrand grows to the
+        right
+    moment : power of the integrand that will be integrated
 
     Returns
     -------
@@ -86,7 +87,7 @@ def beta_rule(
 
 @cache
 def _gauss_legendre() -> tuple[Array, Array, Array]:
-    """Nodes and weights on [0, 1], and the matrix that integrates from each node to the right end."""
+    """Return nodes and weights on [0, 1], and the matrix that integrates from each node to the right end."""
     import numpy as np
     from numpy.polynomial import legendre
 
@@ -100,10 +101,10 @@ def _gauss_legendre() -> tuple[Array, Array, Array]:
 
 
 class Panels:
-    """Gauss-Legendre nodes on consecutive intervals, for integrands with known kinks between them."""
+    """Gauss-Legendre rule on consecutive intervals, for integrands whose kinks are known breaks."""
 
     def __init__(self, breaks: Iterable[float]) -> None:
-        """Lay the panels between consecutive ``breaks``; doubles and near doubles are dropped."""
+        """Place the panels between consecutive ``breaks``; duplicates are dropped."""
         import numpy as np
 
         edges = np.unique(np.fromiter(breaks, dtype=np.float64))
@@ -112,15 +113,15 @@ class Panels:
         self.edges = edges
         self._widths = np.diff(edges)[:, None]
         self.nodes = edges[:-1, None] + self._widths * nodes
-        """Shape (panels, 16), ascending."""
+        """The nodes, shape (panels, 16), ascending."""
         self._weights = self._widths * weights
 
     def integral(self, values: Array) -> float:
-        """Integral of a function given at the nodes."""
+        """Return the integral of a function from its values at the nodes."""
         return float((values * self._weights).sum())
 
     def integral_to_end(self, values: Array) -> Array:
-        """Integral from each node to the right end of the last panel."""
+        """Return the integral of a function from each node to the right end of the last panel."""
         import numpy as np
 
         within = self._widths * (values @ _gauss_legendre()[2].T)
@@ -130,10 +131,10 @@ class Panels:
 
 
 def survival_moments(panels: Panels, survival: Array) -> tuple[float, float]:
-    """Mean and variance of a variable that is at least ``panels.start`` and has this survival function.
+    """Return mean and variance of a variable, at least ``panels.start``, from its survival function.
 
-    The variance is integrated about the mean, never as a difference of two raw moments; panels should start
-    where the survival function leaves 1, not at zero.
+    The variance is integrated about the mean, not computed as a difference of raw moments; panels should
+    start where the survival function leaves 1, not at zero.
     """
     mean = panels.start + panels.integral(survival)
     variance = (panels.start - mean) ** 2 + panels.integral(2.0 * (panels.nodes - mean) * survival)

@@ -112,7 +112,7 @@ def ternary_bytes(elements: Real, scales: Real) -> Real:
 
 @formula(cites="alistarh2017")
 def qsgd_bytes(elements: Real, levels: Real, scales: Real) -> Real:
-    r"""Bytes of QSGD with a sign and a level for each element, and a norm for each bucket; not entropy coded.
+    r"""Bytes of QSGD with a sign and a level for each element and a norm for each bucket, not entropy-coded.
 
     .. math:: S = \frac{d}{8}\left(1 + \log_2(s + 1)\right) + 4 T
 

@@ -1,9 +1,9 @@
-"""How far the ratio of two predictions may be off, when both share part of their error.
+"""Interval of the ratio of two predictions whose errors are correlated.
 
 Validity
 --------
-Two predictions of one model, whose errors are normal as logarithms. How much they share is learned
-from pairs in one source: for pairs of kinds that no source has, it is a guess from the nearest.
+Two predictions of one model, whose logarithmic errors are normal. Their correlation is learned from pairs
+of runs in one source; for pairs of a type that no source has, that of the nearest type is assumed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @formula(cites=())
 def ratio_half_width(one_half_width: Real, other_half_width: Real, unshared: Real) -> Real:
-    r"""Half the width of the interval of a ratio of two predictions, as a logarithm.
+    r"""Half-width of the interval of a ratio of two predictions, as a logarithm.
 
     .. math:: h = \sqrt{(h_1 - h_2)^2 + 2 h_1 h_2 \min(u, 1)}
 
-    The spread of a difference whose parts correlate by 1 - u: with all of the error unshared that of
-    independent predictions, with none of it what one may be off by beyond the other.  What is shared is
-    learned from pairs of measured runs of one source.
+    This is the deviation of a difference of two errors with correlation 1 - u: for u = 1 that of independent
+    predictions, for u = 0 the difference of both half-widths.  The correlation is learned from pairs of runs
+    of one source.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def ratio_half_width(one_half_width: Real, other_half_width: Real, unshared: Rea
 
     Examples
     --------
-    Independent errors add in quadrature, 3 and 4 to 5; wholly shared ones differ by what one is larger.
+    Independent errors add in quadrature, 3 and 4 to 5; fully correlated ones leave the difference.
 
     >>> ratio_half_width(0.3, 0.4, 1)
     0.5

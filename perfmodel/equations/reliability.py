@@ -1,9 +1,9 @@
-"""How often a job fails, how often it should write a checkpoint, and what share of its time is left.
+"""Failures of a job, the best checkpoint interval, and the share of time that remains for work.
 
 Validity
 --------
-Failures at a constant rate, independent of one another, any of which stops the job; checkpoints
-that take as long each, less than twice the time between failures.
+Independent failures at a constant rate, any of which stops the job; checkpoints of equal duration, less
+than twice the time between failures.
 """
 
 from perfmodel.core import ops
@@ -13,11 +13,11 @@ from perfmodel.core.ops import Real
 
 @formula(cites="daly2006")
 def job_failure_interval(node_failure_interval: Real, nodes: Real) -> Real:
-    r"""Mean time between failures of a job that any failing node brings down.
+    r"""Mean time between failures of a job that stops when any of its nodes fails.
 
     .. math:: M = \frac{M_1}{N}
 
-    Failures are independent and come at a constant rate.
+    Failures are independent and occur at a constant rate.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def job_failure_interval(node_failure_interval: Real, nodes: Real) -> Real:
 
 @formula(cites="daly2006")
 def expected_failures(wall_time: Real, failure_interval: Real) -> Real:
-    r"""Failures to expect in a span of time.
+    r"""Expected number of failures in a given time.
 
     .. math:: k = \frac{t}{M}
 
@@ -65,11 +65,11 @@ def expected_failures(wall_time: Real, failure_interval: Real) -> Real:
 
 @formula(cites="grattafiori2024")
 def checkpoint_write_time(states_bytes: Real, nodes: Real, checkpoint_bandwidth: Real) -> Real:
-    r"""Time to write one checkpoint, to which every machine of a job adds its share.
+    r"""Time to write one checkpoint, of which every machine of a job writes its share.
 
     .. math:: \delta = \frac{W}{N B_w}
 
-    Training stops meanwhile.  Storage that all machines share may carry less at once.
+    Training stops meanwhile.  Storage that all machines use may have a lower total bandwidth.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def checkpoint_write_time(states_bytes: Real, nodes: Real, checkpoint_bandwidth:
 
 @formula(cites="daly2006")
 def daly_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
-    r"""Work between two checkpoints that loses least, to higher order (Daly 2006, eq. 37).
+    r"""Working time between two checkpoints that maximises goodput, to higher order (Daly 2006, eq. 37).
 
     .. math:: \tau = \sqrt{2\delta M}\left(1 + \frac{1}{3}\sqrt{\frac{\delta}{2M}}
         + \frac{1}{9}\frac{\delta}{2M}\right) - \delta \quad (\delta < 2M), \qquad \tau = M \text{ beyond}
@@ -125,22 +125,22 @@ def daly_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> R
 def goodput_fraction(
     checkpoint_interval: Real, checkpoint_time: Real, restart_time: Real, failure_interval: Real
 ) -> Real:
-    r"""Share of the wall clock that ends up as work kept: the rest is checkpoints, restarts, work done twice.
+    r"""Share of the wall-clock time that is useful work; the rest is checkpoints, restarts, repeated work.
 
     .. math:: g = \frac{\tau}{M} \frac{e^{-R/M}}{e^{(\tau+\delta)/M} - 1}
 
-    Daly's complete model: failures come at a constant rate, also during checkpoints and restarts.
+    Daly's complete model: failures occur at a constant rate, also during checkpoints and restarts.
 
     Parameters
     ----------
     checkpoint_interval : \tau [s], of work between two checkpoints
     checkpoint_time : \delta [s], during which no work is done
-    restart_time : R [s], from a failure until work goes on
+    restart_time : R [s], from a failure until work continues
     failure_interval : M [s]
 
     Returns
     -------
-    goodput [1]; one where nothing fails and checkpoints take no time
+    goodput [1]; 1 without failures and checkpoints
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Workers that start again as soon as they are done: how many gradients arrive by a time."""
+"""Update times of workers that start a new gradient as soon as one is finished, by renewal theory."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from perfmodel.equations.heterogeneous import fewer_done, order_panels
 from perfmodel.equations.quadrature import Array, Panels
 
 LATTICE_POINTS = 4096
-"""Times a law without closed sums is rounded to at first; the error of a mean is of second order."""
+"""Initial number of lattice points for a law without closed sums; the error of a mean is of second order."""
 _LARGEST_LATTICE = 1 << 22
-"""Points times counts up to which the lattice is refined."""
+"""Largest product of lattice points and counts up to which the lattice is refined."""
 LARGEST_COUNT = 128
-"""Gradients in one update up to which counts are convolved."""
+"""Largest number of gradients in one update for which counts are convolved."""
 
 
 def lattice(distribution: Distribution, step: float, points: int) -> Array:
-    """Probabilities that a time, rounded to a multiple of ``step``, is 0, 1, ... ``points - 1`` of them."""
+    """Return the probabilities that a time, in multiples of ``step``, is 0 to ``points`` - 1 steps."""
     import numpy as np
 
     borders = distribution.cdf(np.arange(-0.5, points + 0.5) * step)
@@ -27,7 +27,7 @@ def lattice(distribution: Distribution, step: float, points: int) -> Array:
 
 
 def _counts_on_lattice(first: Array, later: Array, terms: int) -> Array:
-    """P(exactly j renewals by each lattice time), j below ``terms``; the first interval may differ."""
+    """Return P(exactly j renewals by each lattice time) for j < ``terms``; the first interval may differ."""
     import numpy as np
 
     points = len(first)
@@ -40,7 +40,7 @@ def _counts_on_lattice(first: Array, later: Array, terms: int) -> Array:
 
 
 def _counts_of_erlang(shift: float, rate: float, t: Array, terms: int) -> Array:
-    """P(exactly j renewals by t) for shifted exponential intervals: j of them are a shifted Erlang time."""
+    """Return P(exactly j renewals by t) for shifted exponential intervals, whose sums are Erlang."""
     import numpy as np
 
     reached = [np.ones(t.shape)]
@@ -55,7 +55,7 @@ def _counts_of_erlang(shift: float, rate: float, t: Array, terms: int) -> Array:
 
 
 def _multiply(a: Array, b: Array) -> Array:
-    """Product of two polynomials with one row per power, cut off at their length."""
+    """Return the product of two polynomials with one row per power, truncated at their length."""
     import numpy as np
 
     product = np.zeros_like(a)
@@ -65,7 +65,7 @@ def _multiply(a: Array, b: Array) -> Array:
 
 
 def _all_workers(counts: Array, workers: int) -> Array:
-    """Distribution of the sum of equal independent counts, cut off at their length."""
+    """Return the distribution of the sum of independent counts of all workers, truncated at its length."""
     import numpy as np
 
     total = np.zeros_like(counts)
@@ -81,12 +81,13 @@ def _all_workers(counts: Array, workers: int) -> Array:
 
 
 def batch_sync_time(distribution: Distribution, workers: int, gradients: int) -> tuple[float, float]:
-    """Mean time until workers that all start afresh have together made K gradients, repeats allowed.
+    """Return the mean time in which workers that start together compute K gradients, repeats allowed.
 
     .. math:: E[T] = \\int_0^\\infty P\\Big(\\sum_i N_i(t) \\le K - 1\\Big) dt
 
-    Closed for exponential intervals; integrated over Erlang counts for shifted ones; otherwise on a lattice
-    of times that is refined until halving its step changes the mean by less than 1e-5, and extrapolated.
+    It has a closed form for exponential times and an integral over Erlang counts for shifted exponential
+    ones.  For other laws it is computed on a lattice of times, which is refined until halving its step
+    changes the mean by less than 1e-5, and extrapolated.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def batch_sync_time(distribution: Distribution, workers: int, gradients: int) ->
 
     Returns
     -------
-    time [s], relative change of it at the last refinement (zero where there is no lattice)
+    time [s], and its relative change at the last refinement (0 without a lattice)
 
     Raises
     ------
@@ -147,35 +148,36 @@ def _batch_sync_by_erlang(shift: float, rate: float, workers: int, gradients: in
 def _batch_sync_on_lattice(
     distribution: Distribution, workers: int, gradients: int, horizon: float, points: int
 ) -> tuple[float, float]:
-    """Mean time, and the probability that it exceeds the horizon."""
+    """Return the mean time [s], and the probability that the time exceeds the horizon."""
     intervals = lattice(distribution, horizon / points, points)
     waiting = _all_workers(_counts_on_lattice(intervals, intervals, gradients), workers).sum(axis=0)
     return float(horizon / points * waiting.sum()), float(waiting[-1])
 
 
 def _horizon(distribution: Distribution, workers: int, gradients: int) -> float:
-    """A time by which the gradients have probably, not certainly, arrived; where to start looking."""
+    """Return a time by which the gradients have probably arrived [s], a start for refinement."""
     mean = distribution.mean if math.isfinite(distribution.mean) else 2 * distribution.lower
     return mean * (1.0 + 2.0 * gradients / workers)
 
 
 def _panels_from_zero(distribution: Distribution, workers: int, order: int) -> Panels:
-    """Panels that resolve one worker's time and that of the k-th of all, from the start of the work."""
+    """Return panels from time 0 that resolve one worker's time and that of the k-th of all workers."""
     one = order_panels([(distribution, 1)], 1).edges
     many = order_panels([(distribution, workers)], order).edges
-    # what is left of the first of many is about as long as a mean shared out among them
+    # the shortest remaining time among many workers is about the mean divided by their number
     first = (distribution.mean * 2.0**-halving for halving in range(workers.bit_length() + 5))
     return Panels(sorted({0.0, *first, *(edge for edge in (*one, *many) if edge > 0)}))
 
 
 def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -> tuple[float, float]:
-    """Mean time per update and share of fresh gradients of K-async SGD, taking the late workers as unrelated.
+    """Return mean time per update and share of fresh gradients of K-async SGD, with independent late workers.
 
-    At each update K workers start afresh.  The other P - K are taken to be in equilibrium: what they have
-    left has the survival function 1 - integral of P(X > t) / E[X].  Exact for one gradient (async), for all
-    (sync) and for exponential times; elsewhere too long, by up to a quarter where times vary widely, and
-    up to 1.8 times so where they hardly do: then late workers started together, see ``sgd_variants``.
-    More than ``LARGEST_COUNT`` gradients are taken as that many of accordingly fewer workers, within 1 %.
+    At each update K workers start a new gradient.  The other P - K are assumed to be in equilibrium: their
+    remaining time has the survival function 1 - integral of P(X > t) / E[X].  The result is exact for one
+    gradient (async), for all (sync) and for exponential times.  Otherwise it is too long: by up to a quarter
+    if times vary widely, and by a factor of up to 1.8 if they hardly vary, because late workers then started
+    together (see ``sgd_variants``).  More than ``LARGEST_COUNT`` gradients are replaced by that many of
+    proportionally fewer workers, within 1 %.
 
     Parameters
     ----------
@@ -208,17 +210,18 @@ def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -
     update_time = panels.integral(fewer_done(groups, gradients))
     if late == 0:
         return update_time, 1.0
-    # an old worker contributes at its end, at rate P(X > t) / E[X], if fewer than K others came before
+    # a late worker contributes when it finishes, at rate P(X > t) / E[X], if fewer than K others finished
+    # before
     others = [fresh] if late == 1 else [fresh, (*old, late - 1)]
     contributes = panels.integral(fewer_done(others, gradients) * running) / distribution.mean
     return update_time, max(0.0, 1.0 - late / gradients * contributes)
 
 
 def batch_async_fresh_fraction(distribution: Distribution, workers: int, gradients: int) -> float:
-    """Share of fresh gradients of K-batch-async SGD, taking a worker's start as unrelated to the others.
+    """Return the share of fresh gradients of K-batch-async SGD, with start times independent of others.
 
-    While a gradient is computed, N others arrive; it is fresh where they leave the batch it fell into
-    unfinished, which has K - N of K chances.  Exact for exponential times.
+    While a gradient is computed, N others arrive; it is fresh if they do not complete the current batch,
+    which has the probability (K - N) / K.  Exact for exponential times.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def batch_async_fresh_fraction(distribution: Distribution, workers: int, gradien
 
     Examples
     --------
-    Nobody else updates: a lone worker's gradients are always fresh.
+    The gradients of a single worker are always fresh.
 
     >>> batch_async_fresh_fraction(Distribution("uniform", (1.0, 2.0)), 1, 4)
     1.0
@@ -252,7 +255,7 @@ def batch_async_fresh_fraction(distribution: Distribution, workers: int, gradien
     horizon = 2 * _horizon(distribution, workers, gradients)
     step = horizon / LATTICE_POINTS
     intervals = lattice(distribution, step, LATTICE_POINTS)
-    # the next arrival of a worker met at random: density P(X > t) / E[X]
+    # the next arrival of a worker at a random time: density P(X > t) / E[X]
     borders = np.concatenate([[0.0], (np.arange(LATTICE_POINTS) + 0.5) * step])
     middle = distribution.survival((borders[1:] + borders[:-1]) / 2)
     next_arrival = middle * np.diff(borders) / distribution.mean

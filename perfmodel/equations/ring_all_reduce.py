@@ -2,9 +2,9 @@
 
 Validity
 --------
-Ranks and links of one level alike, one message at a time each way, a network that nothing else
-uses, ranks that start together: a late rank delays the end by as much. Libraries add starts and
-protocols, which the fitted collectives count.
+Equal ranks, and equal links within a level; one message at a time in each direction; an otherwise idle
+network; ranks that start together: a late rank delays the end by as much. The start times and protocols of
+libraries are part of the fitted collectives only.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ def per_dimension_all_reduce_time(
     .. math:: T = \sum_d 2(p_d-1)\left(\alpha_d + \frac{S_d}{p_d B_d}\right) + \frac{p_d-1}{p_d}\frac{S_d}{R},
               \quad S_d = \frac{S}{\prod_{j<d} p_j}
 
-    Every dimension works on what the dimensions before it left to each rank,
-    so the fastest links belong first.  Symbols pass through as well.
+    Every dimension reduces the part that the previous ones left to each rank,
+    so that the fastest links should be first.  Symbols are accepted, too.
 
     Parameters
     ----------
     dimension_sizes : p_d [1], ranks along each dimension, in the order they are used
     message_bytes : S [B]
     hop_latencies : alpha_d [s], one for each dimension
-    link_bandwidths : B_d [B/s], what one rank gets, one for each dimension
+    link_bandwidths : B_d [B/s], of one rank, one for each dimension
     reduction_bandwidth : R [B/s], infinite where adding is free
 
     Returns
@@ -93,7 +93,7 @@ def per_dimension_all_reduce_time(
     Examples
     --------
     4 x 2 ranks, 800 MB: along the first dimension each link carries 1.2 GB at
-    10 GB/s (0.12 s), along the second, which shares a quarter of the buffer,
+    10 GB/s (0.12 s), along the second, which reduces a quarter of the buffer,
     0.2 GB at 1 GB/s (0.2 s).
 
     >>> round(per_dimension_all_reduce_time((4, 2), 800e6, (0, 0), (10e9, 1e9)), 12)
@@ -124,8 +124,8 @@ def hierarchical_all_reduce_time(
               + 2(N-1)\left(\alpha_e + \frac{S}{g N B_e}\right) + \frac{gN-1}{gN}\frac{S}{R}
 
     After the reduce-scatter in the node each rank owns S/g bytes and reduces
-    them with its peers of the same number in the other nodes.  Where all ranks
-    of a node share one network card, give its bandwidth divided by g.
+    them with its peers of the same number in the other nodes.  If all ranks of
+    a node use one NIC, set the bandwidth to that of the NIC divided by g.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def hierarchical_all_reduce_time(
     intra_hop_latency : alpha_i [s], inside a node
     intra_link_bandwidth : B_i [B/s], of one rank inside its node
     inter_hop_latency : alpha_e [s], between nodes
-    inter_link_bandwidth : B_e [B/s], what ONE rank gets between nodes
+    inter_link_bandwidth : B_e [B/s], of ONE rank between nodes
     reduction_bandwidth : R [B/s], infinite where adding is free
 
     Returns
@@ -224,12 +224,12 @@ def shared_card_all_reduce_time(
     inter_link_bandwidth: Real,
     reduction_bandwidth: Real = math.inf,
 ) -> Real:
-    r"""Time of a hierarchical all-reduce where all ranks of a node share one network card.
+    r"""Time of a hierarchical all-reduce in which all ranks of a node share one NIC.
 
     .. math:: T = 2(g-1)\left(\alpha_i + \frac{S}{g B_i}\right)
               + 2(N-1)\left(\alpha_e + \frac{S}{N B_e}\right) + \frac{gN-1}{gN}\frac{S}{R}
 
-    The g rings between the nodes run at the same time, each with 1/g of the card.
+    The g rings between the nodes run at the same time, each with 1/g of the NIC's bandwidth.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def shared_card_all_reduce_time(
     intra_hop_latency : alpha_i [s], inside a node
     intra_link_bandwidth : B_i [B/s], of one rank inside its node
     inter_hop_latency : alpha_e [s], between nodes
-    inter_link_bandwidth : B_e [B/s], of the one card of a node
+    inter_link_bandwidth : B_e [B/s], of the one NIC of a node
     reduction_bandwidth : R [B/s], infinite where adding is free
 
     Returns
@@ -248,8 +248,8 @@ def shared_card_all_reduce_time(
 
     Examples
     --------
-    Two nodes of four, 800 MB, links inside that cost nothing: the card carries
-    each way what a ring of two nodes does, 0.8 GB at 1 GB/s.
+    Two nodes of four, 800 MB, infinitely fast links inside: the NIC carries as
+    much as in a ring of two nodes, 0.8 GB in each direction at 1 GB/s.
 
     >>> shared_card_all_reduce_time(4, 2, 800e6, 0, float("inf"), 0, 1e9)
     0.8

@@ -1,11 +1,11 @@
-"""How many rings a graph of links between accelerators holds, and so how fast a ring all-reduce is on it.
+"""Number of disjoint rings in a graph of links between accelerators, and the bandwidth of a ring all-reduce.
 
-On a cube mesh pairs share two links, one or none, so no single bandwidth describes it: what matters is
-how many rings through all ranks can run at once without sharing a link.
+On a cube mesh, pairs are joined by two links, one or none, so that no single bandwidth describes it: the
+bandwidth depends on how many rings through all ranks can run at the same time without a common link.
 
-Neither the count of rings nor the header of a write takes a number from a measured cube mesh.  The relay is
-told with hindsight: five ranks of a DGX-1V close no ring, 37 GB/s were measured there all the same, and that
-NCCL then passes through the memory of a rank in between, which the receiver reads, was added to explain it.
+Neither the number of rings nor the overhead of writes is fitted to a measured cube mesh.  The relay is: five
+ranks of a DGX-1V have no ring, but 37 GB/s were measured on them; the assumption that NCCL then relays
+through the memory of a rank in between, which the receiver reads, was added to explain that.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import given
 
 WRITE_PAYLOAD = 0.94
-"""Part of an NVLink packet that is data when a rank writes to its neighbour: 256 of 272 bytes."""
+"""Share of data in NVLink packets when a rank writes to its neighbour: 256 of 272 bytes."""
 READ_PAYLOAD = 0.80
-"""The same when it reads: 128 of 160 bytes, as requests of the other direction share the link.
+"""Share of data when a rank reads: 128 of 160 bytes, because requests of the other direction use the link.
 
-Chosen after the measurement on five ranks had been seen, see the top of this module.
+Chosen to explain the measurement on five ranks, see the top of this module.
 """
 
 LARGEST_SEARCHED = 8
-"""Ranks whose rings are searched for one by one; beyond it the bound by the least joined rank is taken."""
+"""Largest number of ranks whose rings are enumerated; above it, the bound by the rank with the fewest links
+is used."""
 
 Edge = tuple[int, int]
 Ring = tuple[int, ...]
 
 
 class Rings(NamedTuple):
-    """The best set of rings through a group of ranks."""
+    """The largest set of rings through a group of ranks."""
 
     rings: int
-    """That can run at once, each direction counted."""
+    """Number of rings that can run at the same time, each direction counted."""
     forwarded: bool
     """Whether a hop goes through the memory of another accelerator, which the receiver reads."""
 
@@ -46,10 +47,10 @@ class Rings(NamedTuple):
 def rings(peer_graph: tuple[tuple[int, int, int], ...], group_size: int) -> Rings:
     """Return the largest set of rings through ranks 0 to n-1 that share no link.
 
-    A ring visits every rank once; one that runs the other way round uses the links' other direction, so
-    undirected rings count twice.  Where the links among the ranks close no ring, a hop may pass through the
-    memory of a rank in between, over both its links.  Of more than 8 ranks the count is a bound: each ring
-    takes two links of every rank.
+    A ring visits every rank once.  The same ring in the opposite direction uses the links' other direction,
+    so that undirected rings count twice.  If the links form no ring, a hop may pass through the memory of a
+    rank in between, over both its links.  For more than 8 ranks the number is an upper bound: each ring uses
+    two links of every rank.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def ring_bandwidth(
 ) -> float:
     """Return the bus bandwidth [B/s] of all rings together, from the nominal rate of one link.
 
-    Where a hop is relayed its receiver reads, and every byte of the ring waits for it: the ring runs at
+    The receiver of a relayed hop reads, and every byte of the ring passes that hop, so that the ring runs at
     the payload rate of reads.
 
     Parameters
@@ -94,7 +95,7 @@ def ring_bandwidth(
 
     Returns
     -------
-    bus_bandwidth [B/s], 0 where no ring exists even with a relay
+    bus_bandwidth [B/s], 0 if there is no ring even with a relay
 
     Examples
     --------
@@ -118,14 +119,14 @@ def _edges(ring: Ring) -> tuple[Edge, ...]:
 
 
 def _cycles(ranks: range) -> Iterable[Ring]:
-    """Every order of the ranks in a ring, without its mirror image."""
+    """Yield every order of the ranks in a ring, without its mirror image."""
     for order in itertools.permutations(ranks[1:]):
         if order[0] < order[-1]:
             yield (ranks[0], *order)
 
 
 def _with_one_relay(ring: Ring, links: dict[Edge, int], ranks: range) -> Iterable[tuple[Edge, ...]]:
-    """The links of a ring whose one missing hop passes through another rank of the group."""
+    """Yield the links of a ring whose one missing hop is relayed by another rank of the group."""
     missing = [edge for edge in _edges(ring) if edge not in links]
     if len(missing) != 1:
         return
@@ -138,13 +139,13 @@ def _with_one_relay(ring: Ring, links: dict[Edge, int], ranks: range) -> Iterabl
 
 
 def _packing(paths: list[tuple[Edge, ...]], links: dict[Edge, int]) -> int:
-    """The largest number of paths, with repetition, that fit the links."""
+    """Return the largest number of paths, with repetition, that the links can carry at the same time."""
     best = 0
 
     def extend(start: int, left: dict[Edge, int], count: int) -> None:
         nonlocal best
         best = max(best, count)
-        # every further ring takes a link at rank 0, so what is left there bounds what can still come
+        # every further ring uses two links of rank 0, which bounds the number of further rings
         if count + sum(n for edge, n in left.items() if 0 in edge) // 2 <= best:
             return
         for index in range(start, len(paths)):

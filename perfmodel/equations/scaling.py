@@ -1,9 +1,9 @@
-"""Speed-up and efficiency: what n accelerators are worth, measured, or by the universal scalability law.
+"""Speed-up and scaling efficiency: definitions, and the universal scalability law.
 
 Validity
 --------
 Definitions of speed-up and efficiency; the baseline is one accelerator unless another is named. The
-universal law describes a measured curve and explains no part of it.
+universal scalability law describes a measured curve but does not explain it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites="gustafson1988")
 def weak_speedup(world_size: Real, baseline_time: Real, iteration_time: Real) -> Real:
-    r"""Speed-up in samples per second at a fixed batch on each accelerator.
+    r"""Speed-up in samples per second at a fixed batch size on each accelerator.
 
     .. math:: S = \frac{n T_1}{T}
 
@@ -41,7 +41,7 @@ def weak_speedup(world_size: Real, baseline_time: Real, iteration_time: Real) ->
 
 @formula(cites="gustafson1988")
 def weak_scaling_efficiency(baseline_time: Real, iteration_time: Real) -> Real:
-    r"""Share of the ideal throughput at a fixed batch on each accelerator.
+    r"""Share of the ideal throughput at a fixed batch size on each accelerator.
 
     .. math:: E = \frac{T_1}{T}
 
@@ -66,7 +66,7 @@ def weak_scaling_efficiency(baseline_time: Real, iteration_time: Real) -> Real:
 
 @formula(cites="amdahl1967")
 def strong_speedup(baseline_time: Real, iteration_time: Real) -> Real:
-    r"""Speed-up at a fixed global batch.
+    r"""Speed-up at a fixed global batch size.
 
     .. math:: S = \frac{T_1}{T}
 
@@ -91,7 +91,7 @@ def strong_speedup(baseline_time: Real, iteration_time: Real) -> Real:
 
 @formula(cites="amdahl1967")
 def strong_scaling_efficiency(world_size: Real, baseline_time: Real, iteration_time: Real) -> Real:
-    r"""Share of the ideal speed-up at a fixed global batch.
+    r"""Share of the ideal speed-up at a fixed global batch size.
 
     .. math:: E = \frac{T_1}{n T}
 
@@ -126,8 +126,8 @@ def usl_speedup(world_size: Real, contention: Real, coherency: Real) -> Real:
     Parameters
     ----------
     world_size : n [1]
-    contention : sigma [1], what is done one after another
-    coherency : kappa [1], what each pair has to settle
+    contention : sigma [1], share of serial work
+    coherency : kappa [1], cost of coordination between each pair
 
     Returns
     -------
@@ -146,7 +146,7 @@ def usl_speedup(world_size: Real, contention: Real, coherency: Real) -> Real:
 
 @formula(cites="gunther2008")
 def usl_peak_world_size(contention: Real, coherency: Real) -> Real:
-    r"""Where the universal scalability law peaks.
+    r"""Number of accelerators at which the universal scalability law has its peak.
 
     .. math:: n = \sqrt{\frac{1-\sigma}{\kappa}}
 

@@ -1,8 +1,8 @@
-"""What a parameter server has to hold and to pass through its port.
+"""Memory and network traffic of a parameter server, and the imbalance of its shards.
 
 Validity
 --------
-Shards as the frameworks deal them, exact for the list of tensors; loads of one synchronous round.
+Shards as the frameworks assign them, exact for the list of tensors; loads of one synchronous round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perfmodel.core.tracing.tracing import numeric
 @numeric
 @formula(cites="li2014", symbolic=False)
 def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
-    r"""Largest shard over the mean shard when tensors are dealt to the servers in turn.
+    r"""Largest shard over the mean shard if tensors are assigned to the servers in turn.
 
     .. math:: I = \frac{s}{S}\max_j \sum_{i \equiv j \,(\mathrm{mod}\, s)} m_i
 
@@ -26,7 +26,7 @@ def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
 
     Parameters
     ----------
-    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
+    tensor_bytes : m_i [B], shape (L,), in the order of assignment
     servers : s [1], a whole number
 
     Returns
@@ -40,7 +40,7 @@ def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
     >>> round(shard_imbalance([1, 1, 4], 2), 4)
     1.6667
     """
-    # servers beyond the number of tensors hold none
+    # servers in excess of the number of tensors have none
     shards = [sum(tensor_bytes[j::servers]) for j in range(min(servers, len(tensor_bytes)))]
     return servers * max(shards) / sum(shards)
 
@@ -48,7 +48,7 @@ def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
 @numeric
 @formula(cites="abadi2016", symbolic=False)
 def greedy_shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
-    r"""Largest shard over the mean shard when each tensor goes to the server that holds least so far.
+    r"""Largest shard over the mean shard if each tensor is assigned to the server with the fewest bytes.
 
     .. math:: I = \frac{s}{S}\max_j \sum_{i \in A_j} m_i
 
@@ -86,7 +86,7 @@ def greedy_shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float
 @numeric
 @formula(cites="chen2015", symbolic=False)
 def split_shard_imbalance(tensor_bytes: Sequence[float], servers: int, largest_whole_bytes: float) -> float:
-    r"""Largest shard over the mean shard when large tensors are split evenly and small ones dealt in turn.
+    r"""Largest shard over the mean shard if large tensors are split and small ones assigned in turn.
 
     .. math:: I = 1 + \frac{S_w}{S}(I_w - 1), \quad S_w = \sum_{m_i \le w} m_i, \quad
               I_w = \frac{s}{S_w}\max_j \sum_{m_i \le w,\, i \equiv j} m_i
@@ -124,7 +124,7 @@ def server_memory_bytes(
 
     .. math:: M = \frac{I S}{s}(W + 1 + c)
 
-    A server that adds in place as bytes arrive needs one buffer: give 1 worker.
+    A server that adds in place as bytes arrive needs one buffer: set the number of workers to 1.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def colocated_server_port_bytes(workers: Real, servers: Real, message_bytes: Rea
 
     .. math:: V = \frac{2 (W + s - 2) S}{s}
 
-    The shard comes from W-1 others and goes back to them; the worker itself sends the other
+    The shard is received from W-1 other workers and sent back to them; the worker itself sends the other
     s-1 shards of its own gradients and fetches as many.
 
     Parameters
@@ -210,7 +210,7 @@ def parameter_server_total_bytes(workers: Real, message_bytes: Real) -> Real:
 
     .. math:: V = 2 W S
 
-    As much as a ring of W+1 ranks: of the workers and a server among them.
+    As much as a ring of W+1 ranks, of the workers and one server.
 
     Parameters
     ----------
@@ -233,12 +233,12 @@ def parameter_server_total_bytes(workers: Real, message_bytes: Real) -> Real:
 
 @formula(cites="jiang2020")
 def colocated_total_bytes(workers: Real, message_bytes: Real) -> Real:
-    r"""Bytes on the wire in one push and pull where servers run on the workers' machines.
+    r"""Bytes on the wire in one push and pull with servers on the workers' machines.
 
     .. math:: V = 2 (W-1) S
 
-    Every byte of the model lives on one machine, and the other W-1 send it there
-    and fetch it: the total of a ring of the W workers.
+    Every byte of the model is on one machine, to which the other W-1 send it and from
+    which they fetch it: the total of a ring of the W workers.
 
     Parameters
     ----------

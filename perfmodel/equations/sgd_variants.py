@@ -1,4 +1,4 @@
-"""Time between updates of the variants of distributed SGD, when workers' times vary."""
+"""Time between updates of the variants of distributed SGD, if workers' times vary."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ Variant = Literal[
 ]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 AVERAGING: tuple[Variant, ...] = ("local-sgd", "elastic")
-"""Variants that average parameters after steps of their own; no bound on the same error is known of them."""
+"""Variants that average parameters after local steps; for these no bound on the same error is known."""
 
 
 Classes = Sequence[tuple[Distribution, int]]
-"""Workers of several kinds: law and number of each."""
+"""Classes of workers: distribution and number of each."""
 
 
 def sync_over_async(law: Distribution, workers: int) -> tuple[float, float]:
-    """How much longer a synchronous update takes than an asynchronous one, and a synchronous gradient.
+    """Return the ratio of the times of synchronous to asynchronous SGD, per update and per gradient.
 
-    Per update P E[X_(P:P)] / E[X]; per gradient, and so per epoch, 1/P of that.
+    Per update it is P E[X_(P:P)] / E[X]; per gradient, and so per epoch, 1/P of that.
 
     Returns
     -------
@@ -63,37 +63,37 @@ def sync_over_async(law: Distribution, workers: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, repr=False)
 class StragglerPrediction:
-    """One variant of SGD under one law of times."""
+    """Time per update, staleness and bounds of one variant of SGD, for one distribution of times."""
 
     variant: str
-    """Of SGD."""
+    """Name of the variant of SGD."""
     update_time: float
     """Mean time between two updates of the shared parameters [s]; of local SGD, between two averages; of
     elastic averaging, between two visits of workers to the centre."""
     time_per_gradient: float
-    """update_time / gradients_per_update [s]: what an epoch costs, by gradient."""
+    """update_time / gradients_per_update [s], to which the time of an epoch is proportional."""
     gradients_per_update: int
     mean_staleness: float
     """Updates between reading the parameters and applying the gradient."""
     fresh_fraction: float | None
-    """Share of gradients without staleness; None where it is not computed."""
+    """Share of gradients without staleness; None if it is not computed."""
     status: Status
-    """Of update_time.  exact: the law's true mean (to the accuracy of the arithmetic); bound: only
-    low <= mean <= high is proven and update_time is an estimate between them; approximation: a model
-    whose error is not bounded by more than low and high."""
+    """Status of update_time.  exact: the true mean of the law, to the precision of arithmetic; bound: only
+    low <= mean <= high is proven, and update_time is an estimate between them; approximation: a model
+    whose error is bounded by low and high alone."""
     low: float
     """Lower bound of the update time [s]."""
     high: float
-    """Proven bounds on the mean time per update [s]; both equal to it where it is exact."""
+    """Upper bound of the update time [s]; both bounds equal it if it is exact."""
     fresh_status: Status = "exact"
-    """Of fresh_fraction."""
+    """Status of fresh_fraction."""
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one row."""
+        """Return the prediction as one row of a table."""
         return [asdict(self)]
 
     def to_json(self) -> str:
-        """Return what ``perfmodel stragglers --json`` prints of one variant."""
+        """Return the JSON that ``perfmodel stragglers --json`` prints for one variant."""
         return json.dumps(asdict(self))
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class StragglerPrediction:
         )
 
     def epoch_time(self, gradients: float) -> float:
-        """Time for an epoch of that many gradients (mini-batches over all workers) [s]."""
+        """Return the time of an epoch with that number of gradients (mini-batches of all workers) [s]."""
         return gradients * self.time_per_gradient
 
 
@@ -119,24 +119,24 @@ def straggler_variant(
     communication_time: float = 0.0,
     server_time: float = 0.0,
 ) -> StragglerPrediction:
-    """Time per update, gradients per update and staleness of one variant of distributed SGD.
+    """Return time per update, gradients per update and staleness of one variant of distributed SGD.
 
     Parameters
     ----------
     variant : one of ``VARIANTS``
     distribution : of one worker's time for one gradient, its push and pull included; or law and count of
         several classes of workers (sync, k-sync, backup, async and k-batch-async)
-    workers : all that are started, the backup workers among them
-    k : gradients an update waits for.  sync and async fix it; K-sync, backup and K-async need 1..workers of
-        different workers; the batch variants at least 1.
+    workers : number of all started workers, backup workers included
+    k : number of gradients that an update waits for.  sync and async fix it; K-sync, backup and K-async need
+        1..workers of different workers; the batch variants at least 1.
     local_steps : of local-sgd, steps between two averages; of elastic, between two visits to the centre
-    communication_time : after the barrier, common to all [s]; sync variants and local-sgd
+    communication_time : after the barrier, the same for all [s]; sync variants and local-sgd
     server_time : a parameter server's time for one push and pull [s]; async, k-batch-async and elastic
 
     Raises
     ------
-    InputError : an unknown variant, k out of its range, an option the variant does not take, a law without
-        the means this needs
+    InputError : the variant is unknown, k is out of its range, the variant does not take an option, or the
+        law has no mean
 
     Examples
     --------
@@ -160,6 +160,8 @@ def straggler_variant(
 
 @dataclass(frozen=True)
 class _Extras:
+    """Options that only some variants take."""
+
     local_steps: int
     communication_time: float
     server_time: float
@@ -168,6 +170,7 @@ class _Extras:
 def _check_extras(
     variant: str, classes: Classes, local_steps: float, communication_time: float, server_time: float
 ) -> None:
+    """Check the options of a variant; InputError if one does not fit."""
     if not (communication_time >= 0 and server_time >= 0):
         raise refusal("updates.negative", "communication_time", "server_time")
     if local_steps != int(local_steps) or local_steps < 1:
@@ -186,6 +189,7 @@ def _check_extras(
 
 
 def _gradients(variant: str, workers: int, k: int | None) -> int:
+    """Return the number of gradients that an update waits for; InputError if ``k`` does not fit the variant."""
     fixed = {"sync": workers, "local-sgd": workers, "async": 1, "elastic": 1}.get(variant)
     if fixed is not None:
         if k not in (None, fixed):
@@ -201,12 +205,14 @@ def _gradients(variant: str, workers: int, k: int | None) -> int:
 
 
 def _mean(law: Distribution) -> float:
+    """Return the mean of a distribution; InputError if it has none."""
     if not math.isfinite(law.mean):
         raise refusal("updates.no_mean", "distribution", law=law)
     return law.mean
 
 
 def _order_mean(classes: Classes, order: int) -> float:
+    """Return the mean of the ``order``-th smallest time of all workers."""
     if len(classes) == 1:
         return float(order_statistic(classes[0][0], order, classes[0][1])[0])
     return heterogeneous_order_statistic(classes, order)[0]
@@ -227,7 +233,7 @@ def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> Stra
     (law, workers) = classes[0]
     common = extras.communication_time
     if k == 1 or (k <= workers and law.upper <= 2 * law.lower):
-        # the first gradient ends it, or nobody can be done twice before everybody is done once
+        # the first gradient suffices, or no worker can finish twice before all have finished once
         return _barrier(variant, classes, k, extras)
     if workers == 1:
         return _exact(variant, k * _mean(law) + common, k, 0.0, 1.0)
@@ -244,10 +250,11 @@ def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> Stra
 
 
 def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
-    """Bounds on the mean time in which fresh workers make k gradients, by how the law ages.
+    """Return bounds on the mean time in which workers that start together compute k gradients.
 
-    Between two gradients at least the fastest of all fresh workers' time passes where used workers are
-    worse, at most where they are better; Wald's identity bounds the whole by k E[X] / P the other way round.
+    They depend on whether the remaining time of a worker decreases with its age (``Ageing``).  The time
+    between two gradients is at least that of the fastest of all new workers if the remaining time grows with
+    age, at most if it shrinks; Wald's identity gives the opposite bound, k E[X] / P, for the whole time.
     """
     first = float(order_statistic(law, 1, workers)[0])
     rate_time = k * law.mean / workers
@@ -255,7 +262,7 @@ def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, 
     if k <= workers:
         try:
             high = min(high, float(order_statistic(law, k, workers)[0]))
-        except InputError:  # this order statistic has no mean, so it bounds nothing
+        except InputError:  # this order statistic has no mean, and so is no bound
             high = high if math.isfinite(high) else math.inf
     if law.ageing in ("better", "memoryless"):
         low, high = max(low, rate_time), min(high, k * first)
@@ -282,6 +289,7 @@ def _async(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggler
 
 
 def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
+    """Return the share of fresh gradients of an asynchronous variant, None if unknown, and its status."""
     law, workers = classes[0]
     if len(classes) > 1:
         return None, "approximation"
@@ -295,10 +303,11 @@ def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
 
 
 def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
-    """K-async SGD by the shorter of two pictures of its late workers.
+    """Return K-async SGD by the shorter of two estimates, which differ in their assumption on late workers.
 
-    Unrelated to those that start afresh, as of ``k_async_estimate``; or, as where times hardly vary, in
-    cohorts of K that started together and end their updates in turn.  The picture that holds is faster.
+    Late workers are either independent of those that start, as in ``k_async_estimate``, or, if times hardly
+    vary, in cohorts of K that started together and end their updates in turn.  The valid estimate is the
+    shorter one.
     """
     law, workers = classes[0]
     staleness = float(k_async_staleness(workers, k))
@@ -312,7 +321,7 @@ def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggl
     low, high = _k_async_bounds(law, workers, k)
     time, fresh = k_async_estimate(law, workers, k)
     if (in_turn := float(order_statistic(law, k, k)[0]) / (workers // k)) < time:
-        # a gradient is then fresh where it takes less than an update
+        # a gradient is then fresh if it takes less time than an update
         time, fresh = in_turn, min(fresh, float(law.cdf(in_turn)))
     time = min(max(time, low), high)
     return StragglerPrediction(
@@ -321,11 +330,11 @@ def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggl
 
 
 def _k_async_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
-    """Bounds on the mean time per update of K-async SGD, by how the law ages.
+    """Return bounds on the mean time per update of K-async SGD.
 
-    No worker delivers faster than one gradient per E[X], and the K fresh workers alone end an update by
-    their own last.  Where used workers are better they help: E[X_(K:P)] bounds from above; where they are
-    worse (a decreasing failure rate) the same number bounds from below.
+    No worker delivers more than one gradient per E[X], and the K new workers alone end an update with the
+    last of them.  E[X_(K:P)] is an upper bound if the remaining time of a worker decreases with its age, a
+    lower bound if it increases (decreasing hazard rate).
     """
     low = k * _mean(law) / workers
     high = float(order_statistic(law, k, k)[0])
@@ -365,9 +374,9 @@ def _local(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggler
 
 
 def _elastic(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
-    """Elastic averaging: as asynchronous SGD of visits, each after ``local_steps`` gradients of a worker.
+    """Return elastic averaging, as asynchronous SGD with a visit after ``local_steps`` gradients of a worker.
 
-    How often nobody else came in between is known of exponential times and one step alone.
+    The share of fresh gradients is known for exponential times and one local step only.
     """
     (law, workers), steps, service = classes[0], extras.local_steps, extras.server_time
     if steps == 1:

@@ -1,8 +1,8 @@
-"""Time of the collectives in which every rank ends with a different share, or gathers the shares.
+"""Time of reduce-scatter, all-gather and all-to-all.
 
 Validity
 --------
-As the ring all-reduce: links alike, one message at a time each way, ranks that start together.
+As for the ring all-reduce: equal links, one message at a time in each direction, ranks that start together.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def ring_all_gather_time(
 def pairwise_all_to_all_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Time of an all-to-all by exchange with one partner after another.
+    r"""Time of an all-to-all in which each rank exchanges with one partner after another.
 
     .. math:: T = (n-1)\left(\alpha + \frac{S}{n B}\right)
 
     Parameters
     ----------
     group_size : n [1], at least 1
-    message_bytes : S [B], what one rank holds for all, its own share included
+    message_bytes : S [B], of one rank for all ranks, its own share included
     hop_latency : alpha [s]
     link_bandwidth : B [B/s]
 

@@ -1,8 +1,8 @@
-"""Data parallelism driven by one process: the model is copied out and gradients are gathered each step.
+"""Data parallelism with one process, which copies the model to replicas and gathers gradients in each step.
 
 Validity
 --------
-PyTorch's DataParallel on the accelerators of one machine; the work of Python is one thread's.
+PyTorch's DataParallel on the accelerators of one machine; Python's work runs in one thread.
 """
 
 from perfmodel.core import ops
@@ -12,7 +12,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites="pytorch-data-parallel")
 def share_bytes(local_batch_size: Real, sample_bytes: Real) -> Real:
-    r"""Bytes of one accelerator's share of the batch: of its samples, or of what the network makes of them.
+    r"""Bytes of one accelerator's share of the batch: of its samples, or of the network's outputs.
 
     .. math:: S_b = b\,x
 
@@ -39,17 +39,17 @@ def share_bytes(local_batch_size: Real, sample_bytes: Real) -> Real:
 def first_port_time(
     workers: Real, repeats: Real, share_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Time in which shares of all other accelerators pass the first one's port, one after another.
+    r"""Time in which the shares of all other accelerators pass the port of the first one.
 
     .. math:: T = k (W-1)\left(\alpha + \frac{S_b}{B}\right)
 
-    So samples leave the first accelerator, outputs come to it, their gradients go back, and the gradients of
-    the parameters come to be summed.
+    Samples are sent from the first accelerator, outputs to it, their gradients back, and the gradients of the
+    parameters to it for summation.
 
     Parameters
     ----------
     workers : W [1], replicas, at least 1
-    repeats : k [1], times that a share passes: 2 of outputs, whose gradients go back
+    repeats : k [1], number of times that a share passes: 2 for outputs, whose gradients are sent back
     share_bytes : S_b [B], of one replica
     hop_latency : alpha [s]
     link_bandwidth : B [B/s], of the first accelerator's port
@@ -74,7 +74,8 @@ def copy_out_time(workers: Real, message_bytes: Real, hop_latency: Real, link_ba
 
     .. math:: T = (W-1)\alpha + \min(W-1, 1)\,\frac{S}{B}
 
-    The broadcast is pipelined round the ring: all of it leaves the first port once, however many replicas.
+    The broadcast is pipelined along the ring: the parameters leave the first port once, for any number of
+    replicas.
 
     Parameters
     ----------
@@ -99,12 +100,12 @@ def copy_out_time(workers: Real, message_bytes: Real, hop_latency: Real, link_ba
 
 @formula(cites="pytorch-data-parallel")
 def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
-    r"""Time one process spends on copying a network out to every replica, or on launching it there.
+    r"""Time of the process to copy a network to every replica, or to launch it on every replica.
 
     .. math:: T = W\, m\, \tau
 
-    A network of many small layers pays most: the work is in Python, one object after another, and its
-    threads share one lock, so neither a faster accelerator nor a larger batch makes it shorter.
+    The work is done in Python, one object after another, and its threads share one lock, so that neither a
+    faster accelerator nor a larger batch size shortens it.  It is longest for networks of many small layers.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
 
     Examples
     --------
-    Four replicas of 600 things at 20 us: 48 ms.
+    Four replicas of 600 modules and tensors at 20 us: 48 ms.
 
     >>> round(replica_time(4, 600, 20e-6), 9)
     0.048
@@ -128,7 +129,7 @@ def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
 
 @formula(cites="pytorch-data-parallel")
 def first_loss_time(workers: Real, time: Real) -> Real:
-    r"""What the first accelerator takes for the loss of all others' samples, while they wait.
+    r"""Time of the first accelerator for the loss of all other replicas' samples, while they wait.
 
     .. math:: T = (W-1)\,t_L
 

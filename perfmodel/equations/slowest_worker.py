@@ -1,9 +1,9 @@
-"""What a synchronous iteration waits for its slowest worker: the straggler term of a prediction.
+"""Mean wait of a synchronous iteration for its slowest worker: the straggler term of a prediction.
 
 Validity
 --------
-Workers that are independent and alike, whose iteration times are a law with a mean; an all-reduce
-hides none of the wait, as no rank can end before the last has begun.
+Independent workers with the same distribution of iteration times, which has a mean; an all-reduce hides
+none of the wait, because no rank can end before the last has begun.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from perfmodel.equations.quadrature import Array, beta_rule
 from perfmodel.equations.special import normal_at_logit
 
 _WIDEST_LOG_STD = 2.0
-"""The shared rule serves lognormal laws up to a coefficient of variation of 7."""
+"""Largest standard deviation of the logarithm for which the shared rule is precise: a coefficient of
+variation of 7."""
 _MOST_KEPT = 2**17
-"""Factors that are kept, some 30 MB: a sweep asks for those of all its world sizes again and again."""
+"""Number of cached factors, some 30 MB: a sweep needs those of all its world sizes repeatedly."""
 
 
 @lru_cache(maxsize=4096)
 def _normal_maximum(world_size: float) -> tuple[Array, Array]:
-    """Nodes and weights for the expectation of a function of the largest of n standard normal variables.
+    """Return nodes and weights for the mean of a function of the largest of n standard normal variables.
 
-    They depend on n alone, so one set serves normal and lognormal laws of any spread.
+    They depend on n alone, so that one set serves normal and lognormal laws of any deviation.
     """
     import numpy as np
 
@@ -44,11 +45,10 @@ def _normal_maximum(world_size: float) -> tuple[Array, Array]:
 @numeric
 @remembered(maxsize=_MOST_KEPT)
 def straggler_factor(distribution: Distribution, world_size: float) -> float:
-    """Mean time of the slowest of n workers over the mean time of one: E[X_(n:n)] / E[X].
+    """Return the mean time of the slowest of n workers over the mean time of one: E[X_(n:n)] / E[X].
 
-    Exact, not fitted: for the lognormal and the normal law a sum over the nodes of a quadrature that
-    depends on n alone and is kept, about 10 us for a new spread and 0.3 us for a known one; the relative
-    error against 40-digit arithmetic is below 1e-10.
+    For the lognormal and the normal law it is a sum over quadrature nodes that depend on n alone and are
+    cached; the relative error is below 1e-10 compared with 40-digit arithmetic.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def straggler_factor(distribution: Distribution, world_size: float) -> float:
 
     Raises
     ------
-    InputError : n below 1, or a law without the means this needs
+    InputError : n is below 1, or the law has no mean
 
     Examples
     --------
@@ -113,11 +113,10 @@ def waiting_time(pass_time: Real, slowest_factor: Real) -> Real:
 
 
 def straggler_time(compute_time: Any, distribution: Distribution, world_size: Any) -> Any:
-    """Mean wait for the slowest of n workers in one iteration.
+    """Return the mean wait for the slowest of n workers in one iteration [s].
 
-    compute_time x (E[X_(n:n)] / E[X] - 1): compute_time is the mean of one worker, and the law says how
-    its times spread around it.  Workers draw independently, anew in each iteration; slowness that all
-    share belongs to compute_time.
+    It is compute_time x (E[X_(n:n)] / E[X] - 1).  The times of workers are independent in each iteration;
+    slowness common to all workers is part of compute_time.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def straggler_time(compute_time: Any, distribution: Distribution, world_size: An
 
     Raises
     ------
-    InputError : n below 1, or a law without the means this needs
+    InputError : n is below 1, or the law has no mean
 
     Examples
     --------

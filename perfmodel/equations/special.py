@@ -1,4 +1,4 @@
-"""The normal quantile, and differences of the gamma function's family without cancellation."""
+"""The normal quantile, and differences of harmonic numbers and log-gamma functions without cancellation."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def is_symbol(*values: object) -> bool:
 
 
 def _power_fall(start: Any, count: Any, power: float, library: Any) -> Any:
-    """``start**-power - (start + count)**-power`` without cancellation."""
+    """Return ``start**-power - (start + count)**-power`` without cancellation."""
     return -library.expm1(-power * library.log1p(count / start)) * start**-power
 
 
 def normal_at_logit(z: Any) -> Array:
-    """Standard normal quantile at u = 1 / (1 + e^-z), relative error 1e-15 (Wichura's AS 241).
+    """Return the standard normal quantile at u = 1 / (1 + e^-z), relative error 1e-15 (Wichura's AS 241).
 
-    The standard library's C routine runs on the smaller tail, so neither tail loses digits.
+    The standard library's routine is applied to the smaller tail, so that both tails are precise.
     """
     from statistics import NormalDist
 
@@ -41,10 +41,10 @@ def normal_at_logit(z: Any) -> Array:
 
 
 def harmonic_difference(sample_size: Real, order: Real) -> Real:
-    r"""Harmonic number H_n minus H_{n-k}: the sum of 1/i over the k integers up to n, for real k too.
+    r"""Return the difference of harmonic numbers H_n - H_{n-k}: the sum of 1/i over the k integers up to n.
 
-    Every term is positive, so k = 1 of n = 1,000,000 keeps 15 digits, where the difference of two digamma
-    functions keeps 10.
+    k may be real.  Every term is positive: k = 1 of n = 1,000,000 has 15 digits; the difference of two
+    digamma functions has 10.
 
     >>> round(harmonic_difference(4, 2), 12)  # 1/4 + 1/3
     0.583333333333
@@ -65,7 +65,7 @@ def harmonic_difference(sample_size: Real, order: Real) -> Real:
 
 
 def squared_harmonic_difference(sample_size: Real, order: Real) -> Real:
-    """Sum of 1/i^2 over the k integers up to n, for real k too.
+    """Return the sum of 1/i^2 over the k integers up to n; k may be real.
 
     >>> round(squared_harmonic_difference(4, 2), 12)  # 1/16 + 1/9
     0.173611111111
@@ -86,9 +86,9 @@ def squared_harmonic_difference(sample_size: Real, order: Real) -> Real:
 
 
 def log_gamma_difference(x: Real, step: Real) -> Real:
-    """Logarithm of Gamma(x + step) / Gamma(x), both arguments positive.
+    """Return the logarithm of Gamma(x + step) / Gamma(x), both arguments positive.
 
-    Stirling's series is differenced term by term, so x = 1e6 costs no digits.
+    Stirling's series is subtracted term by term, so that no digits are lost at x = 1e6.
 
     >>> round(log_gamma_difference(5, 2), 12) == round(math.log(5 * 6), 12)
     True
@@ -108,7 +108,7 @@ def log_gamma_difference(x: Real, step: Real) -> Real:
 
 
 def log_gamma(x: Real) -> Real:
-    """Logarithm of the gamma function of a positive number.
+    """Return the logarithm of the gamma function of a positive number.
 
     >>> abs(log_gamma(5.0) - math.log(24)) < 1e-14  # 4 x 3 x 2
     True

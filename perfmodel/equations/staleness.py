@@ -1,9 +1,9 @@
-"""How old gradients are when they are applied, counted in updates between reading and applying.
+"""Staleness of gradients: number of updates between reading the parameters and applying the gradient.
 
 Validity
 --------
-Long runs of workers that are alike; exact means for any law of times, and for exponential times
-where that is said.
+Long runs of equal workers; exact means for any distribution of times, or for exponential times where that
+is stated.
 """
 
 from perfmodel.core.formula import formula
@@ -12,12 +12,12 @@ from perfmodel.core.ops import Real
 
 @formula(cites="dutta2018")
 def k_async_staleness(workers: Real, gradients_per_update: Real) -> Real:
-    r"""Mean staleness of K-async SGD, for any law of times.
+    r"""Mean staleness of K-async SGD, for any distribution of times.
 
     .. math:: \tau = \frac{W}{K} - 1
 
-    Little's law: W gradients are always under way or waiting, and each update takes K.  The often quoted
-    W/K is one too many; K = 1 is asynchronous SGD with W - 1.
+    By Little's law: W gradients are always in progress or waiting, and each update uses K of them.  The often
+    quoted W/K is too large by one; K = 1 is asynchronous SGD with W - 1.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def k_async_staleness(workers: Real, gradients_per_update: Real) -> Real:
 
 @formula(cites=("dutta2018", "zhang2016"))
 def k_batch_async_staleness(workers: Real, gradients_per_update: Real) -> Real:
-    r"""Mean staleness of K-batch-async SGD (n-softsync), for any law of times, equal or not.
+    r"""Mean staleness of K-batch-async SGD (n-softsync), for any distributions of times.
 
     .. math:: \tau = \frac{W-1}{K}
 
-    While one gradient is computed the others deliver W - 1 on average, and K of them make an update.
-    Thirty workers in 15-softsync (K = 2) give 14.5; "close to 15" was measured.
+    While one gradient is computed, the others deliver W - 1 on average, and K of them are an update.
+    Thirty workers in 15-softsync (K = 2) have 14.5; "close to 15" was measured.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def k_async_fresh_fraction(workers: Real, gradients_per_update: Real) -> Real:
 
     .. math:: p_0 = \frac{K}{W}
 
-    Without memory each worker is among the first K with the same chance, whenever it started; staleness is
-    then geometric.
+    Exponential times have no memory, so that each worker is among the first K with the same probability,
+    independent of its start; the staleness is geometric.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def k_async_staleness_probability(workers: Real, gradients_per_update: Real, sta
 
     .. math:: P(\tau_i) = \frac{K}{W} \left(1 - \frac{K}{W}\right)^{\tau_i}
 
-    Geometric: at every update a late worker has the same chance to be in it.
+    It is geometric, because at every update a late worker has the same probability to be part of it.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ def k_batch_async_fresh_fraction(workers: Real, gradients_per_update: Real) -> R
 
     .. math:: p_0 = 1 - \frac{W-1}{K} \left[ 1 - \left(1 - \frac{1}{W}\right)^K \right]
 
-    The number of others that arrive meanwhile is geometric with mean W - 1; the batch a gradient falls into
-    is still open where they leave room.
+    The number of other gradients that arrive meanwhile is geometric with mean W - 1; a gradient is fresh if
+    they do not complete the current batch.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def k_batch_async_fresh_fraction(workers: Real, gradients_per_update: Real) -> R
 
     Examples
     --------
-    Two workers, one gradient per update: fresh where the other was slower.
+    Two workers, one gradient per update: fresh if the other worker was slower.
 
     >>> k_batch_async_fresh_fraction(2, 1)
     0.5

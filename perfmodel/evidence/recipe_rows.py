@@ -1,4 +1,4 @@
-"""What recipes are known, of which networks, and what was published of them: a row for each batch."""
+"""Published training recipes: a row for each network, recipe and batch size, with what the run took."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from perfmodel.workloads.workload import Workload
 
 @dataclass(frozen=True)
 class RecipeRow:
-    """What was published of one recipe at one batch."""
+    """A published training run of one recipe at one batch size."""
 
     workload: str
     """Network that is trained."""
     recipe: str
-    """How, by the name that ``recipe`` takes."""
+    """Name of the recipe, as the option ``recipe`` takes it."""
     framework: str | None
-    """Software that goes with it; None: the usual one."""
+    """Software of the recipe; None: the default one."""
     optimizer: str | None
-    """That goes with it; None: the usual one."""
+    """Optimizer of the recipe; None: the default one."""
     target: str
     """Quality that ends the run."""
     batch_size: float
-    """Of an update, in ``batch_unit``."""
+    """Batch size of an update, in ``batch_unit``."""
     batch_unit: str
     """samples or tokens."""
     amount: float
-    """That the run took, in ``unit``."""
+    """Length of the run, in ``unit``."""
     unit: str
     """epochs, samples or tokens."""
     quality: str
-    """That was reached."""
+    """Quality that the run reached."""
     smallest_batch_size: float
-    """For which the recipe holds, in ``batch_unit``."""
+    """Smallest batch size for which the recipe holds, in ``batch_unit``."""
     largest_batch_size: float
-    """For which the recipe holds, in ``batch_unit``."""
+    """Largest batch size for which the recipe holds, in ``batch_unit``."""
     source: str
-    """Who says so."""
+    """Publication."""
 
 
 class Recipes(ListAnswer[RecipeRow]):
-    """What was published of recipes, a row for each batch."""
+    """Published training runs of recipes, a row for each batch size."""
 
 
 def recipe_rows(word: str | None = None) -> Recipes:
-    """Return what was published of every recipe, a row for each batch.
+    """Return the published training runs of recipes, a row for each batch size.
 
     Parameters
     ----------
-    word : the recipe, or part of the network's name, to leave alone; by default all
+    word : name of a recipe, or part of a network's name, to select rows by; by default all
 
     Raises
     ------
-    InputError : a word that fits neither, or a network of which no recipe was published
+    InputError : the word fits no recipe and no network, or no recipe of the network was published
 
     Examples
     --------
@@ -84,6 +84,7 @@ def recipe_rows(word: str | None = None) -> Recipes:
 
 
 def _network(word: str) -> Workload | None:
+    """Return the shipped network that a word means, None if there is none."""
     try:
         id = understood(word).id
     except InputError:
@@ -92,6 +93,7 @@ def _network(word: str) -> Workload | None:
 
 
 def _of_benchmarks() -> Iterator[RecipeRow]:
+    """Yield the published runs of recipes with a target quality."""
     for benchmark, facts in benchmarks().items():
         for network in facts.workloads:
             for one in (recipe(benchmark, name) for name in recipe_names(benchmark)):
@@ -114,6 +116,7 @@ def _of_benchmarks() -> Iterator[RecipeRow]:
 
 
 def _of_tokens() -> Iterator[RecipeRow]:
+    """Yield the published runs of language models, which end after a number of tokens."""
     runs = published_runs()
     for run in runs:
         yield RecipeRow(

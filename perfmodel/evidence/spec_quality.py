@@ -1,7 +1,7 @@
-"""Checks the hardware catalogue: missing, old, assumed or inconsistent numbers.
+"""Check the hardware catalogue for missing, old, assumed or inconsistent numbers.
 
-A finding that somebody looked at and accepted is named in its file, ``accepted = ["assumed"]``, and is
-not reported again; an acceptance that no longer matches anything is reported instead.
+A file accepts a finding that somebody has reviewed by its code, ``accepted = ["assumed"]``: it is not
+reported again.  An acceptance without a finding is reported instead.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from perfmodel.hardware.releases import release
 SOURCE_AGE_LIMIT = 730
 """Days after which a source should be read again."""
 PRICE_AGE_LIMIT = 365
+"""Days after which a price should be read again."""
 ABOVE_BOOST = 1.15
-"""Of the peak: cards for consumers run faster than the boost clock that it is stated at."""
+"""Largest ratio of a measured rate to the peak: consumer cards run above the boost clock that the peak
+assumes."""
 PEAK_TOLERANCE = 0.10
-"""Between a printed peak and compute units times clock times operations."""
+"""Largest relative difference between a published peak and compute units times clock times operations."""
 
 Kind = Literal["missing", "stale", "suspicious", "assumed", "accepted"]
 
@@ -41,13 +43,14 @@ RATIOS: dict[tuple[str, str], tuple[float, float]] = {
     ("fp16-vector", "fp32"): (1 / 65, 4.1),
     ("fp64", "fp32"): (1 / 65, 1.01),
 }
-"""Peaks that stand in a known proportion."""
+"""Two precisions -> plausible range of the ratio of their peaks."""
 FAR = 10.0
-"""Times beyond the least or greatest of a kind from which on a number of one's own is suspicious."""
+"""Factor below the least or above the greatest number of the catalogue from which a user's number is
+suspicious."""
 PRICES = (0.05, 60.0)
-"""A usual range for one accelerator [USD per hour]."""
+"""Plausible range of the price of one accelerator [USD per hour]."""
 NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
-"""One link of each generation, one direction [B/s]."""
+"""Generation of NVLink -> bandwidth of one link in one direction [B/s]."""
 
 
 @dataclass(frozen=True, order=True)
@@ -55,13 +58,13 @@ class Finding:
     """One finding about one file."""
 
     id: str
-    """The file, as ``accelerators/k80``; or ``instances``."""
+    """The file, such as ``accelerators/k80``, or ``instances``."""
     kind: Kind
-    """How bad it is."""
+    """Type of the finding."""
     code: str
-    """Write it into the file's ``accepted`` to silence the finding."""
+    """Code that the file's ``accepted`` lists to silence the finding."""
     message: str
-    """What was found."""
+    """The finding in words."""
 
 
 class Findings(ListAnswer[Finding]):
@@ -69,21 +72,21 @@ class Findings(ListAnswer[Finding]):
 
 
 _OF_MAGNITUDE = "magnitude of "
-"""How codes begin that only one's own files are examined for."""
+"""Prefix of the codes of findings for which only a user's own files are checked."""
 Remark = tuple[Kind, str, str]
 """A finding before its file is known: kind, code, message."""
 Examined = tuple[tuple[str, ...], list[Remark]]
-"""The codes a file accepts, and remarks on it."""
+"""The codes that a file accepts, and the findings on it."""
 
 
 def report(catalogue: Catalogue, today: date, own: bool = False) -> list[Finding]:
-    """Return the findings in a catalogue that its files do not accept, sorted by file.
+    """Return the findings on a catalogue's files that the files do not accept, sorted by file.
 
     Parameters
     ----------
-    catalogue : whose files are read
-    today : when sources and prices are looked at
-    own : only what the user's own files describe, held against the built-in catalogue too
+    catalogue : catalogue to check
+    today : date from which the ages of sources and prices are counted
+    own : check only the user's own files, and compare their numbers with those of the built-in catalogue
     """
     findings: list[Finding] = []
     examiners: dict[Catalogued, Callable[[str, Catalogue, date], Examined]] = {
@@ -104,6 +107,7 @@ def report(catalogue: Catalogue, today: date, own: bool = False) -> list[Finding
 
 
 def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
+    """Return the findings of one check on a file, without accepted ones, and idle acceptances."""
     try:
         accepted, remarks = examine()
     except InputError as error:
@@ -117,7 +121,7 @@ def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
 
 
 def _magnitudes(kind: Catalogued, spec: SourcedSpec) -> Examined:
-    """Hold each number against those of the same name in the built-in catalogue."""
+    """Compare each number of a spec with the range of that number in the built-in catalogue."""
     built_in = Catalogue.built_in()
     known: dict[str, list[float]] = {}
     for id in built_in.ids(kind):
@@ -138,6 +142,7 @@ def _magnitudes(kind: Catalogued, spec: SourcedSpec) -> Examined:
 
 
 def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
+    """Check an accelerator: its links and machine, missing numbers, and ratios of its peaks."""
     spec = catalogue.accelerator(id)
     for link in (spec.host_link, spec.peer_link, spec.bridge_link):
         if link is not None:
@@ -165,7 +170,7 @@ def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
 
 
 def _fp32_from_clock(spec: Accelerator) -> list[Remark]:
-    """Hold the fp32 peak against units x lanes x 2 x clock, at whichever printed clock is nearer."""
+    """Compare the fp32 peak with units x lanes x 2 x clock, at the published clock that fits better."""
     lanes = spec.fp32_lanes
     clocks = [clock.value for clock in (spec.base_clock, spec.boost_clock) if clock is not None]
     if lanes is None or not clocks or "fp32" not in spec.peak_flops:
@@ -181,6 +186,7 @@ def _fp32_from_clock(spec: Accelerator) -> list[Remark]:
 
 
 def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
+    """Check a link: bandwidth against its name and number of NVLinks, and latencies."""
     spec = catalogue.link(id)
     remarks = _provenance(spec, today)
     bandwidth = spec.bandwidth.value
@@ -203,12 +209,19 @@ def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
 
 
 def _nvlink_rate(link: Link) -> float | None:
-    """Rate of one NVLink of a link's generation, one direction [B/s]; None where it is none."""
+    """Return the bandwidth of one NVLink of a link's generation [B/s], None for other types of link."""
     return NVLINK_RATES.get(link.generation or 0) if link.kind == "nvlink" else None
 
 
 def _graph(graph: PeerGraph, rate: float, link: Link) -> list[Remark]:
-    """Whether each accelerator of a graph has as many links, of a rate each [B/s], as its link says."""
+    """Check that the links of each accelerator in a graph sum to the bandwidth of its link spec.
+
+    Parameters
+    ----------
+    graph : links between the accelerators of a machine
+    rate : bandwidth of each [B/s]
+    link : spec of an accelerator's links together
+    """
     degrees = {sum(links for *pair, links in graph if rank in pair) for rank in range(ranks_of(graph))}
     if {degree * rate for degree in degrees} <= {link.bandwidth.value}:
         return []
@@ -217,6 +230,7 @@ def _graph(graph: PeerGraph, rate: float, link: Link) -> list[Remark]:
 
 
 def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
+    """Check a machine: its accelerator and links, and network bandwidth against its NICs."""
     spec = catalogue.node(id)
     remarks = _provenance(spec, today)
     if spec.accelerator is not None:
@@ -245,12 +259,14 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
 
 
 def _software(id: str, catalogue: Catalogue, today: date) -> Examined:
+    """Check a software: that its facts can be read, and their provenance."""
     spec = catalogue.software(id)
     release(id, catalogue)
     return spec.accepted, _provenance(spec, today)
 
 
 def _instances(catalogue: Catalogue, today: date, own: bool) -> Examined:
+    """Check the size and the age of the prices of instances."""
     remarks: list[Remark] = []
     not_own = Catalogue.built_in().instances() if own else ()
     for offer in catalogue.instances():
@@ -270,6 +286,7 @@ def _instances(catalogue: Catalogue, today: date, own: bool) -> Examined:
 
 
 def _provenance(spec: SourcedSpec, today: date) -> list[Remark]:
+    """Check the sources of a spec's numbers: assumed, underived, old or unused ones."""
     remarks: list[Remark] = []
     statements = list(spec.statements())
     assumed = [key for key, number in statements if number.basis == "assumed" and not number.source]

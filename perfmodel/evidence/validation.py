@@ -24,7 +24,7 @@ from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS as MLPERF_KEYS
 from perfmodel.evidence.accuracy.mlperf.mlperf import Row as Submitted
 from perfmodel.evidence.accuracy.mlperf.mlperf import compare_mlperf, summarise_mlperf
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import read_submissions, shipped_submissions
-from perfmodel.evidence.accuracy.report.error_statistics import Errors, beside, summary
+from perfmodel.evidence.accuracy.report.error_statistics import Errors, compare_own, summary
 from perfmodel.evidence.accuracy.training_compare import Row, compare
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_compare import Row as TransformerRow
@@ -253,10 +253,10 @@ def training(
         raise refusal("validate.no_run")
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
-        from perfmodel.evidence.fitting.out_of_sample import beside_shipped, shipped
+        from perfmodel.evidence.fitting.out_of_sample import with_shipped_runs, shipped
 
         whole = data is None and not catalogue.has_own
-        constants = (shipped(jobs) if whole else beside_shipped(runs, catalogue, jobs)).of
+        constants = (shipped(jobs) if whole else with_shipped_runs(runs, catalogue, jobs)).of
     every = [compare(runs, mode, catalogue, constants) for mode in modes]
     return [TrainingValidation(tuple(rows), summary(rows)) for rows in every]
 
@@ -285,7 +285,7 @@ def transformers(
         ((rows, result),) = compared(shipped_transformer_runs, (mode,))
     elif out_of_sample:
         own = read_transformer_runs(Path(data), catalogue)
-        rows = beside(
+        rows = compare_own(
             own, shipped_transformer_runs(), lambda every: compare_transformers(every, (mode,), True)[0]
         )
         result = {"mode": mode, **summarise_transformers(rows)}
@@ -304,7 +304,7 @@ def collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool = Fa
     else:
         own = read_measurements(Path(data), catalogue)
         if out_of_sample:
-            rows = beside(own, shipped_measurements(), lambda every: compare_collectives(every, True))
+            rows = compare_own(own, shipped_measurements(), lambda every: compare_collectives(every, True))
         else:
             rows = compare_collectives(own)
     return CollectiveValidation(tuple(rows), summarise(rows))

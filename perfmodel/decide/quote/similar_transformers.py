@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perfmodel.decide.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.equations.transformer import model_flops_per_token
-from perfmodel.evidence.accuracy.ratio_pairs import job_shared_out
+from perfmodel.evidence.accuracy.ratio_pairs import transformer_job
 from perfmodel.evidence.accuracy.training_rows import TRUSTED
 from perfmodel.evidence.accuracy.transformers.transformer_rows import (
     PRECISIONS,
@@ -146,7 +146,7 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
     case = run.case
     assert case is not None
     is_same_network = _is_network(case, claimed)
-    measured = job_shared_out(run)._replace(
+    measured = transformer_job(run)._replace(
         workload=job.workload if is_same_network else (run.workload, case.sequence_length),
         software=as_open(software_of(run), job.software, framework),
         precision=PRECISIONS.get(run.precision, run.precision),

@@ -1,4 +1,4 @@
-"""The measured run on one accelerator, or on one machine, that a run on several can start from."""
+"""Anchors: measured runs on one accelerator or one machine that predictions of larger runs start from."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.evidence.accuracy.training_rows import Run
 
 AGREEMENT = 1.10
-"""Largest ratio between the times of candidates that are still one measurement."""
+"""Largest ratio between the longest and the shortest time of candidates that count as repeats of one
+measurement."""
 
 
 class Measured(NamedTuple):
-    """Measured time of one accelerator, or of one machine."""
+    """Measured iteration time of an anchor, which is one accelerator or one machine."""
 
     iteration_time: float
-    """Geometric mean of the candidates [s]."""
+    """Geometric mean over the candidate runs [s]."""
     unique: bool
-    """Whether the candidates agree."""
+    """Whether the times of the candidate runs agree within ``AGREEMENT``."""
 
     @property
     def agreement(self) -> Literal["unique", "ambiguous"]:
-        """How well the anchors agree, in a word."""
+        """``unique`` if the candidate runs agree, else ``ambiguous``."""
         return "unique" if self.unique else "ambiguous"
 
 
 class Anchors:
-    """The runs on one accelerator, or one machine, by what must be the same in a run they anchor."""
+    """Measured runs on one accelerator or one machine, indexed by what a larger run must share with them."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        """Take every run; those on several machines, or on a part of one, are passed over."""
+        """Index the timed runs on one accelerator or one whole machine; ignore all others."""
         self._by_key: dict[tuple[object, ...], list[tuple[str, float]]] = defaultdict(list)
         for run in runs:
             time = measured_time(run)
@@ -41,15 +42,20 @@ class Anchors:
             if run.world_size == 1:
                 self._by_key[_key(run)].append((run.locator, time))
             elif run.nodes == 1 and run.world_size == run.accelerators_per_node:
-                self._by_key[_of_machine(run)].append((run.locator, time))
+                self._by_key[_machine_key(run)].append((run.locator, time))
 
     def of(self, run: Run, machine: bool = False) -> Measured | None:
-        """Return the anchor of a run on one accelerator, or on one machine with as many of them, or None.
+        """Return the anchor of a run, or None if nobody measured one.
 
-        Of several candidates those with the run's own locator count, else all of them.
+        Candidates with the run's own locator (the same table of the source) take precedence over all others.
+
+        Parameters
+        ----------
+        run : the run to anchor
+        machine : anchor it on one whole machine with as many accelerators, instead of on one accelerator
         """
         whole = machine and run.accelerators_per_node != 1
-        candidates = self._by_key.get(_of_machine(run) if whole else _key(run), [])
+        candidates = self._by_key.get(_machine_key(run) if whole else _key(run), [])
         times = [time for locator, time in candidates if locator == run.locator]
         times = times or [time for _, time in candidates]
         if not times:
@@ -58,11 +64,13 @@ class Anchors:
         return Measured(mean, max(times) <= AGREEMENT * min(times))
 
 
-def _of_machine(run: Run) -> tuple[object, ...]:
+def _machine_key(run: Run) -> tuple[object, ...]:
+    """Return what a run on one machine must share with the larger run that it anchors."""
     return (*_key(run), run.strategy, run.overlap, run.accelerators_per_node)
 
 
 def _key(run: Run) -> tuple[object, ...]:
+    """Return what a run on one accelerator must share with the larger run that it anchors."""
     return (
         run.source,
         run.framework,

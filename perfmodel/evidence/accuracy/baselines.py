@@ -1,6 +1,6 @@
-"""The naive baseline: an accelerator is used as well as others of its kind were.
+"""The naive baseline: every accelerator reaches the median utilisation of accelerators of its model.
 
-The other naive answer, linear scaling, needs no code: the iteration of one accelerator, unchanged.
+The other naive baseline, linear scaling, needs no code: the iteration time of one accelerator, unchanged.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from perfmodel.workloads import workload as workload_named
 
 
 def constant_utilisation(runs: Iterable[Run], catalogue: Catalogue) -> Callable[[Run], float | None]:
-    """Return the naive iteration time [s] of any run, None where nothing can be said.
+    """Return a function from a run to its naive iteration time [s], None if its time at peak is unknown.
 
-    It is that of the median utilisation of its accelerator in its precision, taken from other sources only.
-    Where no other source measured that pair, the precision's; where none did, that of all runs.  Learned
-    from the runs at world size 1 of trust A and B, so that the naive answer is out of sample as well.
+    The naive time is the time at peak FLOP/s over the median utilisation that other sources measured with the
+    same accelerator and precision; if there are none, with the same precision; if there are none, in all
+    runs.  Utilisations come from runs of trust A and B on one accelerator.  The source of the run itself is
+    left out, so that the baseline is out of sample, too.
     """
     alone = [run for run in runs if run.world_size <= 1 and run.trust in TRUSTED]
     measured = by_source(
@@ -46,7 +47,10 @@ def constant_utilisation(runs: Iterable[Run], catalogue: Catalogue) -> Callable[
 
 
 def _ideal_time(run: Run, catalogue: Catalogue) -> float | None:
-    """Time at the peak of one accelerator [s]; gradients travel for nothing."""
+    """Return the iteration time at the peak FLOP/s of one accelerator [s], without communication.
+
+    None if the run cannot be read as a scenario.
+    """
     try:
         scenario_of_run(run, catalogue)
         peak, _ = catalogue.accelerator(run.accelerator).training_peak(run.precision)
@@ -57,5 +61,5 @@ def _ideal_time(run: Run, catalogue: Catalogue) -> float | None:
 
 
 def _keys(run: Run) -> tuple[tuple[str, str], ...]:
-    """Groups a run belongs to, the closest first."""
+    """Return the groups (accelerator, precision) that a run belongs to, the closest first; "" matches any."""
     return (run.accelerator, run.precision), ("", run.precision), ("", "")

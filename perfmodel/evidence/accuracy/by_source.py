@@ -1,4 +1,4 @@
-"""Rows by source, so that sources weigh alike however many rows they have: means, quantiles, summaries."""
+"""Means, quantiles and summaries in which every source has the same weight, however many rows it has."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from perfmodel.core.arrays import Array, Names
 from perfmodel.model.fitted.calibration import NORMAL_80
 
 COVERED = 0.8
-"""What intervals are to cover."""
+"""Share of measured values that 80 % intervals must contain."""
 
 AnyKey = TypeVar("AnyKey", bound=Hashable)
 AnyValue = TypeVar("AnyValue")
 
 
 def by_source(values: Iterable[tuple[AnyKey, AnyValue]]) -> dict[AnyKey, list[AnyValue]]:
-    """Return values by the name before each, a source or another category.
+    """Group values by the source (or another category) that comes with each.
 
     >>> by_source([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
@@ -33,7 +33,7 @@ def by_source(values: Iterable[tuple[AnyKey, AnyValue]]) -> dict[AnyKey, list[An
 
 
 def mean_of_means(values: Iterable[tuple[str, float]]) -> float | None:
-    """Return the mean over sources of each source's mean, None of nothing.
+    """Return the mean over sources of the mean of each source; None if there are no values.
 
     >>> mean_of_means([("a", 0.1), ("a", 0.3), ("b", 0.4)]), mean_of_means([])
     (0.30000000000000004, None)
@@ -43,20 +43,20 @@ def mean_of_means(values: Iterable[tuple[str, float]]) -> float | None:
 
 
 def rows_of_source(sources: Names) -> Array:
-    """Return how many rows the source of each has, shape (rows,)."""
+    """Return for each row the number of rows that its source has, shape (rows,)."""
     _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
     return np.asarray(count[source], float)
 
 
 def weighted_quantile(values: Array, weights: Array, share: float) -> float:
-    """Return the least of some values up to which a share of the weight lies."""
+    """Return the least value such that the values up to it have at least ``share`` of the total weight."""
     order = np.argsort(values)
     below = np.cumsum(weights[order]) / weights.sum()
     return float(values[order][min(int(np.searchsorted(below, share)), len(values) - 1)])
 
 
 def quantile(values: Mapping[Any, Sequence[float]], share: float) -> float:
-    """Return what a share of values does not exceed, every source alike.
+    """Return the quantile of values by source at ``share``, every source with the same weight.
 
     >>> quantile({"a": [1.0, 2.0], "b": [3.0]}, 0.8), quantile({"a": [1.0, 2.0, 3.0, 4.0], "b": [0.1]}, 0.75)
     (3.0, 2.0)
@@ -67,27 +67,36 @@ def quantile(values: Mapping[Any, Sequence[float]], share: float) -> float:
 
 
 def covering(misses: Array, sources: Names, share: float = COVERED) -> float:
-    """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
+    """Return the standard deviation of a normal law whose 80 % interval holds ``share`` of the errors.
+
+    Parameters
+    ----------
+    misses : absolute errors, shape (rows,); every source has the same weight
+    sources : of each row
+    share : of the errors
+    """
     return weighted_quantile(misses, 1 / rows_of_source(sources), share) / NORMAL_80
 
 
 class JudgedRow(NamedTuple):
-    """A row that was predicted by what had not seen it."""
+    """The error of a measured row that was predicted by a fit without it, and the widths of its intervals."""
 
     id: str
     category: str
-    """What it was left out with; its source where all are judged by one fit."""
+    """Category that the fit leaves out together with the row; its source if one fit predicts all rows."""
     error: float
     """ln(measured / predicted)."""
     half_80: float
-    """Half-width of its interval, in the logarithm of the time."""
+    """Half-width of its 80 % interval, in the logarithm of the time."""
     half_95: float
+    """Half-width of its 95 % interval, in the logarithm of the time."""
 
     @property
     def score(self) -> float:
-        """Interval score of the logarithm of the time (Winkler 1972): width, and what lies outside.
+        """Interval score of the 80 % interval of the logarithm of the time (Winkler 1972).
 
-        Half-width 0.25, missed by 0.5: 0.5 wide, and ten times the 0.25 beyond its end.
+        It is the width of the interval, plus ten times the distance by which the measured value lies outside.
+        With half-width 0.25 and an error of 0.5: 0.5, plus ten times 0.25.
 
         >>> round(JudgedRow("", "", 0.5, 0.25, 0.4).score, 6)
         3.0
@@ -96,13 +105,14 @@ class JudgedRow(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What was judged of one kind of rows; None where there is none."""
+    """Coverage and errors of the predictions of one kind of measured rows; None if there are no rows."""
 
     kind: str
     by: str
-    """The version that predicts, ``now`` or an earlier one; of a learning curve how many runs are given."""
+    """Version that predicts, ``now`` or an earlier one; in a learning curve the number of runs given."""
     categories: int
-    """Left out, each in its turn; of years and sizes the sources whose rows are judged."""
+    """Number of categories left out, each in turn; in tests by year and by size the sources of the judged
+    rows."""
     rows: int
     coverage_80: float | None
     coverage_80_over_categories: float | None
@@ -119,7 +129,14 @@ class Summary(NamedTuple):
 
 
 def summarise(kind: str, by: str, rows: Sequence[JudgedRow]) -> Summary:
-    """Return what is said of rows, by row and every category alike."""
+    """Return coverage and errors of rows: as means over rows, and as means over categories of their means.
+
+    Parameters
+    ----------
+    kind : kind of the measured rows, a label
+    by : version that predicts, a label
+    rows : predicted rows
+    """
     if not rows:
         return Summary(kind, by, 0, 0, *[None] * 9)
     categories = [row.category for row in rows]

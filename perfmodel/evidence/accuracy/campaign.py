@@ -1,7 +1,8 @@
-"""A campaign: one kind of measurement, from the rows of its table to predictions beside what was measured.
+"""A campaign: one kind of measurement, from the rows of its table to predictions and their errors.
 
-Rows become cases, or are refused with a reason; cases are predicted, and predictions have errors.  How a row
-was read is data beside it: what it states, what that was read as, and what was assumed where it is silent.
+Each row becomes a case or is refused with a reason; each case is predicted, and each prediction has an error.
+How a row was read is recorded as data: what it states, what that was read as, and what was assumed where it
+states nothing.
 """
 
 from __future__ import annotations
@@ -24,101 +25,108 @@ AnyCase = TypeVar("AnyCase")
 
 
 ROUNDING = 1e-5
-"""Of an interval's ends, relative: rows are written to six figures, and what was measured may be an end."""
+"""Relative tolerance of an interval's ends: rows are written to six figures, and a measured value may be an
+end."""
 
 Mode = Literal["specs", "anchored", "anchored-machine"]
 ENDS = ("low_80", "high_80")
+"""Names of the ends of an interval, in order."""
 
 
 class Outcome(NamedTuple):
-    """What was measured of a row, and what the model says; times in seconds."""
+    """The measured and the predicted value of a row; in the unit of the campaign, mostly seconds."""
 
     measured: float | None
-    """None where the row does not state it."""
+    """None if the row does not state it."""
     predicted: float | None = None
-    """None where the row is refused."""
+    """None if the row is refused."""
     low_80: float | None = None
     high_80: float | None = None
     reason: str | None = None
     """Why there is no prediction."""
     naive: float | None = None
-    """What a naive answer is: one utilisation, linear scaling, a ring at nominal rates."""
+    """Prediction of a naive baseline: one utilisation, linear scaling, or a ring at nominal rates."""
     mode: Mode = "specs"
-    """Whether it is predicted from specs or from an anchor."""
+    """What the prediction starts from: specs alone, or the measured time of one accelerator or one
+    machine."""
     anchor: Literal["unique", "ambiguous"] | None = None
-    """Whether the measurements that it starts from agree; None without one."""
+    """Whether the measurements of the anchor agree; None without an anchor."""
     scale: float | None = None
-    """Factor of the ledger in the interval."""
+    """Factor of the ledger by which the interval is widened."""
     run: Any = None
-    """What was measured, as the row was read."""
+    """The measured row, as it was read."""
     made: object = None
-    """Of a time to train, what it is made of."""
+    """Components of a predicted time to train; None for other rows."""
 
     @property
     def error(self) -> float | None:
-        """Signed error: predicted over measured, less 1; positive where we say too slow."""
+        """Signed error, predicted / measured - 1; positive if the prediction is too slow."""
         return self.predicted / self.measured - 1 if self.predicted and self.measured else None
 
     @property
     def naive_error(self) -> float | None:
-        """Signed error of the naive answer: predicted over measured, less 1."""
+        """Signed error of the naive baseline, naive / measured - 1."""
         return self.naive / self.measured - 1 if self.naive and self.measured else None
 
     @property
     def holds_80(self) -> bool | None:
-        """Whether what was measured is inside the 80 % interval; None without one."""
+        """Whether the measured value is inside the 80 % interval; None if one of them is missing."""
         if self.measured is None or self.low_80 is None or self.high_80 is None:
             return None
         return self.low_80 * (1 - ROUNDING) <= self.measured <= self.high_80 * (1 + ROUNDING)
 
     @property
     def ends(self) -> dict[str, float | None]:
-        """The ends of both intervals, by their names."""
+        """The ends of the 80 % interval by their names."""
         return {name: getattr(self, name) for name in ENDS}
 
 
 class Command(NamedTuple):
-    """The command line nearest to a row, and what it answers."""
+    """The command line that comes nearest to the job of a measured row, and its answer."""
 
     line: str
     answer: float | None = None
-    """As ``Outcome.predicted``, or of what ``of`` says; None where it refuses."""
+    """The quantity of ``Outcome.predicted``, or the one that ``of`` names; None if the command refuses."""
     of: str = ""
+    """Name of the answered quantity if it is another than the campaign's."""
     refusal: str = ""
-    """Why it refuses."""
+    """Message of the refusal; empty if the command answers."""
 
 
 class Details(NamedTuple):
-    """How a row was read, and what its prediction is made of; of what is not predicted less."""
+    """How a row was read, and the terms of its prediction; a row without a prediction has fewer entries."""
 
     readings: Sequence[Reading] = ()
     terms: Mapping[str, float] = MappingProxyType({})
-    """The prediction is their sum, or of collectives is near them."""
+    """Terms that sum to the prediction; for collectives, times that the prediction lies close to."""
     command: Command | None = None
 
 
 @dataclass(frozen=True)
 class Campaign(Generic[AnyCase]):
-    """One kind of measured rows."""
+    """One kind of measured rows: its table, how a row is read, and how it is predicted."""
 
     kind: str
     table: str
-    """In ``validation/measured/``."""
+    """Name of the file in ``validation/measured/``."""
     id_column: str
     columns: tuple[str, ...]
-    """Without which a table is none of this kind."""
+    """Columns that a table of this kind must have."""
     measures: str
-    """What is predicted, in words."""
+    """The predicted quantity, in words."""
     unit: str
     is_learned_from: bool
-    """Whether a fit takes rows of trust A and B that are not held out, but for ``unseen`` sources."""
+    """Whether a fit learns from the rows: those of trust A and B that are not held out, except ``unseen``
+    sources."""
     read: Callable[[Line, Catalogue], AnyCase]
-    """A case, which may hold its reason; ``Refused`` where there is none at all."""
+    """Reads a row as a case, which may hold the reason why it cannot be predicted; raises ``Refused`` if no
+    case can be made of the row."""
     predict: Callable[[Sequence[AnyCase], Catalogue], Sequence[Outcome]]
-    """By the shipped fit, from specs alone."""
+    """Predicts cases by the shipped fit, from specs alone."""
     details: Callable[[Line, AnyCase, Any, Catalogue], Details]
-    """How a row was read and what its outcome is made of."""
+    """Describes how a row was read and the terms of its outcome."""
     unseen: frozenset[str] = frozenset()
+    """Sources that no fit learns from."""
 
     @property
     def path(self) -> Path:
@@ -131,28 +139,28 @@ class Campaign(Generic[AnyCase]):
         return f"validation/measured/{self.table}"
 
     def id_of(self, line: Line) -> str:
-        """Return the id of a row; where it states none, its line."""
+        """Return the id of a row; its line number if it states none."""
         return line.id(self.id_column)
 
     def lines(self, path: Path | None = None) -> list[Line]:
-        """Return the rows of a table, by default of the one that comes along, held-out rows too."""
+        """Return all rows of a table, held-out rows included; by default of the shipped table."""
         return measured_lines(path or self.path, self.columns)
 
     def held_out(self) -> frozenset[str]:
-        """The ids of the rows that no fit and no table of the report has seen."""
+        """Return the ids of the shipped rows that no fit and no table of the report uses."""
         first = learned_part(self.table)[1]
         ids = [self.id_of(line) for line in self.lines()] if first else []
         return frozenset(ids[ids.index(first) :] if first else ())
 
     def explain(self, line: Line, case: AnyCase | Refused, catalogue: Catalogue, known: bool) -> Explanation:
-        """Return how a row was read, and what came of it.
+        """Return how a row was read, its prediction, and the terms of that.
 
         Parameters
         ----------
         line : the row
-        case : what it was read as, or why it could not be
+        case : the case that it was read as, or why it could not be read
         catalogue : hardware
-        known : whether it is of the table that comes along
+        known : whether the row is one of the shipped table
         """
         held_out = known and self.id_of(line) in self.held_out()
         learned = known and self.is_learned_from and not held_out and line.trust in TRUSTED
@@ -166,7 +174,7 @@ class Campaign(Generic[AnyCase]):
         return row._replace(outcome=outcome, is_learned_from=is_learned, **details._asdict())
 
     def reasons(self) -> list[str | None]:
-        """Return why each row that comes along and is not held out is refused, None where it is predicted."""
+        """Return why each shipped row that is not held out is refused, in order; None for a predicted row."""
         catalogue = Catalogue.built_in()
         lines = measured_lines(self.path, self.columns, learned_part(self.table)[1])
         cases = [self.read_or_refuse(line, catalogue) for line in lines]
@@ -175,7 +183,7 @@ class Campaign(Generic[AnyCase]):
         return [str(case) if isinstance(case, Refused) else next(known).reason for case in cases]
 
     def read_or_refuse(self, line: Line, catalogue: Catalogue) -> AnyCase | Refused:
-        """Return the case of a row, or why there is none."""
+        """Return the case of a row, or the refusal if the row cannot be read as a case."""
         try:
             return self.read(line, catalogue)
         except Refused as error:
@@ -183,21 +191,21 @@ class Campaign(Generic[AnyCase]):
 
 
 class Explanation(NamedTuple):
-    """One measured row: as it was published, as it was read, and beside what was predicted."""
+    """One measured row: as it was published, as it was read, and as it was predicted."""
 
     campaign: Campaign[Any]
     line: Line
     id: str
     held_out: bool
     is_learned_from: bool
-    """Whether the shipped fit has seen it."""
+    """Whether the shipped fit learned from the row."""
     outcome: Outcome
     readings: Sequence[Reading] = ()
     terms: Mapping[str, float] = MappingProxyType({})
     command: Command | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as people script against it."""
+        """Return the explanation as a dictionary for JSON."""
         outcome, campaign = self.outcome, self.campaign
         return {
             "id": self.id,
@@ -222,9 +230,15 @@ class Explanation(NamedTuple):
         }
 
 
-def answered(line: str, ask: Callable[[], float]) -> Command:
-    """Return a command with what it answers."""
+def run_command(line: str, answer: Callable[[], float]) -> Command:
+    """Return a command line with its answer, or with the message of its refusal.
+
+    Parameters
+    ----------
+    line : command line, as a reader would type it
+    answer : computes the answer of that line; may raise ``InputError``
+    """
     try:
-        return Command(line, ask())
+        return Command(line, answer())
     except InputError as error:
         return Command(line, refusal=str(error))

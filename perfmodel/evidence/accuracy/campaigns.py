@@ -1,4 +1,4 @@
-"""Every campaign, by the kind of rows that it holds."""
+"""The campaigns by the kind of their measured rows."""
 
 from __future__ import annotations
 

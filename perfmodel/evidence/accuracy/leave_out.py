@@ -17,33 +17,34 @@ from perfmodel.evidence.accuracy.by_source import JudgedRow, Summary, summarise
 from perfmodel.evidence.accuracy.measured_table import records
 
 CATEGORIES = ("source", "publisher", "network", "accelerator", "software", "fabric")
-"""What a row may be left out with: all rows of its category at once."""
+"""Categories of a leave-out test: all rows that share a row's category are left out of the fit with it."""
 FIRST_YEAR, LAST_YEAR = 2000, 2100
 LEAST_SOURCES = 3
-"""That a fit must have seen for the rows left out of it to be judged."""
+"""Least number of sources that a fit must have seen for its left-out rows to be judged."""
 BEFORE = "0.2.0"
-"""The version beside which leave-out tests are shown: each source predicted by a fit to the others."""
+"""Earlier version that leave-out tests compare with; it predicted each source by a fit to the others."""
 
 
 class Fold(NamedTuple):
-    """Rows that are judged, and those that the fit which judges them has seen; shape (rows,) each."""
+    """One fit of a leave-out test: which rows it predicts and which it learns from; shape (rows,) each."""
 
     judged: Flags
     seen: Flags
 
 
 class Judged(NamedTuple):
-    """What a fold says of the rows that it judges, in their order."""
+    """Errors and interval widths of the rows that a fold judges, in their order."""
 
     errors: Array
     """ln(measured / predicted)."""
     half_80: Array
     """Half-width of the 80 % interval, in the logarithm of the time."""
     half_95: Array
+    """Half-width of the 95 % interval, in the logarithm of the time."""
 
 
 class Facts(NamedTuple):
-    """What a row may be left out by; an empty text is no category."""
+    """Categories, year and size of a measured row; an empty text means no category."""
 
     id: str
     source: str
@@ -53,13 +54,13 @@ class Facts(NamedTuple):
     fabric: str
     year: int
     size: float
-    """Accelerators."""
+    """Number of accelerators."""
     is_judged: bool = True
-    """Of another kind where not: it is learned from alone."""
+    """Whether tests judge the row; fits only learn from a row of another kind."""
 
     @property
     def publisher(self) -> str:
-        """Who published its source."""
+        """Publisher of the row's source; the source itself if it is the publisher's only one."""
         return publishers().get(self.source, self.source)
 
 
@@ -71,16 +72,16 @@ class Evidence(NamedTuple):
     judge: Callable[[Fold], Judged]
 
     def of(self, fact: str) -> Any:
-        """Return one fact of each row, shape (rows,)."""
+        """Return the field ``fact`` of ``Facts`` for each row, shape (rows,)."""
         return np.array([getattr(row, fact) for row in self.rows])
 
 
 def check_test(name: str) -> None:
-    """Refuse a test that is not known.
+    """Check the name of a leave-out test.
 
     Raises
     ------
-    InputError : neither a category, nor ``year:Y``, nor ``size``
+    InputError : the name is neither a category, nor ``year:Y``, nor ``size``
     """
     if name in (*CATEGORIES, "size"):
         return
@@ -94,10 +95,11 @@ def check_test(name: str) -> None:
 
 
 def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
-    """Return what is left out in turn, by category; nothing where rows of this kind have no such category.
+    """Return the folds of a leave-out test by category; none if rows of this kind have no such category.
 
-    Of ``year:Y`` the rows published before Y are seen and the others judged.  Of ``size`` the smaller half is
-    seen, and rows of more than twice its largest count of accelerators are judged.
+    In ``year:Y`` the fit sees the rows published before Y and judges the others.  In ``size`` the fit sees
+    the half with the fewest accelerators and judges the rows with more than twice as many as the largest of
+    those.  Folds with no judged row, or with fewer than ``LEAST_SOURCES`` sources to learn from, are dropped.
     """
     is_judged = evidence.of("is_judged")
     if test == "size":
@@ -120,7 +122,7 @@ def folds(evidence: Evidence, test: str) -> dict[str, Fold]:
 
 
 def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
-    """Return the rows that a test judges, each by the fit that has not seen its category."""
+    """Return errors and interval widths of the judged rows, each by a fit without its category."""
     by, result = test if test in CATEGORIES else "source", []
     for fold in folds(evidence, test).values():
         places = np.flatnonzero(fold.judged).tolist()
@@ -130,8 +132,8 @@ def leave_out(evidence: Evidence, test: str) -> list[JudgedRow]:
     return result
 
 
-def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
-    """Return what a test says of rows, and what version ``BEFORE`` said of those, where that is known."""
+def compare_with_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
+    """Return the summary of judged rows and, if known, that of the same rows predicted by ``BEFORE``."""
     known = _before().get(kind, {})
     before = [JudgedRow(row.id, row.category, **known[row.id]) for row in rows if row.id in known]
     result = [summarise(kind, "now", rows)]
@@ -140,7 +142,7 @@ def beside_before(kind: str, rows: Sequence[JudgedRow]) -> list[Summary]:
 
 @cache
 def _before() -> dict[str, dict[str, dict[str, float]]]:
-    """Error and half-widths by ``BEFORE``, by kind and id."""
+    """Return error and half-widths of rows as version ``BEFORE`` predicted them, by kind and id."""
     result: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for row in records(folder("validation") / f"out_of_sample_{BEFORE}.csv"):
         kind, id = row.pop("kind"), row.pop("id")
@@ -150,7 +152,7 @@ def _before() -> dict[str, dict[str, dict[str, float]]]:
 
 @cache
 def publishers() -> Mapping[str, str]:
-    """Who published a source, by its key, where that is not one source alone."""
+    """Return the publisher by source, for publishers of several sources."""
     return {row["source"]: row["publisher"] for row in records(folder("validation") / "publishers.csv")}
 
 
@@ -159,7 +161,7 @@ _FAMILY = re.compile(r"m?t5|mt-nlg|gpt oss|[a-z]+?(?=v?[0-9]|[^a-z]|$)")
 
 
 def network_family(name: str) -> str:
-    """Return the family of a network by its name: sizes, versions and tunings of one are left out together.
+    """Return the family that a network's name belongs to, without size, version and tuning.
 
     >>> [network_family(name) for name in ("Llama 3.1 8B", "LLAMA2-70B", "GPT3 175B", "mT5 3B", "DeepSeekV3")]
     ['llama', 'llama', 'gpt', 'mt5', 'deepseek']

@@ -1,4 +1,4 @@
-"""The measured runs of data-parallel training that can be learned from."""
+"""The measured runs of data-parallel training that fits learn from, with their settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfmodel.model.transformers.computation import case_of_whole
 
 
 class Measured(NamedTuple):
-    """A run, the setting the model takes it for, and what it took."""
+    """A measured run, the setting by which the model predicts it, and its iteration time."""
 
     run: Run
     setting: Setting
@@ -27,17 +27,17 @@ class Measured(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether it used one accelerator, of which efficiencies are learned."""
+        """Whether the run used one accelerator; efficiencies are learned from such runs."""
         return self.run.world_size == 1
 
     @property
     def is_transformer(self) -> bool:
-        """Whether its computation is timed by the layer of a transformer."""
+        """Whether the model times its computation by the layers of a transformer."""
         return has_layouts(self.setting.workload)
 
 
 def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
-    """Return the trusted runs that the model can predict, in order, but for those of ``UNSEEN``."""
+    """Return the runs of trust A and B that the model can predict, in order, without ``UNSEEN`` sources."""
     result = []
     for run in runs:
         time = measured_time(run)
@@ -51,9 +51,9 @@ def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
 
 
 def whole_transformers(rows: Iterable[Measured]) -> list[TransformerRun]:
-    """Return the runs of one accelerator that holds a transformer whole, as runs of transformers.
+    """Return the runs of a whole transformer on one accelerator as runs of transformers.
 
-    What is learned of an update is Adam's.
+    Only those with Adam: fits to transformers learn the update from Adam.
     """
     return [
         TransformerRun(
@@ -79,6 +79,6 @@ def whole_transformers(rows: Iterable[Measured]) -> list[TransformerRun]:
 
 @cache
 def shipped_whole_transformers() -> tuple[TransformerRun, ...]:
-    """Return the published runs of one accelerator that holds a transformer whole, read once."""
+    """Return the shipped runs of a whole transformer on one accelerator; read once."""
     alone = [run for run in shipped_runs() if run.world_size == 1]
     return tuple(whole_transformers(measured(alone, Catalogue.built_in())))

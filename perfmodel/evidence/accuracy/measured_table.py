@@ -1,4 +1,4 @@
-"""Tables of measured rows: CSV files, their lines, and what their cells may hold."""
+"""Tables of measured rows: reading CSV files, and checking and converting their cells."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from perfmodel.core.records.names import NONE, word_of
 
 AnyValue = TypeVar("AnyValue")
 NOT_STATED = "not stated"
-"""The source of rows that name none."""
+"""Source of the rows that name none."""
 UNSTATED_TRUST = "B"
-"""Assumed where a row states none, which makes it trust B."""
+"""Trust class of the rows that state none."""
 
 
 def records(path: Path, before: str | None = None) -> list[dict[str, str]]:
-    """Return the rows of a table that comes with the package, by column.
+    """Return the rows of a shipped CSV table as dictionaries by column.
 
     Parameters
     ----------
-    before : first cell of the row to stop at; None, the file is read to its end
+    path : of the table
+    before : first cell of the row to stop before; None reads the file to its end
     """
     with read_table(path, before=before) as file:
         return list(csv.DictReader(file, restval=""))
 
 
 def write_records(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table as CSV, all or nothing.
+    """Write a table as CSV.
 
     Raises
     ------
-    InputError : the file cannot be written
+    InputError : the file cannot be written; it is then unchanged
     """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([columns, *rows])
@@ -47,7 +48,10 @@ def write_records(path: Path, columns: Sequence[str], rows: Iterable[Sequence[ob
 
 
 def whole(largest: int, least: int = 1) -> Callable[[str], int]:
-    """Return the check of a whole number; what fits not is ``ValueError``, which says what would."""
+    """Return a function that converts a cell to a whole number from ``least`` to ``largest``.
+
+    It raises ``ValueError``, whose message names what is expected.
+    """
 
     def check(cell: str) -> int:
         value = float(cell) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", cell) else math.nan
@@ -61,7 +65,10 @@ def whole(largest: int, least: int = 1) -> Callable[[str], int]:
 def number(
     low: float = sys.float_info.min, high: float = sys.float_info.max, expected: str = "a positive number"
 ) -> Callable[[str], float]:
-    """Return the check of a number between two, in words."""
+    """Return a function that converts a cell to a number from ``low`` to ``high``.
+
+    It raises ``ValueError`` with the message ``expected``.
+    """
 
     def check(cell: str) -> float:
         try:
@@ -76,7 +83,15 @@ def number(
 
 
 def one_of(words: Sequence[str], synonyms: Mapping[str, str] = NONE) -> Callable[[str], str]:
-    """Return the check of one of some words, as people spell it."""
+    """Return a function that converts a cell to one of the known words, in any usual spelling.
+
+    It raises ``ValueError``, whose message lists the words.
+
+    Parameters
+    ----------
+    words : known words
+    synonyms : other spellings -> known word
+    """
 
     def check(cell: str) -> str:
         word = word_of(cell, words, synonyms)
@@ -96,13 +111,13 @@ class Line(NamedTuple):
 
     path: Path
     place: int
-    """Of it in the file, from 1."""
+    """Line number in the file, from 1."""
     cells: dict[str, str]
-    """By column, without the blanks around them."""
+    """Cells by column, without surrounding blanks."""
 
     @property
     def where(self) -> str:
-        """File and line, as errors name them."""
+        """File and line number, as error messages name them."""
         return f"{self.path}: line {self.place}"
 
     @property
@@ -112,46 +127,51 @@ class Line(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Who measured it."""
+        """Source that published the row."""
         return self.text("source") or NOT_STATED
 
     @property
     def trust(self) -> str:
-        """From A to D."""
+        """Trust class, from A to D."""
         return self.text("trust") or UNSTATED_TRUST
 
     def id(self, column: str) -> str:
-        """Return its id; where it states none, its line."""
+        """Return the cell of the id column; the line number if that is blank."""
         return self.text(column) or f"line {self.place}"
 
     def text(self, column: str) -> str:
-        """Return a cell; nothing where there is no such column."""
+        """Return the text of a cell; "" if the table has no such column."""
         return self.cells.get(column, "")
 
     def read(self, column: str, check: Callable[[str], AnyValue]) -> AnyValue | None:
-        """Return what a cell holds, None where it is blank or there is no such column.
+        """Return the converted value of a cell, None if it is blank or the table has no such column.
+
+        Parameters
+        ----------
+        column : name of the column
+        check : converts the text of the cell; raises ``ValueError`` if it does not fit
 
         Raises
         ------
-        InputError : it does not fit
+        InputError : the cell does not fit
         """
         cell = self.text(column)
         return self.checked(column, cell, check) if cell else None
 
     def number(self, column: str) -> float | None:
-        """Return a number that is not negative, None where the cell is blank."""
+        """Return a cell as a number of at least 0, None if it is blank; InputError if it is no number."""
         return self.read(column, _number)
 
     def whole(self, column: str) -> int | None:
-        """Return a whole number, None where the cell is blank."""
+        """Return a cell as a whole number, None if it is blank; InputError if it is none."""
         return self.read(column, _whole)
 
     def word(self, column: str, known: Sequence[str]) -> str:
-        """Return one of some words, or nothing."""
+        """Return a cell as one of the known words, "" if it is blank; InputError if it is none of them."""
         return self.read(column, one_of(known)) or ""
 
     def checked(self, column: str, cell: str, check: Callable[[str], AnyValue]) -> AnyValue:
-        """Return what a cell holds, blank or not; InputError where that does not fit."""
+        """Return the converted text of a cell, blank or not; InputError if it does not fit the column."""
         try:
             return check(cell)
         except ValueError as error:
@@ -161,16 +181,16 @@ class Line(NamedTuple):
 
 
 def measured_table(path: Path | str, before: str | None = None) -> tuple[list[str], list[Line]]:
-    """Return the header of a file, and its rows that are not blank.
+    """Return the header of a CSV file, and its rows that are not blank.
 
     Parameters
     ----------
-    before : first cell of the row to stop at; None, the file is read to its end
+    path : of the file
+    before : first cell of the row to stop before; None reads the file to its end
 
     Raises
     ------
-    InputError : a file that cannot be read, a column that is there twice, a row of another length than the
-        header
+    InputError : the file cannot be read, has a column twice, or a row of another length than the header
     """
     result = []
     try:
@@ -193,7 +213,7 @@ def measured_table(path: Path | str, before: str | None = None) -> tuple[list[st
 
 
 def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> list[Line]:
-    """Return the rows of ``measured_table``, all of whose ``columns`` must be there; else InputError."""
+    """Return the rows of ``measured_table``; InputError if the table lacks one of ``columns``."""
     header, lines = measured_table(path, before)
     if missing := [name for name in columns if name not in header]:
         more = ", ..." if missing[4:] else ""

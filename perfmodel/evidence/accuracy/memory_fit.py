@@ -1,6 +1,7 @@
-"""How far predicted memory of transformers is off: widths of ``model/prediction/memory_odds``, and verdicts.
+"""Learn the interval widths of predicted transformer memory from published peaks, and test its verdicts.
 
-``python -m perfmodel.evidence.accuracy.memory_fit`` writes the widths.
+``python -m perfmodel.evidence.accuracy.memory_fit`` writes the widths, which ``model/prediction/memory_odds``
+reads.
 """
 
 from __future__ import annotations
@@ -35,51 +36,52 @@ NO_OPTION = {
     "optimizer in backward": "updates during the backward pass",
     "offload": "activations or parameters on the host",
 }
-"""Words in a published peak's workload or note -> what no option describes, here as in ``predict``."""
+"""Words in the workload or note of a published peak -> the technique, which no option of ``predict``
+describes."""
 
 
 class Outcome(NamedTuple):
-    """A run that did fit, or did not."""
+    """A run that fitted into memory, or did not."""
 
     run: TransformerRun
     fits: bool
 
     @property
     def kind(self) -> str:
-        """What is stated of it: the class of its width."""
+        """Class of its interval width: whether layout, recomputation, sharding and software are stated."""
         run = self.run
         stated = run.states_layout and run.states_memory and not run.nearest_stack
         return STATED if stated else OPEN
 
 
 class Judged(NamedTuple):
-    """Verdicts and peaks of a source, by widths learned without it."""
+    """Verdicts and errors of peaks of one source, with interval widths learned from the other sources."""
 
     new: bool
-    """Whether the source came after the model was made."""
+    """Whether the source was added after the model was made."""
     certain: list[bool]
-    """Of each run that states its layout, recomputation and sharding, whether its verdict is certain."""
+    """Whether the verdict is certain, for each run that states its layout, recomputation and sharding."""
     right: list[bool]
-    """Of the certain ones."""
+    """Whether the verdict is right, for each certain one."""
     errors: list[float]
-    """Predicted over published peaks, less 1; sizes alone."""
+    """Absolute values of predicted / published peak - 1."""
     covered: list[bool]
     """Whether each peak is inside its 80 % interval."""
 
     @property
     def mean(self) -> float:
-        """Of the errors."""
+        """Mean absolute error."""
         return fmean(self.errors)
 
     @property
     def median(self) -> float:
-        """Of the errors."""
+        """Median absolute error."""
         return median(self.errors)
 
 
 @cache
 def runs() -> tuple[TransformerRun, ...]:
-    """Return the shipped runs, and those of ``measured/transformer_memory.csv``: their times are held out."""
+    """Return the shipped runs, and those of ``measured/transformer_memory.csv``, whose times are held out."""
     path, _ = learned_part("transformer_runs.csv")
     new = {row["memory_id"]: row for row in new_cells()}
     every = read_transformer_runs(path, Catalogue.built_in())
@@ -90,7 +92,15 @@ def runs() -> tuple[TransformerRun, ...]:
 
 
 def _as_published(run: TransformerRun, row: Mapping[str, str]) -> TransformerRun:
-    """Return a run with what the line of its peak says: it may state less than the line of its time."""
+    """Return a run with only the facts that the row of its peak states; the row of its time may state more.
+
+    A run with a technique of ``NO_OPTION`` loses its case, and gets the reason.
+
+    Parameters
+    ----------
+    run : as read from the row of its time
+    row : of its peak, in ``measured/transformer_memory.csv``
+    """
     words = re.sub(r"\(.*?\)", "", f"{row['workload']} {row['note']}")
     if beyond := next((what for word, what in NO_OPTION.items() if word in words), None):
         return run._replace(case=None, reason=f"no option for what it does: {beyond}")
@@ -99,7 +109,7 @@ def _as_published(run: TransformerRun, row: Mapping[str, str]) -> TransformerRun
 
 
 def refused() -> dict[str, int]:
-    """Return how many rows of ``measured/transformer_memory.csv`` cannot be predicted, by reason."""
+    """Return by reason the number of rows of ``measured/transformer_memory.csv`` without a prediction."""
     reasons = {run.run_id: run.reason for run in runs()}
     each = (reasons.get(row["memory_id"], "no run of that name") for row in new_cells())
     return dict(Counter(reason.partition(":")[0] for reason in each if reason).most_common())
@@ -107,7 +117,7 @@ def refused() -> dict[str, int]:
 
 @cache
 def outcomes() -> tuple[Outcome, ...]:
-    """Return the runs that state their layout, and whether they fit: all that were timed did."""
+    """Return the runs that state layout and memory options, and whether they fitted; timed runs did."""
     failed = {row["memory_id"] for row in new_cells() if row["outcome"] != "fits"}
     return tuple(
         Outcome(run, run.run_id not in failed)
@@ -118,39 +128,40 @@ def outcomes() -> tuple[Outcome, ...]:
 
 @cache
 def shipped_peaks() -> tuple[Peak, ...]:
-    """Return every published peak that can be predicted."""
+    """Return the published peaks that can be predicted."""
     return tuple(peak for peak in peaks(runs()) if math.isfinite(peak.published))
 
 
 def kind_of(peak: Peak) -> str:
-    """Return what is stated of a peak's run."""
+    """Return the class of interval widths that a peak belongs to: ``STATED`` or ``OPEN``."""
     return OPEN if peak.open else Outcome(peak.run, True).kind
 
 
 def half_width(of: Sequence[Peak]) -> float:
-    """Return the 80 % quantile of the logarithmic errors of peaks, each source with the same weight.
+    """Return the 80 % quantile of the absolute logarithmic errors of peaks, each source with the same weight.
 
-    With K sources it is read at 0.8 (1 + 1/K), at most 1, as is right for one more source of their kind.
+    With K sources the quantile is taken at 0.8 (1 + 1/K), at most 1, which covers 80 % of a further source.
     """
     errors = by_source((peak.run.source, abs(math.log(1 + peak.error))) for peak in of)
     return quantile(errors, min(COVERED * (1 + 1 / len(errors)), 1.0))
 
 
 def half_widths(without: str = "") -> dict[str, float]:
-    """Return the half-width of each class, learned without one source."""
+    """Return the half-width of each class, in the logarithm of memory, learned without one source."""
     others = [peak for peak in shipped_peaks() if peak.run.source != without]
     return {kind: half_width([each for each in others if kind_of(each) == kind]) for kind in (STATED, OPEN)}
 
 
 @cache
 def judged() -> dict[str, Judged]:
-    """Return what comes of each source, by widths learned without it."""
+    """Return verdicts and errors by source, with interval widths learned from the other sources."""
     known = {run.source for run in shipped_transformer_runs()}
     sources = {each.run.source for each in outcomes()} | {peak.run.source for peak in shipped_peaks()}
     return {source: _judged(source, source not in known) for source in sorted(sources)}
 
 
 def _judged(source: str, new: bool) -> Judged:
+    """Return verdicts and errors of one source, with interval widths learned from the other sources."""
     widths = half_widths(source)
     own = [peak for peak in shipped_peaks() if peak.run.source == source]
     covered = [abs(math.log(1 + peak.error)) <= widths[kind_of(peak)] for peak in own]
@@ -160,12 +171,18 @@ def _judged(source: str, new: bool) -> Judged:
 
 
 def _capacity(run: TransformerRun) -> float:
+    """Return the memory capacity of the run's accelerator [B]."""
     assert run.case is not None
     return float(run.case.chip.memory_bytes)
 
 
 def _verdicts(of: Iterable[tuple[float, float, float, bool]]) -> tuple[list[bool], list[bool]]:
-    """Whether verdicts on needs in capacities, by widths, are certain, and whether those are right."""
+    """Return whether each verdict is certain, and whether each of the certain ones is right.
+
+    Parameters
+    ----------
+    of : needed bytes, capacity [B], half-width of the interval in logarithms, and whether the run did fit
+    """
     each = [(float(odds(need, size, width).fits_probability), fits) for need, size, width, fits in of]
     certain = [max(chance, 1 - chance) >= CERTAIN for chance, _ in each]
     right = [(chance >= 0.5) == fits for (chance, fits), sure in zip(each, certain, strict=True) if sure]
@@ -173,9 +190,9 @@ def _verdicts(of: Iterable[tuple[float, float, float, bool]]) -> tuple[list[bool
 
 
 def on_other_accelerators() -> dict[str, Judged]:
-    """Return by source the verdicts on runs with a peak and a stated layout, had memory been of other sizes.
+    """Return by source the verdicts on runs with a published peak, for the memory sizes of all accelerators.
 
-    A run fits if its published peak does, with what the allocator and the driver take as we predict them.
+    A run counts as fitting if its published peak, plus the predicted bytes of allocator and driver, fits.
     """
     catalogue = Catalogue.built_in()
     sizes = sorted({catalogue.accelerator(name).memory_capacity for name in catalogue.ids("accelerators")})
@@ -193,7 +210,7 @@ def on_other_accelerators() -> dict[str, Judged]:
 
 
 def main() -> None:
-    """Learn the widths, and write them."""
+    """Learn the interval widths and write them to ``memory_odds.RESULT``."""
     learned: dict[str, Any] = {
         "half_width": {kind: float(f"{width:.3g}") for kind, width in half_widths().items()},
         "sources": {

@@ -1,4 +1,7 @@
-"""Learn how much of their error two predictions share, from pairs of measured runs of one source."""
+"""Learn how much of their error two predictions share, from pairs of measured runs of one source.
+
+The interval of a ratio of two times is narrower than that of each, because errors common to both cancel.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,33 @@ import numpy as np
 from perfmodel.core.arrays import Array
 from perfmodel.core.files.writing import write_whole
 from perfmodel.equations.ratio import ratio_half_width
-from perfmodel.evidence.accuracy.ratio_pairs import Pairs, judged_runs, named, pairs_of
+from perfmodel.evidence.accuracy.ratio_pairs import Pairs, difference_name, judged_runs, pairs_of
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.intervals.ratio import ALWAYS, COPIES, DISTANCES, RESULT, SHARED_OUT
 
 ROUNDS = 150
-"""Of the fit; shares move by less than a hundredth in the last."""
+"""Iterations of the fit; shares change by less than one per cent in the last."""
 START = 0.05
+"""Value of every share before the first iteration."""
 ALONE = 4.0
-"""Power of the weight of pairs that shares are fitted to: those that differ in one thing count most."""
+"""Exponent of the weights in the fit: pairs that differ in one thing count most."""
 MEAN_OVER_DEVIATION = 0.7978845608028654
-"""Mean size of a normal deviate over its standard deviation: the root of 2 / pi."""
+"""Mean absolute value of a normal deviate over its standard deviation: the root of 2 / pi."""
 CONFIDENCE = 0.8
+"""Share of measured ratios that intervals must contain."""
 
 
 def weights(pairs: Pairs, power: float = 1.0) -> Array:
-    """Return the weight of each pair: sources alike, in each every set of differences by its size.
+    """Return the weight of each pair, shape (pairs,).
 
-    People change one thing: pairs that differ in four things say a quarter as much of that.
+    Every source has the same weight, which its sets of differences (such as accelerator and batch size)
+    divide in proportion to 1 / size**power: users mostly change one thing, and pairs that differ in four say
+    less about that.
 
     Parameters
     ----------
     pairs : of runs
-    power : of one over the size that a set weighs
+    power : exponent of the number of differences
     """
     result = np.zeros(len(pairs.miss))
     for source in np.unique(pairs.sources):
@@ -45,23 +52,31 @@ def weights(pairs: Pairs, power: float = 1.0) -> Array:
 
 
 def half_widths(pairs: Pairs, shares: Array) -> Array:
-    """Return half the 80 % interval of each pair's ratio as a logarithm, shape (pairs,)."""
+    """Return the half-width of the 80 % interval of each pair's ratio, in logarithms, shape (pairs,).
+
+    Parameters
+    ----------
+    pairs : of runs
+    shares : of the variance that the two errors do not have in common: ``ALWAYS``, then ``DISTANCES``
+    """
     return np.asarray(ratio_half_width(pairs.one_half_width, pairs.other_half_width, _design(pairs) @ shares))
 
 
 def _design(pairs: Pairs) -> Array:
+    """Return a column of ones and the distances of each pair, shape (pairs, 1 + distances)."""
     return np.column_stack([np.ones(len(pairs.miss)), pairs.apart])
 
 
 def fit(pairs: Pairs) -> Array:
-    """Return the shares of the error that differences take away: ``ALWAYS``, then ``DISTANCES``.
+    """Return the shares of the error that two runs do not have in common: ``ALWAYS``, then ``DISTANCES``.
 
-    The variance of a ratio is linear in them.  They are those under which sizes of misses are likeliest, of
-    laws whose mean size is in proportion to the deviation, found by a multiplicative step that keeps them
-    above 0; then one factor on all makes the intervals hold 80 % of the pairs.
+    The variance of a ratio is linear in the shares.  A multiplicative update, which keeps them positive,
+    maximises the likelihood of the absolute errors of the ratios, whose mean is proportional to the standard
+    deviation.  Then one factor on all shares makes the intervals hold 80 % of the pairs.
 
-    What a difference takes away, pairs that differ in it alone say: with those that differ in several things
-    at their full weight, intervals of two accelerators hold 58 % of the pairs (4 sources), so 75 %.
+    Pairs that differ in one thing alone determine its share.  If pairs that differ in several things had
+    their full weight, the intervals of pairs with two accelerators would hold 58 instead of 75 % of these (4
+    sources).
     """
     weight = weights(pairs, ALONE)
     both = 2 * pairs.one_half_width * pairs.other_half_width
@@ -76,6 +91,7 @@ def fit(pairs: Pairs) -> Array:
 
 
 def _factor(pairs: Pairs, shares: Array, weight: Array) -> float:
+    """Return the factor on all shares by which intervals hold 80 % of the weighted pairs, by bisection."""
     low, high = 0.02, 50.0
     for _ in range(40):
         middle = float(np.sqrt(low * high))
@@ -85,20 +101,21 @@ def _factor(pairs: Pairs, shares: Array, weight: Array) -> float:
 
 
 class Coverage(NamedTuple):
-    """How many measured ratios the 80 % intervals hold, each source by shares learned of the others."""
+    """Share of measured ratios that 80 % intervals hold, each source with shares learned from the others."""
 
     kind: str
     differing: str
-    """What the pairs differ in."""
+    """What the two runs of a pair differ in."""
     sources: int
     pairs: int
     covered: float
-    """Mean over sources."""
+    """Share of the pairs, mean over sources."""
     median_miss: float
-    """Of the logarithm of the ratio, as all medians here over pairs."""
+    """Median absolute error of the logarithm of the ratio."""
     median_half_width: float
+    """Median half-width of the intervals, in logarithms."""
     independent_half_width: float
-    """Were the two predictions independent."""
+    """Median half-width that intervals would have if the two errors were independent."""
 
 
 @cache
@@ -107,11 +124,11 @@ def coverages() -> tuple[Coverage, ...]:
     result: list[Coverage] = []
     for kind, runs in judged_runs().items():
         pairs = pairs_of(runs)
-        half = by_levels(pairs) if kind == SHARED_OUT else np.empty(len(pairs.miss))
+        half = _half_widths_by_levels(pairs) if kind == SHARED_OUT else np.empty(len(pairs.miss))
         for source in np.unique(pairs.sources) if kind == COPIES else ():
             own = pairs.sources == source
             half[own] = half_widths(pairs.rows(own), fit(pairs.rows(~own)))
-        names = np.array([named(int(each)) for each in pairs.differing])
+        names = np.array([difference_name(int(each)) for each in pairs.differing])
         result.append(_coverage(kind, "anything", pairs, half))
         result += [
             _coverage(kind, name, pairs.rows(of), half[of])
@@ -122,6 +139,7 @@ def coverages() -> tuple[Coverage, ...]:
 
 
 def _coverage(kind: str, differing: str, pairs: Pairs, half: Array) -> Coverage:
+    """Return the coverage of pairs by intervals of the given half-widths, in logarithms."""
     held, weight = pairs.miss <= half, weights(pairs)
     return Coverage(
         kind,
@@ -135,15 +153,18 @@ def _coverage(kind: str, differing: str, pairs: Pairs, half: Array) -> Coverage:
     )
 
 
-def by_levels(pairs: Pairs) -> Array:
-    """Return half the 80 % interval of the ratio of each pair of transformers as a logarithm."""
+def _half_widths_by_levels(pairs: Pairs) -> Array:
+    """Return the half-widths of 80 % intervals of ratios of transformers, in logarithms, shape (pairs,).
+
+    The variance of the difference of the two errors comes from the levels of transformer errors.
+    """
     both = 2 * pairs.one_half_width * pairs.other_half_width
     unshared = NORMAL_80**2 * pairs.variance / both
     return np.asarray(ratio_half_width(pairs.one_half_width, pairs.other_half_width, unshared))
 
 
 def refit() -> None:
-    """Fit to the shipped runs of copies; write the result, whole or not at all."""
+    """Fit the shares to the shipped data-parallel runs and write them to ``ratio.RESULT``."""
     shares = zip((ALWAYS, *DISTANCES), fit(pairs_of(judged_runs()[COPIES])), strict=True)
     unshared = {name: float(f"{share:.4g}") for name, share in shares}
     table: dict[str, Any] = {

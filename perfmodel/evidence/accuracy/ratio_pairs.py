@@ -1,4 +1,4 @@
-"""Pairs of measured runs of one source, and by how much their ratio was missed."""
+"""Pairs of measured runs of one source, and the error of the predicted ratio of their times."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from perfmodel.model.prediction.intervals.ratio import (
 )
 
 MOST_TRIED = 30_000
-"""Pairs of a source that are looked at; of more, so many drawn with a fixed seed."""
+"""Largest number of pairs of a source that are considered; more are sampled with a fixed seed."""
 MOST_ALIKE = 40
-"""Pairs of a source kept of those that differ in the same things."""
+"""Largest number of pairs of a source that are kept of those that differ in the same things."""
 
 
 class Judged(NamedTuple):
@@ -40,50 +40,53 @@ class Judged(NamedTuple):
     source: str
     job: Job
     miss: float
-    """Logarithm of measured over predicted time."""
+    """ln(measured / predicted)."""
     half_width: float
     """Logarithm of the upper end of the 80 % interval over the prediction, without the ledger's scale."""
 
 
 class Pairs(NamedTuple):
-    """Pairs of runs, arrays of shape (pairs,)."""
+    """Pairs of runs of one source; arrays of shape (pairs,)."""
 
     sources: Names
     differing: Integers
-    """Bits: which of ``DISTANCES`` are not 0."""
+    """What the runs differ in: bit i is set if distance i of ``DISTANCES`` is not 0."""
     miss: Array
-    """By which the logarithm of the ratio was missed."""
+    """Absolute error of the logarithm of the ratio."""
     one_half_width: Array
+    """Half-width of the first run's 80 % interval, in logarithms."""
     other_half_width: Array
+    """Half-width of the second run's 80 % interval, in logarithms."""
     apart: Array
-    """Shape (pairs, distances)."""
+    """Distances between the two runs, shape (pairs, distances)."""
     variance: Array
-    """Of the difference of transformers' errors, by levels that have not seen the source; else 0."""
+    """Variance of the difference of two transformers' errors, by levels learned without the source; else
+    0."""
 
     def rows(self, which: Flags) -> Pairs:
-        """Return some of the pairs."""
+        """Return the selected pairs."""
         return Pairs._make(column[which] for column in self)
 
 
 def judged_runs() -> dict[str, list[Judged]]:
-    """Return the trusted runs of the published sources by kind of prediction, each judged out of sample."""
-    copies, shared_out = shipped_rows("specs"), shipped_out_of_sample()[0].rows
+    """Return the shipped runs of trust A and B by kind of prediction, each predicted out of sample."""
+    data_parallel, transformers = shipped_rows("specs"), shipped_out_of_sample()[0].rows
     return {
         COPIES: [
-            _judged(row, _job_of_copies(row.run), row.scale or 1.0)
-            for row in copies
+            _judged(row, _data_parallel_job(row.run), row.scale or 1.0)
+            for row in data_parallel
             if trusted(row) and row.predicted
         ],
-        SHARED_OUT: [judged_transformer(row) for row in shared_out if trusted(row) and row.predicted],
+        SHARED_OUT: [_judged_transformer(row) for row in transformers if trusted(row) and row.predicted],
     }
 
 
-def judged_transformer(row: Row) -> Judged:
-    """Return a predicted run of a transformer as one that pairs are made of."""
-    return _judged(row, job_shared_out(row.run), novelty_of(row.run).scale.factor)
+def _judged_transformer(row: Row) -> Judged:
+    return _judged(row, transformer_job(row.run), novelty_of(row.run).scale.factor)
 
 
 def _judged(row: Outcome, job: Job, scale: float) -> Judged:
+    """Return a predicted row as a judged run, without the ledger's scale in its half-width."""
     assert row.measured
     assert row.predicted
     assert row.high_80
@@ -91,7 +94,8 @@ def _judged(row: Outcome, job: Job, scale: float) -> Judged:
     return Judged(row.run.source, job, miss, width / scale)
 
 
-def _job_of_copies(run: Run) -> Job:
+def _data_parallel_job(run: Run) -> Job:
+    """Return the facts of a data-parallel run by which pairs of runs are compared."""
     between = {"inter_link": run.inter_link, "nics": run.nics} if run.nodes > 1 else {}
     return Job(
         kind=COPIES,
@@ -107,8 +111,8 @@ def _job_of_copies(run: Run) -> Job:
     )
 
 
-def job_shared_out(run: TransformerRun) -> Job:
-    """Return what a measured run of a transformer that is shared out is of; it must have a case."""
+def transformer_job(run: TransformerRun) -> Job:
+    """Return the facts of a transformer's run by which pairs of runs are compared; it must have a case."""
     assert run.case is not None
     layout, fabric = run.case.layout, run.case.fabric
     between = {"inter_link": fabric.inter_link.id} if layout.world_size > fabric.per_node else {}
@@ -133,7 +137,7 @@ def _known(facts: dict[str, object]) -> dict[str, object]:
 
 
 def pairs_of(runs: Iterable[Judged]) -> Pairs:
-    """Return pairs of runs of one source that differ in something; the same pairs in every call."""
+    """Return pairs of runs of one source that differ in something; samples have a fixed seed."""
     of_source = defaultdict(list)
     for run in runs:
         of_source[run.source].append(run)
@@ -143,6 +147,7 @@ def pairs_of(runs: Iterable[Judged]) -> Pairs:
 
 
 def _pairs(source: str, runs: Sequence[Judged]) -> Iterable[tuple[object, ...]]:
+    """Yield the pairs of a source's runs as rows of ``Pairs``."""
     draw = Random(source)
     tried = list(combinations(range(len(runs)), 2))
     if len(tried) > MOST_TRIED:
@@ -160,10 +165,10 @@ def _pairs(source: str, runs: Sequence[Judged]) -> Iterable[tuple[object, ...]]:
         yield from draw.sample(those, min(len(those), MOST_ALIKE))
 
 
-def named(differing: int) -> str:
-    """Return what pairs differ in: one of ``DISTANCES``, or ``several``.
+def difference_name(differing: int) -> str:
+    """Return the name of what the runs of a pair differ in: one of ``DISTANCES``, or ``several``.
 
-    >>> named(2), named(3)
+    >>> difference_name(2), difference_name(3)
     ('accelerator', 'several')
     """
     names = [name for bit, name in enumerate(DISTANCES) if differing >> bit & 1]

@@ -1,6 +1,6 @@
-"""How rows are read, as data: what a prediction needs, where a row states it, and the rule where it does not.
+"""How measured rows are read, as data: facts that a prediction needs, their columns, and rules without them.
 
-``validation/readings.csv`` has a line for each, in the order in which ``validate --explain-row`` says them.
+``validation/readings.csv`` has a line for each fact, in the order of ``validate --explain-row``.
 """
 
 from __future__ import annotations
@@ -14,42 +14,48 @@ from perfmodel.evidence.accuracy.measured_table import Line, records
 
 
 class Reading(NamedTuple):
-    """One thing that a prediction needs, as a row states it and as it was read."""
+    """One fact that a prediction needs, as a row states it and as it was read."""
 
     what: str
+    """Name of the fact."""
     stated: str
-    """Cells of the row; empty where it is silent."""
+    """Cells of the row that state it; empty if none does."""
     read_as: str
+    """Value that the prediction uses."""
     why: str = ""
+    """Reason for that value; empty if the row states it."""
 
     @property
     def is_assumed(self) -> bool:
-        """Whether the row does not say it."""
+        """Whether the row does not state the fact."""
         return not self.stated
 
 
 class Fact(NamedTuple):
-    """A line of the table."""
+    """One fact that predictions of a kind of rows need: a line of ``readings.csv``."""
 
     kind: str
+    """Kind of the measured rows."""
     what: str
+    """Name of the fact."""
     columns: str
-    """That state it, with blanks between."""
+    """Columns that state it, separated by blanks."""
     value: str
-    """Where the case has it, a path of attributes, or a word for it; of training an option."""
+    """Path of the case's attributes that has its value, or a key of ``words``; for training runs an
+    option."""
     only_above_one: str
-    """What must be above 1 for it to matter; empty where it always does."""
+    """Attribute that must exceed 1 for the fact to matter; empty if it always matters."""
     rule: str
-    """By which it is filled where the row is silent."""
+    """Rule by which the value is chosen if the row does not state it."""
 
     def stated(self, line: Line) -> str:
-        """Return what a row says of it, in short."""
+        """Return the cells of a row that state the fact, in short."""
         return cells_of(line, self.columns.split())
 
 
 @cache
 def facts(kind: str) -> list[Fact]:
-    """Return the lines of one kind of rows."""
+    """Return the facts that predictions of one kind of rows need."""
     every = (Fact(**row) for row in records(folder("validation") / "readings.csv"))
     return [fact for fact in every if fact.kind == kind]
 
@@ -57,14 +63,15 @@ def facts(kind: str) -> list[Fact]:
 def read_facts(
     kind: str, line: Line, case: object, words: Mapping[str, Callable[[Any], Any]], unused: str
 ) -> list[Reading]:
-    """Return what a row states of each fact, and what it was read as.
+    """Return what a row states of each fact, and the value it was read as.
 
     Parameters
     ----------
-    kind : of rows
-    line, case : the row, and what it was read as
-    words : values that are no attribute of the case, from the case
-    unused : what to say of what is stated and does not matter
+    kind : of the measured rows
+    line : the row
+    case : the case that it was read as
+    words : values that are not attributes of the case -> function that computes each from the case
+    unused : value to show for a fact that is stated but does not matter
     """
     result = []
     for fact in facts(kind):
@@ -79,6 +86,7 @@ def read_facts(
 
 
 def _attribute(of: Any, path: str) -> Any:
+    """Return the attribute at a dotted path, None if an attribute before it is None."""
     for name in path.split("."):
         of = None if of is None else getattr(of, name)
     return of
@@ -91,7 +99,7 @@ def _shown(value: object) -> str:
 
 
 def cells_of(line: Line, columns: Sequence[str]) -> str:
-    """Return what a row says in some columns, in short.
+    """Return the cells of a row in some columns as text, with column names if several are filled.
 
     >>> from pathlib import Path
     >>> cells_of(Line(Path("a.csv"), 2, {"nodes": "2", "nics": "", "link": "a"}), ("nodes", "nics"))

@@ -1,4 +1,4 @@
-"""From a measured run to its scenario, or to the reason why it cannot be predicted."""
+"""Convert a measured run to a scenario, or state the reason why it cannot be predicted."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.workload import Workload
 
-SAME = (
+OPTION_FIELDS = (
     *("accelerator", "accelerators_per_node", "world_size", "intra_link", "inter_link", "nics"),
     *("precision", "local_batch_size", "accumulation_steps", "sequence_length", "input"),
 )
-"""Fields of a run that are options as they are."""
+"""Fields of a run that are options of a scenario, unchanged."""
 CONNECTIONS = {"pollux": 1}
-"""Sources that ran in containers of Kubernetes, where NCCL sees no adapter to open more connections for."""
+"""Source -> TCP connections, for sources that ran in Kubernetes containers: there NCCL sees no NIC to open
+more for."""
 
 
 class Refused(Exception):
-    """A run that cannot be predicted."""
+    """Raised when a measured row cannot be predicted."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
-        """Take the kind of reason, which runs share, and the details of this one."""
+        """Set the message: the type of reason, by which rows are counted, and the details of this row."""
         super().__init__(f"{kind}: {detail}" if detail else kind)
 
 
 def measured_time(run: Run) -> float | None:
-    """Return the measured iteration time [s], from the rate where only that was stated."""
+    """Return the measured iteration time [s], from the rate if only that is stated; None without both."""
     if run.iteration_time is not None:
         return run.iteration_time
     if run.samples_per_second is None or run.local_batch_size is None or not run.world_size:
@@ -53,14 +54,14 @@ def scenario_of_run(
 
     Parameters
     ----------
-    run : the measured configuration; its outcome is not looked at
-    catalogue : hardware the names are looked up in
-    anchor_time : measured iteration time of so many accelerators [s], to start from
-    anchor_size : of one, or of a machine's
+    run : the measured configuration; its outcome is not used
+    catalogue : hardware
+    anchor_time : measured iteration time of the anchor [s], None for none
+    anchor_size : number of accelerators of the anchor: one, or those of a machine
 
     Raises
     ------
-    Refused : an unknown name, or something left open that decides the time
+    Refused : a name is unknown, or the run leaves open an option that decides the time
     """
     anchor = None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}"
     if run.options:
@@ -76,7 +77,7 @@ def scenario_of_run(
     )
     network = _check(run)
     chosen: dict[str, Any] = {
-        **{name: getattr(run, name) or None for name in SAME},
+        **{name: getattr(run, name) or None for name in OPTION_FIELDS},
         "workload": network_of(run),
         "framework": software_of(run, network.family),
         "optimizer": optimizer_of(run),
@@ -92,17 +93,23 @@ def scenario_of_run(
 
 
 def with_options(scenario: Scenario, **options: object) -> Scenario:
-    """Return a scenario with options replaced, or left open where they are None."""
+    """Return a scenario with options replaced; an option that is None is left open."""
     given = {**scenario.model_dump(exclude_unset=True), **options}
     return Scenario.model_construct(**{key: value for key, value in given.items() if value is not None})
 
 
 def network_of(run: Run) -> str:
-    """Return the network that a run trained: its source's variant, where it has one."""
+    """Return the name of the network that a run trained: its source's variant of it, if there is one."""
     return variants().get((run.source, run.workload), run.workload)
 
 
 def _check(run: Run) -> Workload:
+    """Return the network of a run.
+
+    Raises
+    ------
+    Refused : the network is unknown, or the run lacks sequence length, batch size or precision
+    """
     network = _workload(network_of(run), run.sequence_length)
     if network is None:
         raise Refused("unknown workload", run.workload)
@@ -116,11 +123,11 @@ def _check(run: Run) -> Workload:
 
 
 def named(kind: Kind, name: str, catalogue: Catalogue) -> str:
-    """Return the id of a name in a table; a name of a whole family is refused.
+    """Return the id of the spec that a name means.
 
     Raises
     ------
-    Refused : an unknown name, or one of several things
+    Refused : the name is unknown, or means several specs
     """
     id = _id(kind, name, catalogue)
     if id is None:
@@ -130,6 +137,7 @@ def named(kind: Kind, name: str, catalogue: Catalogue) -> str:
 
 @lru_cache(maxsize=1024)
 def _id(kind: Kind, name: str, catalogue: Catalogue) -> str | None:
+    """Return the id of the spec that a name means, None if it is unknown or means several."""
     look_up: dict[Kind, Callable[[str], SourcedSpec]] = {
         "accelerators": catalogue.accelerator,
         "nodes": catalogue.node,
@@ -144,8 +152,8 @@ def _id(kind: Kind, name: str, catalogue: Catalogue) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _workload(name: str, sequence_length: int | None) -> Workload | None:
+    """Return the network of that name in any spelling, None if it is unknown or names a family."""
     try:
-        # by its own name in any spelling; a name of a whole family is refused
         is_named = _letters(understood(name).id) == _letters(name)
         return workload_named(name, sequence_length) if is_named else None
     except InputError:
@@ -157,7 +165,10 @@ def _letters(name: str) -> str:
 
 
 def _node(run: Run, catalogue: Catalogue) -> str | None:
-    """The machine, where it is known; a workstation where none is usual, or it is too small for the run."""
+    """Return the id of a run's machine, None for the usual one of its accelerator.
+
+    If the accelerator has no usual machine, or one too small for the run, it is a generic workstation.
+    """
     if run.node:
         return run.node
     usual = catalogue.accelerator(run.accelerator).usual_node
@@ -167,12 +178,12 @@ def _node(run: Run, catalogue: Catalogue) -> str | None:
 
 
 def _servers(run: Run) -> int | None:
-    """Parameter servers; where their number was not stated, as many machines as train."""
+    """Return the number of parameter servers, by default the number of nodes; None for other strategies."""
     return (run.servers or run.nodes or None) if run.strategy == "parameter-server" else None
 
 
 def _overlap(run: Run) -> str | None:
-    """How gradients travelled; None leaves it to the strategy's usual."""
+    """Return how communication overlaps computation; None for the strategy's default."""
     if run.overlap == "unknown" or run.strategy in ("single", "data-parallel-single-process"):
         return None
     return run.overlap

@@ -1,8 +1,9 @@
-"""The framework and the network of a measured run, from its source's words for them.
+"""The framework and the network of a measured run, from the words of its source.
 
-``validation/training_software.csv`` and ``mlperf_software.csv`` hold rules; the first that matches is
-taken: all that one states must hold, texts are sought in lower case, and any of its notes in the row's.
-``validation/network_variants.csv`` says which variant of a network the code of a source builds.
+``validation/training_software.csv`` and ``mlperf_software.csv`` have rules, of which the first match applies.
+A rule matches if all its conditions hold: texts are compared in lower case, and one of its notes must occur
+in the row's.  ``validation/network_variants.csv`` has the variant of a network that the code of a source
+builds.
 """
 
 from __future__ import annotations
@@ -21,22 +22,24 @@ from perfmodel.hardware.software import parts, with_year
 
 
 class Rule(NamedTuple):
-    """A framework, and the rows it ran; what is blank holds of any."""
+    """A software, and conditions on the rows that it ran; a blank condition always holds."""
 
     name: str
     """Id of the software."""
     framework: str
+    """Text that the row's framework must contain."""
     source: str
     notes: str
-    """With bars between."""
+    """Texts, separated by ``|``, of which the row's note must contain one."""
     family: str
-    """Of the network."""
+    """Family of the network."""
     first_year: str
     last_year: str
     why: str
+    """Reason for the rule."""
 
     def fits(self, run: Run, family: str) -> bool:
-        """Whether the rule is of a run of a network of ``family``."""
+        """Whether all conditions hold for a run of a network of ``family``."""
         note, year = run.note.lower(), run.year or 0
         return (
             self.framework in run.framework.lower()
@@ -54,13 +57,20 @@ def _rules(table: str) -> tuple[Rule, ...]:
 
 @cache
 def variants() -> dict[tuple[str, str], str]:
-    """Return the variant that a source's code builds, by source and network as it says."""
+    """Return the variant of a network that a source's code builds, by source and its name for the network."""
     rows = records(folder("validation") / "network_variants.csv")
     return {(row["source"], row["network"]): row["variant"] for row in rows}
 
 
 def software_of(run: Run, family: str, table: str = "training_software.csv") -> str | None:
-    """Return ``NAME@YEAR`` of what ran ``run``, a network of ``family``; None where nobody knows it."""
+    """Return the software of a run as ``NAME@YEAR``, None if it is unknown.
+
+    Parameters
+    ----------
+    run : measured run
+    family : of its network
+    table : file of rules in ``validation/``
+    """
     name = next((rule.name for rule in _rules(table) if rule.fits(run, family)), None)
     if name is None:
         try:
@@ -71,5 +81,5 @@ def software_of(run: Run, family: str, table: str = "training_software.csv") -> 
 
 
 def optimizer_of(run: Run) -> str | None:
-    """Return ``none`` where the source timed forward and backward alone."""
+    """Return ``none`` if the run's note says that no optimizer step was timed, else None: the default."""
     return "none" if re.search(r"no optimizer step", run.note, re.IGNORECASE) else None

@@ -1,4 +1,4 @@
-"""Training iterations by data parallelism, as a campaign."""
+"""The campaign of data-parallel training runs: how each row was read and predicted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note, python
-from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, answered
+from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, run_command
 from perfmodel.evidence.accuracy.ledger.held_out import UNSEEN
 from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, facts
@@ -27,14 +27,14 @@ DEFAULT = "the default"
 def scenario_readings(
     line: Line, scenario: Scenario, of: Prediction | Scenario, rule: str = "assumed"
 ) -> list[Reading]:
-    """Return what a row states of a scenario, as it was read, and what was taken for the rest.
+    """Return for each option of a scenario what the row states, the value, and why that was assumed.
 
     Parameters
     ----------
     line : the row
-    scenario : it was read as
-    of : its prediction, or itself where that was refused
-    rule : why an option is set of which the row is silent
+    scenario : the scenario that the row was read as
+    of : prediction of the scenario, or the scenario itself if that was refused
+    rule : reason to show for an option that is set although the row does not state it
     """
     known: Mapping[str, Any] = (
         of.scenario if isinstance(of, Prediction) else of.model_dump(exclude_unset=True)
@@ -59,6 +59,7 @@ def scenario_readings(
 
 
 def _details(line: Line, run: Run, outcome: Row, catalogue: Catalogue) -> Details:
+    """Return how a row was read, the terms of its iteration time, and the command that predicts it."""
     try:
         scenario = scenario_of_run(run, catalogue)
     except Refused:
@@ -85,16 +86,16 @@ def _details(line: Line, run: Run, outcome: Row, catalogue: Catalogue) -> Detail
 
 
 def scenario_command(scenario: Scenario, catalogue: Catalogue) -> Command:
-    """Return the command that predicts a scenario.
+    """Return the command line that predicts a scenario, with its answer.
 
-    It answers otherwise than the row's prediction where ``predict`` has another model for the network.
+    The answer differs from the row's prediction if ``predict`` has another model for the network.
     """
     options = scenario.model_dump(exclude_unset=True)
     if options.get("world_size") == 1:
         options.pop("strategy", None)
     line = command_line("predict", options)
     of_user = Scenario.model_construct(**options)
-    return answered(line, lambda: predict(of_user, catalogue).iteration_time)
+    return run_command(line, lambda: predict(of_user, catalogue).iteration_time)
 
 
 CAMPAIGN = Campaign[Run](

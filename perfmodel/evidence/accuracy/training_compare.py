@@ -1,4 +1,4 @@
-"""Predict every measured run, and set the two beside each other."""
+"""Predict measured data-parallel runs, from specs or from an anchor; pair predicted and measured times."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction import predict
 
 Constants = Callable[[Run], Calibration | None]
-
-
+"""From a run to the learned numbers that predict it; None for the shipped ones."""
 ONE = {
     "anchored": ("one accelerator", "one accelerator"),
     "anchored-machine": ("one machine", "one whole machine"),
 }
-"""By mode, what others are anchored on, and what must have been measured of it."""
+"""Mode -> the anchor as reasons name it, and the run that must have been measured."""
 
 
 class Row(Outcome):
-    """A measured run and what the model says of its iteration; times in seconds."""
+    """Measured and predicted iteration time of a run; times in seconds."""
 
     run: Run
-    """What was measured."""
+    """The measured run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
+        """Return the row as a dictionary for JSON; times in seconds."""
         return {
             "run_id": self.run.run_id,
             "source": self.run.source,
@@ -52,7 +51,7 @@ def compare(
     catalogue: Catalogue | None = None,
     constants: Constants = lambda run: None,
 ) -> list[Row]:
-    """Predict each run, in order; a run that must be refused stays in, with the reason.
+    """Predict each run, in order; a refused run stays in, with the reason.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ def compare(
     mode : ``specs``: from specs alone; ``anchored``: runs on several accelerators from the measured
         iteration of one, which must be among ``runs``; ``anchored-machine``: those on several machines from
         that of one of them, all of whose accelerators ran
-    catalogue : hardware to look names up in; by default what comes with the package
-    constants : what was learned, for each run; None, the default, is what comes with the package
+    catalogue : hardware; by default the built-in catalogue
+    constants : from a run to the learned numbers that predict it; by default the shipped ones
     """
     catalogue = Catalogue.of(catalogue)
     if mode == "specs":
@@ -75,7 +74,7 @@ def compare(
 
 
 def _is_alone(run: Run, mode: Mode) -> bool:
-    """Whether a run is what others are anchored on."""
+    """Whether a run is on one accelerator (or one machine), so that it is itself an anchor."""
     return (run.nodes if mode == "anchored-machine" else run.world_size) <= 1
 
 
@@ -87,6 +86,7 @@ def _row(
     anchor: Measured | None,
     constants: Calibration | None,
 ) -> Row:
+    """Return a run with its prediction, or with the reason why there is none."""
     row = Row(measured_time(run), mode=mode, anchor=anchor and anchor.agreement, run=run)
     try:
         of = run.accelerators_per_node if mode == "anchored-machine" else 1

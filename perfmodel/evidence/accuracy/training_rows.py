@@ -1,4 +1,4 @@
-"""Read measured training runs from a CSV file, and check every cell that is used."""
+"""Read measured data-parallel training runs from a CSV file, and check every cell that is used."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from perfmodel.evidence.accuracy.measured_table import (
 from perfmodel.model.setting.anchor import RANGES
 
 LARGEST_BATCH = 1_000_000_000
-"""Largest batch [samples]; recommenders take millions."""
+"""Largest batch size that a row may state [samples]; recommenders use millions."""
 TRUSTS = ("A", "B", "C", "D")
+"""Trust classes, the best first."""
 TRUSTED = ("A", "B")
-"""Rows that are learned from, and judged."""
+"""Trust classes of the rows that fits learn from and error statistics include."""
 
 
 class Run(NamedTuple):
-    """One measured configuration; what was not stated is as the defaults say."""
+    """One measured training run: configuration and outcome; unstated fields keep their defaults."""
 
     run_id: str = ""
     source: str = NOT_STATED
@@ -61,27 +62,29 @@ class Run(NamedTuple):
     overlap: str = "unknown"
     input: str = ""
     samples_per_second: float | None = None
-    """Of all accelerators together."""
+    """Rate of all accelerators together."""
     iteration_time: float | None = None
-    """One optimizer step [s]."""
+    """Time of one optimizer step [s]."""
     trust: str = UNSTATED_TRUST
-    """A best to D worst."""
+    """Trust class, from A (best) to D."""
     global_batch_size: int | None = None
-    """Samples of one optimizer step, as stated; what is predicted follows from the local batch."""
+    """Samples of one optimizer step, as stated; predictions use the local batch size."""
     year: int | None = None
-    """Of the measurement, and so of its software."""
+    """Year of the measurement, and so of its software."""
     note: str = ""
     options: str = ""
-    """Of its scenario as JSON, where a user's own table states them; otherwise they follow from the rest."""
+    """Options of its scenario as JSON, if a user's own table states them; else they follow from the other
+    fields."""
 
 
 def _between(quantity: str) -> Callable[[str], float]:
+    """Return a function that converts a cell to a number in the range of an anchor's quantity."""
     low, high = RANGES[quantity]
     return number(low, high, f"a positive number, from {low:g} to {high:g} in SI units")
 
 
 def _words(field: str, literal: Any, *more: str) -> Callable[[str], str]:
-    """One of the words of a scenario's field, or of more, as people spell it."""
+    """Return a function that converts a cell to a word of a scenario's field, or one of ``more``."""
     return one_of((*more, *get_args(literal)), SYNONYMS.get(field, NONE))
 
 
@@ -98,11 +101,11 @@ CHECKS: dict[str, Callable[[str], Any]] = {
     "iteration_time": _between("iteration_time"),
     "trust": one_of(TRUSTS),
 }
-"""Field of a ``Run`` -> what its cells may hold, where not any text; any may be blank."""
-CALLED = {"sequence_length": "seq_len", "nics": "nics_per_node"}
-"""Field -> its column, where that is called otherwise."""
-COLUMNS = tuple(CALLED.get(field, field) for field in Run._fields[: Run._fields.index("trust") + 1])
-"""Columns of the file; those of the later fields may be left out."""
+"""Field of a ``Run`` -> function that checks and converts its cells; other fields hold any text."""
+COLUMN_NAMES = {"sequence_length": "seq_len", "nics": "nics_per_node"}
+"""Field -> name of its column, where they differ."""
+COLUMNS = tuple(COLUMN_NAMES.get(field, field) for field in Run._fields[: Run._fields.index("trust") + 1])
+"""Columns that a file must have; those of the later fields are optional."""
 
 
 def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
@@ -110,12 +113,13 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
 
     Parameters
     ----------
-    before : run to stop at; None, the file is read to its end
+    path : of the file
+    before : id of the run to stop before; None reads the file to its end
 
     Raises
     ------
-    InputError : a file that cannot be read, a missing column, a cell that does not fit (line and column
-        are named), counts that contradict each other, one ``run_id`` twice
+    InputError : the file cannot be read, lacks a column, has a cell that does not fit (the message names line
+        and column), counts that contradict each other, a ``run_id`` twice, or no runs
     """
     runs: list[Run] = []
     lines: dict[str, int] = {}
@@ -132,7 +136,7 @@ def read_runs(path: Path | str, before: str | None = None) -> list[Run]:
 
 @cache
 def shipped_runs() -> tuple[Run, ...]:
-    """The published training runs that come with the package and are not held out, read once."""
+    """Return the shipped training runs that are not held out; read once."""
     return tuple(read_runs(*learned_part("training_runs.csv")))
 
 
@@ -141,16 +145,16 @@ def run_of(line: Line) -> Run:
 
     Raises
     ------
-    InputError : a cell that does not fit its column, counts that contradict each other
+    InputError : a cell does not fit its column, or counts contradict each other
     """
     where = line.where
-    columns = {field: CALLED.get(field, field) for field in Run._fields[:-1]}
+    columns = {field: COLUMN_NAMES.get(field, field) for field in Run._fields[:-1]}
     fields: dict[str, Any] = {
         field: line.read(column, CHECKS.get(field, str))
         for field, column in columns.items()
         if line.text(column)
     }
-    run = _counted(Run(**fields))
+    run = _with_all_counts(Run(**fields))
     run = run._replace(run_id=line.id("run_id"))
     if 0 not in (run.nodes, run.accelerators_per_node) and (
         run.world_size != run.nodes * run.accelerators_per_node
@@ -168,8 +172,8 @@ def run_of(line: Line) -> Run:
     return run if run.strategy else run._replace(strategy="single" if run.world_size == 1 else "all-reduce")
 
 
-def _counted(run: Run) -> Run:
-    """The run with the one of its three counts that follows from the other two."""
+def _with_all_counts(run: Run) -> Run:
+    """Return a run in which a missing one of nodes, accelerators per node and world size is computed."""
     nodes, per_node, world_size = run.nodes, run.accelerators_per_node, run.world_size
     if world_size == 0:
         return run._replace(world_size=nodes * per_node)

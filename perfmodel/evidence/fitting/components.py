@@ -1,7 +1,7 @@
-"""Learn how errors on an unseen source are shared: by its software, accelerators, networks, or runs alone.
+"""Learn which parts of the error on an unseen source its runs share: of software, accelerator, network.
 
-What is learned here is the prior of an update by a user's own runs (``evidence.fitting.own_runs``): how far
-one run of a new source speaks for another of the same.
+The result is the prior of an update by a user's own runs (``evidence.fitting.own_runs``): how much one run of
+a new source tells about another.
 """
 
 from __future__ import annotations
@@ -17,47 +17,48 @@ from perfmodel.evidence.fitting.row_weights import FULL_WEIGHT_ROWS
 from perfmodel.model.fitted.calibration import FITTED
 
 MOST_ROWS = 160
-"""Of one source, evenly spaced: the work grows with their cube."""
+"""Largest number of rows of one source, evenly spaced: the work grows with its cube."""
 FARTHEST = 3.0
-"""Error, in standard deviations of all, beyond which it is taken for that (as Huber's loss would)."""
+"""Largest error, in standard deviations of all; larger ones are clipped to it (similar to Huber's loss)."""
 LEAST_SHARE = 1e-9
-"""Of its part of the mean square that a variance keeps: runs that are all missed alike leave it none."""
+"""Least value of a variance, as a share of its start: the likelihood could drive it to 0."""
 ITERATIONS = 100
+"""Steps of the likelihood's maximisation."""
 LEAST_ROWS = 3
-"""Of a group whose variance is taken."""
+"""Least number of runs of a group whose variance counts."""
 MOST_WEIGHT = 10
-"""Of a group, in runs."""
+"""Largest weight of a group, in runs."""
 
 
 class Scaled(NamedTuple):
-    """One run of an unseen source."""
+    """The error of one run of an unseen source, in units of its interval's standard deviation."""
 
     source: str
     error: float
-    """ln(predicted / measured), over ``deviation``."""
+    """ln(predicted / measured) / deviation."""
     deviation: float
-    """That its interval stands for."""
+    """Standard deviation of ln(predicted / measured) that the interval states."""
     communication: float
-    """Share of the iteration."""
+    """Share of communication in the iteration time."""
     keys: Mapping[str, Hashable]
-    """What it shares with other runs of its source, by component; ``run`` is all of it, the link but ``None``
-    on one accelerator."""
+    """Component -> what the run has in common with other runs of its source that have the same value; ``run``
+    is everything, ``link`` is None on one accelerator."""
 
 
 def shipped_components() -> dict[str, float]:
-    """Return what was learned of the errors of the shipped fit, with ``freedom``."""
+    """Return the shipped standard deviations of the components of errors, and ``freedom``."""
     return {name: float(value) for name, value in read_json(FITTED, LARGEST_OPTIONS)["components"].items()}
 
 
 def learn_components(rows: Sequence[Scaled]) -> dict[str, float]:
     """Return the standard deviation of every component of an error, over that of its interval.
 
-    Errors are sums of independent normal numbers: one for each key that a run shares with others of its
-    source, and ``rest``, which no other shares.  What acts on computation is weighted by its share of the
-    time, what ``link`` does by that of communication; ``several`` is the link's once more, in equal weight
-    wherever it is crossed, so that what is slow for another reason is not laid on it.  The variances are
-    those of greatest likelihood, by steps of z'V'KV'z / tr(V'K), with V' the inverse of the covariance and K
-    what shares a component (Harville 1977), from equal shares.
+    Errors are sums of independent normal numbers: one for each key that a run has in common with others of
+    its source, and ``rest``, which is its own.  Components of computation have the share of computation in
+    the time as weight, ``link`` that of communication; ``several`` belongs to the link as well, but with
+    weight 1 wherever the link is crossed, so that slowness with another cause is not attributed to the link's
+    rate.  The variances maximise the likelihood, by steps of z'V'KV'z / tr(V'K), with V' the inverse of the
+    covariance and K the rows that share a component (Harville 1977), from equal shares.
     """
     errors = np.array([row.error for row in rows])
     most = FARTHEST * float(errors.std())
@@ -80,11 +81,11 @@ def learn_components(rows: Sequence[Scaled]) -> dict[str, float]:
 
 
 def learn_freedom(rows: Sequence[Scaled]) -> float:
-    """Return how many runs the usual noise of a source counts for, beside those that tell of its own.
+    """Return the weight, in runs, of the usual noise of a source against the noise of its own runs.
 
-    The variance within groups of runs that share everything is taken for inverse chi-square: of ``f`` degrees
-    of freedom its squared variation is 2 / (f - 4).  Sampling, which lends a variance of n runs 2 / (n - 1)
-    of that, is taken off.
+    The variance within groups of runs that share everything is assumed to be inverse chi-square distributed:
+    with ``f`` degrees of freedom its squared coefficient of variation is 2 / (f - 4).  The 2 / (n - 1) that
+    the sampling of n runs adds is subtracted.
     """
     groups: dict[Hashable, list[float]] = {}
     for row in rows:
@@ -103,9 +104,9 @@ def learn_freedom(rows: Sequence[Scaled]) -> float:
 def _blocks(
     rows: Sequence[Scaled], names: Sequence[str], most: float
 ) -> Iterator[tuple[float, Array, Array]]:
-    """Yield of each source its weight, its errors, and who shares what.
+    """Yield for each source its weight, its errors, shape (rows,), and what its rows share.
 
-    Shapes (), (rows,) and (names, rows, rows).
+    The last has shape (names, rows, rows): covariances of the errors for a unit of each component's variance.
     """
     for source in dict.fromkeys(row.source for row in rows):
         mine = [row for row in rows if row.source == source]
@@ -116,7 +117,7 @@ def _blocks(
 
 
 def _shared(rows: Sequence[Scaled], name: str) -> Array:
-    """How two runs' errors vary together for each unit of a component's variance, shape (rows, rows)."""
+    """Return the covariances of errors for a unit of a component's variance, shape (rows, rows)."""
     keys = [row.keys["link" if name == "several" else name] for row in rows]
     if name == "link":
         weight = np.array([row.communication / row.deviation for row in rows])

@@ -1,7 +1,7 @@
-"""Measured runs on one accelerator as one long table of layers, and their time with its derivatives.
+"""Measured runs on one accelerator as one table of layer passes; their times and derivatives for the fit.
 
-The times are those of ``model.step.computation``, by the same functions and formulas, for all rows at
-once; here stand only the derivatives of every row's logarithmic time by every learned number.
+The times are those of ``model.step.computation``, by the same functions and formulas, for all rows at once.
+This module adds the derivatives of every row's logarithmic time by every learned number.
 """
 
 from __future__ import annotations
@@ -44,15 +44,16 @@ _COMPONENTS = Effects._fields
 
 
 class _Distinct(NamedTuple):
-    """A network's distinct layer passes: many layers are alike, and are timed once."""
+    """The distinct layer passes of a network: equal ones are timed once."""
 
     table: LayerTable
     times: Array
-    """How often each occurs."""
+    """Number of occurrences of each."""
 
 
 @lru_cache(maxsize=512)
 def _distinct(workload: Workload) -> _Distinct:
+    """Return the distinct layer passes of a network."""
     table = layer_table(workload)
     columns = [np.asarray(column, dtype=np.float64) for column in table[:-TOTALS]]
     _, first, count = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)
@@ -64,17 +65,20 @@ _Columns = TypeVar("_Columns", LayerTable, Demand, Service)
 
 
 def _end_to_end(each: Sequence[_Columns]) -> _Columns:
-    """Join tables whose columns have shape (passes,); of a column that is one number, shape (tables,)."""
+    """Join tables: columns of shape (passes,) one after another, single numbers to shape (tables,)."""
     joined: Any = type(each[0])
     columns: list[tuple[Any, ...]] = list(zip(*each, strict=True))
     return joined(*(np.concatenate([np.atleast_1d(part) for part in column]) for column in columns))  # type: ignore[no-any-return]
 
 
 class Design:
-    """Rows as arrays: those over passes lie end to end, those over rows have shape (rows,)."""
+    """Measured rows as arrays.
+
+    Arrays over layer passes hold those of all rows one after another; arrays over rows have shape (rows,).
+    """
 
     def __init__(self, settings: Sequence[Setting]) -> None:
-        """Take the setting of every row."""
+        """Make the arrays from the setting of every row."""
         each = [_distinct(setting.workload) for setting in settings]
         rows = list(zip(settings, (distinct.table for distinct in each), strict=True))
         self.rows = len(settings)
@@ -94,7 +98,7 @@ class Design:
         self.parameters = p = Parameters(
             {on.architecture for on in self.conditions}, {on.workload for on in self.conditions}
         )
-        """What these rows determine; the numbers that act on each are looked up."""
+        """The numbers that these rows determine."""
         self.slowdown = p.slowdown[self.service.units, self.table.product]
         self.is_product = self.slowdown >= 0
         self.traffic = p.traffic[self.table.traffic]
@@ -110,16 +114,22 @@ class Design:
         ]
 
     def _strength(self, condition: str, level: str | None) -> Array:
+        """Return an effect's strength on each row: the condition's value, or 1 if that equals ``level``."""
         values = [getattr(on, condition) for on in self.conditions]
         return np.array([float(v if level is None else v == level) for v in values])
 
     def _effects(self, learned: Efficiency) -> Array:
-        """Those of every row, shape (effects, rows)."""
+        """Return the effects on every row, shape (effects, rows)."""
         of = {on: learned.effects(on) for on in set(self.conditions)}
         return np.array([of[on] for on in self.conditions]).T
 
     def evaluate(self, numbers: Array) -> tuple[Array, Array]:
-        """Return the logarithmic times, shape (rows,), and their derivatives, shape (rows, parameters)."""
+        """Return ln(time [s]), shape (rows,), and its derivatives, shape (rows, parameters).
+
+        Parameters
+        ----------
+        numbers : learned numbers as the fit has them, shape (parameters,)
+        """
         d, p, row = self, self.parameters, self.row
         table, matrix, learned = d.table, d.service.on_matrix_units, p.efficiency(numbers)
 

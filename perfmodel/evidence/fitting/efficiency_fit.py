@@ -1,4 +1,4 @@
-"""Learn the efficiencies of one accelerator from the runs that used one."""
+"""Learn the efficiencies of an accelerator's computation from the runs on one accelerator."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from perfmodel.evidence.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.model.fitted.efficiency import Efficiency
 
 REFIT: dict[str, Any] = {"converged": 1e-5}
-"""A fit that leaves something out starts from the fit to all, and need not be as close."""
+"""Options of a fit to a part of the rows, which starts from the fit to all and needs less precision."""
 
 
 class EfficiencyFit:
-    """The fit to every run on one accelerator, and those that leave one source out."""
+    """The fit to all runs on one accelerator, and fits to a part of them."""
 
     def __init__(self, measured: Sequence[Measured]) -> None:
-        """Take the measured runs; those on several accelerators are passed over.
+        """Fit to the measured runs on one accelerator; ignore the others.
 
-        Of transformers they say how fast linear layers, norms and the like run in any network.
+        Runs of transformers determine the rates of linear layers, norms and the like in any network.
         """
         self._alone = np.array([row.is_alone for row in measured])
         rows = [row for row in measured if row.is_alone]
@@ -53,10 +53,11 @@ class EfficiencyFit:
     def numbers(self, seen: Flags | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
+        The numbers of an architecture or a network without a run are left out.
+
         Parameters
         ----------
-        seen : of all measured runs those that may be learned from, shape (measured,), by default all; an
-            architecture or a network that none of them speaks of is left out of the answer
+        seen : which of all measured runs the fit learns from, shape (measured,); by default all
         """
         kept = np.ones(len(self._times), bool) if seen is None else seen[self._alone]
         if kept.all():
@@ -65,13 +66,13 @@ class EfficiencyFit:
         return self._named(self._fit(weights, start=self._all, **REFIT), kept)
 
     def shares(self) -> Shares:
-        """Return what the learned numbers rest on, as ``information_shares``."""
+        """Return the sources that determine each learned number, as ``information_shares`` does."""
         p = self.parameters
         slopes = self._design.evaluate(self._all)[1] * p.deviation
         return information_shares(p.names, slopes, self._weights, self._sources)
 
     def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
-        """Numbers by name, but for those of architectures and networks without a row."""
+        """Return numbers by name, without those of architectures and networks that have no row."""
         every = zip(self.parameters.effects, self._design.effects, strict=True)
         silent = {number for effect, (number, _, on) in every if effect.level and not on[kept].any()}
         named = zip(self.parameters.names, numbers.tolist(), strict=True)
@@ -80,5 +81,5 @@ class EfficiencyFit:
         }
 
     def efficiency(self, seen: Flags | None = None) -> Efficiency:
-        """Return what was learned, ready for ``predict``."""
+        """Return the learned efficiencies, for ``predict``; ``seen`` is that of ``numbers``."""
         return Efficiency(self.numbers(seen))

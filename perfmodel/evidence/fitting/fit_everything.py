@@ -1,4 +1,4 @@
-"""Fit everything to the measured runs and keep the result as the file that ``predict`` reads."""
+"""Collect all numbers that are fitted to measured runs, and write the file that ``predict`` reads."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 
 SHIPPED = "measured/training_runs.csv"
-"""Below ``validation/``: what the shipped file rests on."""
+"""The table below ``validation/`` that the shipped file is fitted to."""
 
 
 class Inputs(NamedTuple):
-    """What a fit rests on."""
+    """The files that a fit reads."""
 
     names: tuple[str, ...]
     sha256: str
-    """Of the files one after another."""
+    """Checksum of the files, one after another."""
 
 
 def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
-    """Return the measured runs, and the hardware specs laid over the built-in, that a fit reads.
+    """Return names and checksum of the files that a fit reads: measured runs, and a user's hardware specs.
 
     Parameters
     ----------
-    data : CSV of measured runs; None, those that come along
-    specs : folders of hardware specs
+    data : path of a CSV file of measured runs; None for the shipped one
+    specs : folders of hardware specs that extend the built-in ones
+
+    Raises
+    ------
+    InputError : a file cannot be read, or a new shipped row has no entry in the ledger
     """
     name = Path(SHIPPED).name
     if data is None:
@@ -54,14 +58,14 @@ def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
 
 
 def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]:
-    """Return what the file holds: the numbers, and what they rest on.
+    """Return the content of the file: the learned numbers, and what they were learned from.
 
-    No date is among them, so that two runs on the same data write the same file.
+    It has no date, so that two fits to the same data write the same file.
 
     Parameters
     ----------
-    learned : from the runs
-    inputs : files those were read from; by default those that come along
+    learned : fits to the runs
+    inputs : files that the runs were read from; by default the shipped ones
     """
     inputs = inputs or inputs_of()
     constants = learned.calibration()
@@ -82,7 +86,10 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
 
 
 def difference(learned: OutOfSample, written: Any) -> float:
-    """Return the largest relative difference from what a file holds; a billion where the names differ."""
+    """Return the largest relative difference between learned numbers and those of a file, as JSON.
+
+    It is 1e9 if their names differ.
+    """
     here, there = _numbers(fitted(learned)), _numbers(written)
     if here.keys() != there.keys():
         return 1e9
@@ -90,7 +97,7 @@ def difference(learned: OutOfSample, written: Any) -> float:
 
 
 def _numbers(table: Any, prefix: str = "") -> dict[str, float]:
-    """Every number of nested tables, by its path."""
+    """Return every number of nested tables, by its dotted path."""
     result: dict[str, float] = {}
     for key, value in table.items() if isinstance(table, dict) else ():
         if isinstance(value, dict):
@@ -101,11 +108,11 @@ def _numbers(table: Any, prefix: str = "") -> dict[str, float]:
 
 
 def write_fitted(path: Path, learned: OutOfSample, inputs: Inputs | None = None) -> None:
-    """Write the file whole or not at all.
+    """Write the content of ``fitted`` as JSON.
 
     Raises
     ------
-    InputError : it cannot be written
+    InputError : the file cannot be written; it is then unchanged
     """
     write_whole(path, json.dumps(fitted(learned, inputs), indent=1) + "\n")
 

@@ -1,4 +1,4 @@
-"""How error and interval fall with runs of the same source: none, some drawn at random, the others judged."""
+"""Learning curve: errors and interval widths against the number of runs of the same source that are given."""
 
 from __future__ import annotations
 
@@ -19,33 +19,34 @@ from perfmodel.evidence.accuracy.transformers.leave_out_transformers import (
     shipped_transformers,
 )
 from perfmodel.evidence.fitting.leave_out import KIND as DATA_PARALLEL
-from perfmodel.evidence.fitting.leave_out import LeaveOut, judged_by
+from perfmodel.evidence.fitting.leave_out import LeaveOut, judge_from_specs
 from perfmodel.evidence.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.evidence.fitting.own_runs import OwnRun, update
 from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, with_own_effects
 from perfmodel.model.transformers.levels import learned
 
 GIVEN = (0, 1, 3, 6)
-"""Runs of the source that are given."""
+"""Numbers of runs of the source that are given."""
 DRAWS = 3
-"""Of the runs that are given, of each source."""
+"""Random choices of the given runs, for each source."""
 SEED = 20261126
 LEAST_COMPONENT = 0.01
-"""Of an error, over the deviation of its interval: without one source another may show nothing of a kind."""
+"""Least standard deviation of a component of an error, over that of its interval: without one source, a
+component may be 0."""
 
 
 class Draw(NamedTuple):
-    """Runs of one source, by their place among all."""
+    """A random split of the runs of one source, as indices among all runs."""
 
     source: str
     given: Places
-    """In the order in which they are given, shape (6,)."""
+    """Given runs, in their order, shape (6,)."""
     judged: Places
-    """The others, which are the same however many are given."""
+    """All other runs; the same for every number of given ones."""
 
 
 def draws(sources: Names) -> Iterator[Draw]:
-    """Yield the draws of every source that has more runs than are given."""
+    """Yield the splits of every source that has more runs than are given, with a fixed seed."""
     random = np.random.default_rng(SEED)
     for source in np.unique(sources).tolist():
         places = np.flatnonzero(sources == source)
@@ -56,10 +57,10 @@ def draws(sources: Names) -> Iterator[Draw]:
 
 
 def learning_curve(jobs: int = 1) -> LeaveOut:
-    """Return error and width by kind and number of runs given, from specs where there are none.
+    """Return errors and interval widths by kind of rows and number of given runs.
 
-    Each is predicted with all that are given, data-parallel training by a fit that they update.  Of
-    collectives there is no curve: no prediction of one starts from others.
+    Data-parallel runs are predicted by a fit that the given runs update, transformers by
+    ``levels.posterior``.  Collectives have no curve: a prediction of one does not use others.
 
     Parameters
     ----------
@@ -75,10 +76,7 @@ def learning_curve(jobs: int = 1) -> LeaveOut:
 
 
 def _transformers(fits: TransformerFolds) -> Iterator[tuple[str, int, list[JudgedRow]]]:
-    """Yield what is said of the judged runs of each draw, by how many are given.
-
-    Of the ledger's sources, too, whose errors no fit has seen.
-    """
+    """Yield kind, number of given runs, and the judged runs of each draw; sources of the ledger, too."""
     logs = np.empty(len(fits.data.logs))
     for source in np.unique(fits.data.sources).tolist():
         fold = Fold(fits.data.sources == source, fits.data.sources != source)
@@ -100,7 +98,7 @@ def _transformers(fits: TransformerFolds) -> Iterator[tuple[str, int, list[Judge
 
 
 def _training(learned: OutOfSample) -> Iterator[tuple[str, int, list[JudgedRow]]]:
-    """Yield what is said of the judged runs of each draw, by how many update a fit to the other sources."""
+    """Yield kind, number of runs that update a fit to the other sources, and the judged runs of each draw."""
     rows = learned.measured
     for draw in draws(np.array([row.run.source for row in rows])):
         constants, components = learned.calibration(draw.source), learned.components(draw.source)
@@ -117,6 +115,6 @@ def _training(learned: OutOfSample) -> Iterator[tuple[str, int, list[JudgedRow]]
                 known = with_own_effects(
                     constants, update(own[:count], constants, components, freedom, "").own
                 )
-            answers = zip(judged, *(each.tolist() for each in judged_by(judged, known)), strict=True)
+            answers = zip(judged, *(each.tolist() for each in judge_from_specs(judged, known)), strict=True)
             rows_of = [JudgedRow(row.run.run_id, draw.source, *numbers) for row, *numbers in answers]
             yield DATA_PARALLEL, count, rows_of

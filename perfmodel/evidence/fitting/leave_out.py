@@ -1,4 +1,4 @@
-"""Leave-out tests of every kind of measured rows, those of data-parallel training included."""
+"""Leave-out tests of data-parallel training, and the tests of all kinds of measured rows together."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from perfmodel.evidence.accuracy.leave_out import (
     Facts,
     Fold,
     Judged,
-    beside_before,
     check_test,
+    compare_with_before,
     leave_out,
     network_family,
 )
@@ -34,11 +34,16 @@ from perfmodel.model.prediction.limits import crossed_link
 KIND = "data parallel"
 
 
-def judged_by(rows: Sequence[Measured], constants: Calibration) -> Judged:
-    """Return how far runs are missed from specs, and how wide their intervals are.
+def judge_from_specs(rows: Sequence[Measured], constants: Calibration) -> Judged:
+    """Return errors and interval widths of runs predicted from specs.
 
-    The half-width is that above the prediction: no interval is cut here at what physics allows.  That of 95 %
-    is what the spread's shape makes of it, whether or not a prediction would state it.
+    The half-width is that above the prediction, because the lower end may be cut at a physical bound.  That
+    of 95 % follows from the quantiles of the spread, even where a prediction would not state it.
+
+    Parameters
+    ----------
+    rows : measured runs
+    constants : learned numbers that predict them
     """
     spread = constants.spread["specs"]
     catalogue = Catalogue.built_in()
@@ -53,7 +58,7 @@ def judged_by(rows: Sequence[Measured], constants: Calibration) -> Judged:
 
 
 def evidence_of(learned: OutOfSample) -> Evidence:
-    """Return what is learned from as evidence."""
+    """Return the measured rows with their categories, and the fits that judge them."""
     rows = learned.measured
     facts = [
         Facts(
@@ -69,20 +74,20 @@ def evidence_of(learned: OutOfSample) -> Evidence:
         for row in rows
     ]
 
-    if learned.transformers is not None:  # of which computation is learned, too
+    if learned.transformers is not None:  # the fit of computation learns from them, too
         others = transformers.evidence_of(learned.transformers).rows[: len(learned.transformers.runs)]
         facts += [each._replace(is_judged=False) for each in others]
 
     def judge(fold: Fold) -> Judged:
         judged = [row for row, is_judged in zip(rows, fold.judged.tolist(), strict=False) if is_judged]
         seen, others = np.split(fold.seen, [len(rows)])
-        return judged_by(judged, learned.from_some(seen, others if len(others) else None))
+        return judge_from_specs(judged, learned.from_some(seen, others if len(others) else None))
 
     return Evidence(KIND, facts, judge)
 
 
-def every_kind(jobs: int = 1) -> list[Evidence]:
-    """Return the shipped rows that are learned from, by kind.
+def evidence_of_all_kinds(jobs: int = 1) -> list[Evidence]:
+    """Return the shipped rows that fits learn from, with the fits that judge them, for each kind of rows.
 
     Parameters
     ----------
@@ -96,20 +101,20 @@ def every_kind(jobs: int = 1) -> list[Evidence]:
 
 
 class LeaveOut(NamedTuple):
-    """What one test says of every kind of rows."""
+    """Results of one leave-out test."""
 
     test: str
     rows: dict[str, list[JudgedRow]]
-    """By kind."""
+    """Judged rows by kind."""
     summaries: list[Summary]
-    """Of each kind, next to an earlier version on the same rows."""
+    """Summaries of each kind, by the current version and, on the same rows, by an earlier one."""
 
     def records(self) -> list[Record]:
-        """Return the summaries."""
+        """Return the summaries as dictionaries for a table."""
         return [{"test": self.test, **each._asdict()} for each in self.summaries]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return rows and summaries as people script against them."""
+        """Return rows and summaries as a dictionary for JSON."""
         rows = [{"kind": kind, **row._asdict()} for kind, of in self.rows.items() for row in of]
         return {"test": self.test, "rows": rows, "summary": self.records()}
 
@@ -129,14 +134,14 @@ class LeaveOutTests(Table):
         return json.dumps([test.to_dict() for test in self.tests], allow_nan=False)
 
 
-def tested(test: str, evidence: Iterable[Evidence]) -> LeaveOut:
-    """Return what a leave-out test says of every kind of rows.
+def run_test(test: str, evidence: Iterable[Evidence]) -> LeaveOut:
+    """Run a leave-out test on every kind of rows.
 
     Raises
     ------
-    InputError : the test is not known
+    InputError : the test is unknown
     """
     check_test(test)
     rows = {each.kind: leave_out(each, test) for each in evidence}
-    summaries = [summary for kind, of in rows.items() for summary in beside_before(kind, of)]
+    summaries = [summary for kind, of in rows.items() for summary in compare_with_before(kind, of)]
     return LeaveOut(test, rows, summaries)

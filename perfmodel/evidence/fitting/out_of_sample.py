@@ -1,4 +1,4 @@
-"""Everything that is learned, once from all sources and once without each of them."""
+"""All learned numbers of data-parallel training: from all sources, and without each source in turn."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ from perfmodel.model.step.layer_rates import conditions
 from perfmodel.model.transformers.parameters import fitted, named
 
 LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
-"""What a fold leaves out."""
+"""The group that a fold leaves out: a source or an architecture, and its name."""
 
 
 class Judged(NamedTuple):
-    """What is left out, by a fit to the rest."""
+    """A fit without a group of runs, and its errors on them."""
 
     constants: Calibration
-    """Of that fit, intervals aside."""
+    """Learned numbers of that fit, without spreads of intervals."""
     misses: dict[int, tuple[Miss, Miss | None]]
-    """By the place of its row: from specs, and anchored where it can be."""
+    """Errors by index of the run: from specs, and anchored if there is an anchor."""
 
 
 class OutOfSample:
-    """The calibrations that each source's runs are judged by."""
+    """Fits to measured runs: to all, and without each source, so that no run is judged by a fit to itself."""
 
     def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> None:
-        """Take every measured run; each is judged by a calibration that has not seen its source.
+        """Select the runs of trust A and B that the model can predict; fit computation to them.
 
         Parameters
         ----------
-        runs : measured
-        catalogue : hardware that they name
-        jobs : processes that fit; the fits are the same however many
+        runs : measured runs
+        catalogue : hardware that they name; by default the built-in catalogue
+        jobs : number of processes that fit; it does not change the fits
 
         Raises
         ------
-        InputError : no run on one accelerator that can be learned from
+        InputError : no run on one accelerator can be learned from
         """
         self._catalogue = Catalogue.of(catalogue)
         self.jobs = jobs
@@ -88,7 +88,7 @@ class OutOfSample:
 
     @cached_property
     def transformers(self) -> TransformerFolds | None:
-        """The fit to runs of transformers, with those measured ones that hold one whole; None without any."""
+        """The fit to runs of transformers and to measured runs of a whole one; None without the latter."""
         whole = whole_transformers(self.measured)
         if not whole:
             return None
@@ -98,12 +98,12 @@ class OutOfSample:
         return TransformerFolds(shipped_transformers().runs, whole)
 
     def of_transformers(self, seen: Flags | None = None, others: Flags | None = None) -> Mapping[str, float]:
-        """Return what is learned of transformers, to six digits.
+        """Return the learned numbers of transformers by name, to six digits.
 
         Parameters
         ----------
-        seen : of all measured runs those that may be learned from, shape (measured,); all by default
-        others : the same of the shipped runs of transformers, shape (runs,)
+        seen : which of the measured runs the fit learns from, shape (measured,); all by default
+        others : which of the shipped runs of transformers it learns from, shape (runs,); all by default
         """
         folds = self.transformers
         if folds is None:
@@ -121,7 +121,7 @@ class OutOfSample:
         return ScalingFit([*self._anchored()], self._efficient(None), self.jobs)
 
     def calibration(self, without: str | None = None) -> Calibration:
-        """Return what is learned from all sources but one, the width of its intervals included."""
+        """Return the learned numbers, spreads of intervals included, from all sources or without one."""
         if without not in self._known:
             others = {
                 mode: [miss for miss in misses if miss.source != without]
@@ -136,16 +136,16 @@ class OutOfSample:
         return self._known[without]
 
     def of(self, run: Run) -> Calibration:
-        """The calibration that judges ``run``."""
+        """Return the learned numbers without the source of ``run``."""
         return self.calibration(run.source if run.source in self.sources else None)
 
     def from_some(self, seen: Flags, others: Flags | None = None) -> Calibration:
-        """Return what is learned from some of the measured runs, the width of intervals from specs included.
+        """Return the numbers learned from a part of the runs, with the spread of intervals from specs.
 
         Parameters
         ----------
-        seen : which of ``measured``, shape (measured,)
-        others : as of ``of_transformers``
+        seen : which of ``measured`` the fit learns from, shape (measured,)
+        others : as in ``of_transformers``
         """
         misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
         farther = [miss for place, miss in self._farther if seen[place]]
@@ -153,7 +153,7 @@ class OutOfSample:
         return self._scaled(seen, left_out, others)._replace(spread={"specs": learn_spread(misses, farther)})
 
     def counts(self) -> dict[str, int]:
-        """How many runs each part was fitted to."""
+        """Return the number of runs that each part was fitted to."""
         return {
             "one accelerator": int(self._alone.sum()),
             "anchored": len(self._misses.get("anchored", [])),
@@ -161,11 +161,13 @@ class OutOfSample:
         }
 
     def components(self, without: str | None = None) -> dict[str, float]:
-        """Return how errors on unseen sources are shared, and with what ``freedom`` their noise varies.
+        """Return the standard deviations of ``learn_components``, and ``freedom`` of ``learn_freedom``.
+
+        Empty if no source could be left out.
 
         Parameters
         ----------
-        without : a source that must not be looked at
+        without : a source whose runs must not be used
         """
         if "specs" not in self._misses:
             return {}
@@ -185,9 +187,9 @@ class OutOfSample:
     def _efficient(
         self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
     ) -> Calibration:
-        """Return what is learned of one accelerator from some of the measured runs, or from all.
+        """Return the learned numbers of computation, from a part of the measured runs or from all.
 
-        What was known before rests on no source of ``left_out`` alone.
+        Priors that depend on a source of ``left_out`` alone have their neutral means.
         """
         kept = [True] * len(self.measured) if seen is None else seen.tolist()
         rows = [row for row, is_kept in zip(self.measured, kept, strict=True) if is_kept]
@@ -201,11 +203,12 @@ class OutOfSample:
     def _scaled(
         self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
     ) -> Calibration:
-        """Return what is learned from some of the measured runs, intervals aside."""
+        """Return all learned numbers but spreads, from a part of the measured runs or from all."""
         constants = self._efficient(seen, left_out, others)
         return with_scaling(constants, self.scaling.numbers(constants, seen))
 
     def _anchored(self) -> Iterator[Anchored]:
+        """Yield the measured runs on several accelerators that have an anchor."""
         for place, row in enumerate(self.measured):
             anchor = self._anchor_time(row)
             if anchor is not None:
@@ -213,13 +216,13 @@ class OutOfSample:
                 yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time, place)
 
     def _anchor_time(self, row: Measured) -> float | None:
-        """What one accelerator took in the same source, where its measurements agree [s]."""
+        """Return the time of one accelerator in the same source [s], None if unknown or ambiguous."""
         anchor = self._anchors.of(row.run) if row.run.world_size > 1 else None
         return anchor.iteration_time if anchor is not None and anchor.unique else None
 
     @cached_property
     def _misses(self) -> dict[str, list[Miss]]:
-        """How far each source is missed, by mode, when it is left out."""
+        """Errors of the runs by mode, each by a fit without its source."""
         of_rows: dict[int, tuple[Miss, Miss | None]] = {}
         for source in self.sources:
             of_rows |= self._judged["source", source].misses
@@ -229,7 +232,7 @@ class OutOfSample:
 
     @cached_property
     def _farther(self) -> list[tuple[int, Miss]]:
-        """How far one accelerator's runs are missed when their whole architecture is left out, by place."""
+        """Index and error of the runs on one accelerator, each by a fit without its architecture."""
         return [
             (place, miss)
             for architecture in self.architectures
@@ -238,16 +241,17 @@ class OutOfSample:
 
     @cached_property
     def _judged(self) -> dict[LeftOut, Judged]:
-        """What each source and each architecture is judged by, and how far that misses it."""
-        _ = self.transformers, self.scaling  # around which the folds are fitted, in whichever process
+        """The fit without each source and each architecture, and its errors on their runs."""
+        _ = self.transformers, self.scaling  # fitted before processes start: folds are linear around them
         left_out: list[LeftOut] = [("source", source) for source in self.sources]
         left_out += [("architecture", name) for name in self.architectures]
         return dict(each(OutOfSample.judge, self, left_out, self.jobs))
 
     def judge(self, left_out: LeftOut) -> Judged:
-        """Return what judges a source, or an architecture's runs on one accelerator, and their misses.
+        """Return the fit without a source, or without an architecture's runs, and its errors on these runs.
 
-        Other processes call it.
+        Errors on an architecture are those of its runs on one accelerator.  Worker processes call this
+        method.
         """
         what, name = left_out
         mine = self._groups[what] == name
@@ -265,7 +269,7 @@ class OutOfSample:
         return Judged(constants, misses)
 
     def _others(self, what: str, name: str) -> Flags | None:
-        """Which of the shipped runs of transformers may be learned from where something is left out."""
+        """Return which shipped runs of transformers a fit without a group learns from; None without any."""
         if self.transformers is None:
             return None
         runs = self.transformers.runs
@@ -274,21 +278,22 @@ class OutOfSample:
         return np.array([run.case is None or run.case.fabric.accelerator.pool != name for run in runs])
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
+        """Return the error of a run, predicted from specs or from the time of an anchor [s]."""
         scenario = scenario_of_run(row.run, self._catalogue, anchor)
         time, strengths = time_and_strengths(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
 
 
-def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> OutOfSample:
-    """Return what judges a user's own runs: a fit to them and those that come along, without their source.
+def with_shipped_runs(runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> OutOfSample:
+    """Return fits to a user's runs and the shipped ones together, by which the user's runs are judged.
 
-    A run that is the same in both counts once.
+    Equal runs count once; other parameters are those of ``OutOfSample``.
     """
     return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue, jobs)
 
 
 def shipped(jobs: int = 1) -> OutOfSample:
-    """Return what is learned from the runs that come along; made once, by so many processes."""
+    """Return fits to the shipped runs; computed once, by ``jobs`` processes."""
     result = _shipped()
     result.jobs = jobs
     return result

@@ -1,4 +1,4 @@
-"""A user's own nccl-tests as runs that tell of the network: what large all-reduces took."""
+"""Read a user's own nccl-tests: times of large all-reduces, from which the rate of the network is learned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perfmodel.model.step.fabric import fabric
 from perfmodel.model.step.parts import communicates
 
 LEAST_BYTES = 8e6
-"""Of messages whose time is the network's rate, and not its start."""
+"""Least size of messages whose time is that of the bandwidth, not of the latency [B]."""
 NOT_OF_A_NETWORK = {
     "strategy": "nccl-tests run all-reduces",
     "compression": "nccl-tests send what is not compressed",
@@ -28,18 +28,24 @@ NOT_OF_A_NETWORK = {
     "profile": "a profile is of an accelerator, not of its network",
     "calibration": "the fit that comes along is updated; give the runs behind that file by --data too",
 }
-"""Options of a job that all-reduces say nothing of, and why."""
+"""Option of a job that does not apply to nccl-tests -> reason."""
 LEAST_NOISE = 0.03
-"""Standard deviation of a file's logarithmic error, besides its scatter over sizes; assumed."""
+"""Standard deviation of a file's logarithmic error in addition to its scatter over sizes (assumed)."""
 
 
 def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalogue) -> list[OwnRun]:
-    """Return what each file says of the network of a job.
+    """Return the all-reduces of each file as one run that updates the fit of the network.
+
+    Parameters
+    ----------
+    files : paths of outputs of all_reduce_perf
+    scenario : job on the same network
+    catalogue : hardware
 
     Raises
     ------
-    InputError : a file that is no output of all_reduce_perf, of other ranks than the job has, or without
-        messages of ``LEAST_BYTES``; an option of ``NOT_OF_A_NETWORK``
+    InputError : a file is no output of all_reduce_perf, has another number of ranks than the job, or no
+        messages of ``LEAST_BYTES``; or an option of ``NOT_OF_A_NETWORK`` is set
     """
     for name, why in NOT_OF_A_NETWORK.items() if files else ():
         value = getattr(scenario, name)
@@ -49,6 +55,7 @@ def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalog
 
 
 def _run(file: str, scenario: Scenario, catalogue: Catalogue) -> OwnRun:
+    """Return the large all-reduces of one file; the variance of its error is that of its mean over sizes."""
     text = read_text(file)
     if not is_nccl_tests(text):
         raise refusal("fit.no_nccl_tests").under(file)

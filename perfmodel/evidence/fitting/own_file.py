@@ -1,4 +1,4 @@
-"""What own runs taught, as the file that ``--calibration`` reads and the lines that people read."""
+"""The result of an update by own runs: the file that ``--calibration`` reads, and a summary in words."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from perfmodel.evidence.fitting.components import shipped_components
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.own_table import read_own_runs
-from perfmodel.evidence.fitting.own_update import updated
+from perfmodel.evidence.fitting.own_update import update_by_own_runs
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
 from perfmodel.model.options.scenario import Scenario
 
 WORSE = 0.005
-"""More of an error than before, left out, that is worth a word [1]."""
+"""Growth of a left-out run's absolute error above which the summary names the run."""
 
 FAR = 0.2
-"""Logarithmic error that is worth a word where it stays."""
+"""Logarithmic error above which the summary names a run whose error remains."""
 UNMOVED = 0.95
-"""Share of an error that stays, above which nothing was learned of it."""
+"""Share of an error that remains after the update, above which it counts as unchanged."""
 
 
 def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
-    """Return what the file holds; the same of the same runs.
+    """Return the content of the file that ``--calibration`` reads; equal runs give equal content.
 
     Parameters
     ----------
-    learned : from the runs
-    files : they were read from
+    learned : update by the runs
+    files : paths of the files that the runs were read from
     """
     own = learned.own
     rows = [_row(answer) for answer in learned.answers]
@@ -64,33 +64,34 @@ def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
 
 
 def _row(answer: Answer) -> dict[str, Any]:
+    """Return a run's errors and interval widths, relative to its measured time, for the file."""
     return {
         "where": answer.where,
         "run": answer.run,
         "measured": answer.time,
         **{name: math.expm1(getattr(answer, name)) for name in ("before", "left_out", "after")},
-        "width_before": _wide(answer.width_before),
-        "width_after": _wide(answer.width_after),
+        "width_before": _relative(answer.width_before),
+        "width_after": _relative(answer.width_after),
     }
 
 
-def _wide(half_width: float) -> float | None:
-    """Upper end of the 80 % interval over the prediction, less 1; None where none is stated."""
+def _relative(half_width: float) -> float | None:
+    """Return the upper end of the 80 % interval over the prediction, less 1; None without an interval."""
     return None if math.isnan(half_width) else math.expm1(half_width)
 
 
 def worse(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the runs that are predicted worse from the others than without any."""
+    """Return the runs whose error is larger after an update by the others than before."""
     return [one for one in answers if abs(math.expm1(one.left_out)) > abs(math.expm1(one.before)) + WORSE]
 
 
 def unmoved(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the runs that are far off and stay so, whatever the factors."""
+    """Return the runs with a large error that the update does not reduce."""
     return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
 
 
-def words(learned: Update) -> list[str]:
-    """Return in lines what the runs taught: errors before and after, what got worse, what moved."""
+def summary_lines(learned: Update) -> list[str]:
+    """Return a summary of an update as lines of text: errors before and after, and what changed."""
     answers = learned.answers
     before, left_out = (
         fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
@@ -117,7 +118,7 @@ def words(learned: Update) -> list[str]:
         lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
-        lines.append(f"as far off as before, by what no factor here moves: {far}")
+        lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
     moved = [
         (
             name.replace("/", " ", 1),
@@ -130,7 +131,7 @@ def words(learned: Update) -> list[str]:
 
 
 def _narrower(answers: Sequence[Answer]) -> list[str]:
-    """Return how much narrower the widest interval of these jobs is, where any is stated."""
+    """Return a line on the widest interval of these jobs before and after; none without intervals."""
     widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
     if not widths:
         return []
@@ -139,6 +140,7 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows of cells as indented lines with aligned columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -184,7 +186,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(words(self.learned))
+        return "\n".join(summary_lines(self.learned))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
@@ -207,4 +209,4 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
     runs = [] if data is None else read_own_runs(data, catalogue)
     runs += read_own_fabric(collectives, job, catalogue)
     name = ", ".join(Path(file).name for file in files)
-    return OwnRuns(updated(runs, calibration(), shipped_components(), name), tuple(files))
+    return OwnRuns(update_by_own_runs(runs, calibration(), shipped_components(), name), tuple(files))

@@ -1,8 +1,9 @@
 """Update the shipped fit by a user's own runs: a Bayesian regression on the logarithms of their times.
 
-Prior: the error of a run is the sum of what its software, accelerator, network and all three share, as
-``evidence.fitting.components`` learned it of sources left out of the fit, as wide as the run's
-interval.  Likelihood: the runs, normal around their predictions, by a noise that is itself learned from them.
+Prior: the error of a run is the sum of parts that runs with the same software, accelerator, network or all
+three have in common.  ``evidence.fitting.components`` learned their standard deviations from left-out
+sources, in units of the run's interval.  Likelihood: logarithmic times are normal around the predictions,
+with a noise that is learned from them, too.
 """
 
 from __future__ import annotations
@@ -30,79 +31,89 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STEP = 0.02
-"""Of a logarithm, for differences."""
+"""Step of an effect's logarithm in finite differences."""
 ROUNDS = 20
-"""Of Gauss and Newton, at most."""
+"""Largest number of Gauss-Newton steps."""
 FIRST_ROUNDS = 3
-"""Of each start, after which the best goes on."""
+"""Gauss-Newton steps from each start, after which only the best continues."""
 ENOUGH = 1e-4
-"""Gain of a round, in twice the logarithm of a probability, below which it is the last."""
+"""Gain of a step, in twice the logarithm of a probability, below which the search ends."""
 HALVINGS = 6
-"""Of a round's step, until it helps."""
+"""Largest number of times that a step is halved until it helps."""
 NOISE_ROUNDS = 40
+"""Alternations between effects and noise in a Gauss-Newton step."""
 STARTS = (-1.0, -2.0, -3.0)
-"""Of what each link carries, besides 0, in deviations of its prior: what is no limit has no slope."""
+"""Starts of the search in addition to 0: the effect of each link, in standard deviations of its prior.  A
+link that is not the bottleneck has slope 0."""
 MOST_REFITS = 24
-"""Settings, beyond which a run is not left out by another fit, but by its leverage on this one."""
+"""Number of settings above which left-out errors follow from leverages instead of refits."""
 
 
 class OwnRun(NamedTuple):
     """A measured run of a user."""
 
     where: str
-    """In the file: ``line 3``."""
+    """Place in the file, such as ``line 3``."""
     name: str
+    """Description of the job in words."""
     setting: Setting
     time: float
-    """Measured iteration time [s]; of all-reduces the geometric mean."""
+    """Measured iteration time [s]; for all-reduces the geometric mean over sizes."""
     message_bytes: tuple[float, ...] = ()
-    """Of all-reduces on their own, which tell of the network alone; of training none."""
+    """Sizes of stand-alone all-reduces, which determine the network alone; empty for training."""
     noise: float = 0.0
-    """Variance of its logarithm by timing: of all-reduces, and of the mean of equal settings."""
+    """Variance of ln(time) from timing: of all-reduces, and of the mean of equal settings."""
 
 
 class Answer(NamedTuple):
-    """How far a run is missed; logarithms of predicted over measured."""
+    """Errors of a run's prediction before and after the update: ln(predicted / measured)."""
 
     where: str
-    """In the file: ``line 3``."""
+    """Place in the file, such as ``line 3``."""
     run: str
-    """What ran."""
+    """Description of the job in words."""
     time: float
-    """Measured [s]."""
+    """Measured iteration time [s]."""
     before: float
-    """By the shipped fit, which has not seen it."""
+    """Error of the shipped fit, which has not seen the run."""
     left_out: float
-    """With the other settings learned from, and this one left out."""
+    """Error after an update by the runs of all other settings."""
     after: float
-    """With all of them; of a job of copies the mean of its repeats."""
+    """Error after an update by all runs; for a data-parallel job, of the mean of its repeats."""
     width_before: float = math.nan
-    """Half the 80 % interval of the job by the shipped fit, in log time; not a number of all-reduces."""
+    """Half-width of the job's 80 % interval by the shipped fit, in logarithms; not a number for
+    all-reduces."""
     width_after: float = math.nan
-    """The same where it was measured: the noise of repeats."""
+    """Half-width after the update, when the job itself was measured: the noise of repeats."""
 
 
 class Update(NamedTuple):
-    """What the runs taught."""
+    """Result of an update of the shipped fit by a user's runs."""
 
     own: OwnEffects
+    """Learned effects, as predictions use them."""
     deviations: dict[str, tuple[float, float]]
-    """Standard deviation of each logarithm, before the runs and after."""
+    """Standard deviation of each effect's logarithm, before and after."""
     answers: list[Answer]
+    """Errors of each run."""
     refitted: bool = True
-    """Whether each run was left out by a fit of its own; else by its leverage, near that for small errors."""
+    """Whether left-out errors come from refits; else from leverages, which approximate them for small
+    errors."""
 
 
 class _Prior(NamedTuple):
+    """Prior of the effects, and variances of the runs."""
+
     names: list[str]
+    """Names of the effects."""
     deviation: Array
-    """Of each effect, shape (effects,)."""
+    """Standard deviation of each effect's logarithm, shape (effects,)."""
     rest: Array
-    """Variance of what a run shares with no other, 0 of all-reduces, whose noise is known; shape (runs,)."""
+    """Variance of the part of the error that is a run's own, 0 for all-reduces; shape (runs,)."""
     timing: Array
-    """Variance by timing, shape (runs,)."""
+    """Variance from timing, shape (runs,)."""
     held: Array
-    """Which effects act on a run, shape (runs, effects)."""
+    """1 where an effect acts on a run, else 0; shape (runs, effects)."""
 
     @property
     def trains(self) -> Array:
@@ -111,27 +122,30 @@ class _Prior(NamedTuple):
 
 
 class _Posterior(NamedTuple):
+    """Posterior of the effects' logarithms, and of the noise."""
+
     mean: Array
     covariance: Array
     noise: float
+    """Factor on the expected variance of the runs."""
     leverage: Array
-    """Of each run on its own prediction, shape (runs,)."""
+    """Leverage of each run on its own prediction, shape (runs,)."""
     cost: float
-    """Less twice the logarithm of the probability, but for a constant; the noise integrated out."""
+    """Minus twice the logarithm of the posterior probability, up to a constant; the noise integrated out."""
 
 
 def update(
     runs: Sequence[OwnRun], constants: Calibration, components: dict[str, float], freedom: float, file: str
 ) -> Update:
-    """Return what runs move of a fit, and how far each is missed before, after, and left out.
+    """Return the effects that a user's runs determine, and the errors of each run before, after and left out.
 
     Parameters
     ----------
-    runs : measured
+    runs : measured runs, of training or of all-reduces
     constants : the shipped fit
-    components : standard deviations of an error's parts over that of its interval, of ``learn_components``
-    freedom : with which the noise of runs varies, of ``learn_freedom``
-    file : name of what is to be written
+    components : standard deviations of the parts of an error, from ``learn_components``
+    freedom : degrees of freedom of the noise's prior, from ``learn_freedom``
+    file : name of the file that the result is written to
     """
     variances = {name: value * value for name, value in components.items()}
     points, of_run = _points(runs)
@@ -175,16 +189,15 @@ def update(
 
 
 def nothing_learned(components: dict[str, float], file: str) -> Update:
-    """Return the update by no runs."""
+    """Return an update without effects, for no runs."""
     variances = {name: value * value for name, value in components.items()}
     return Update(OwnEffects(file, 0, {}, {}, variances, 1.0, 1.0, 0.0, _seen([])), {}, [])
 
 
 def _points(runs: Sequence[OwnRun]) -> tuple[list[OwnRun], list[int]]:
-    """Return a run for each setting, by the mean of its logarithms, and which of these each run is.
+    """Return one run for each setting, with the mean of its logarithmic times, and each run's setting.
 
-    Runs of equal settings share what they share with no other setting: more of them time it better, and say
-    nothing more of others.
+    Repeats of a setting time it more precisely, but tell nothing more about other settings.
     """
     groups: list[list[OwnRun]] = []
     of_run = []
@@ -199,10 +212,12 @@ def _points(runs: Sequence[OwnRun]) -> tuple[list[OwnRun], list[int]]:
 
 
 def _equal(one: OwnRun, other: OwnRun) -> bool:
+    """Whether two runs train with the same setting."""
     return not one.message_bytes and not other.message_bytes and one.setting == other.setting
 
 
 def _mean(group: Sequence[OwnRun]) -> OwnRun:
+    """Return repeats of a setting as one run, with the variance of its mean."""
     if len(group) == 1:
         return group[0]
     logarithms = np.log([run.time for run in group])
@@ -211,14 +226,14 @@ def _mean(group: Sequence[OwnRun]) -> OwnRun:
 
 
 def _variance(setting: Setting, constants: Calibration) -> float:
-    """Variance of a run's logarithmic error, as its interval says."""
+    """Return the variance of a run's logarithmic error that its interval states."""
     step = evaluate(setting, constants)
     result = widening_strengths(setting, step.work, step.terms, constants)
     return float(deviation(result, constants.spread["specs"])) ** 2
 
 
 def _effects(run: OwnRun) -> list[str]:
-    """Names of what moves a run: its computation but of all-reduces, and all links that it passes."""
+    """Return the names of the effects on a run: on computation (not for all-reduces) and on links."""
     names = [] if run.message_bytes else effect_names(conditions(run.setting))
     if run.setting.world_size > 1:
         links = (crossed_link(run.setting).id, inside_link(run.setting).id)
@@ -227,6 +242,14 @@ def _effects(run: OwnRun) -> list[str]:
 
 
 def _prior(runs: Sequence[OwnRun], variances: dict[str, float], scales: Sequence[float]) -> _Prior:
+    """Return the prior of the effects on runs.
+
+    Parameters
+    ----------
+    runs : one for each setting
+    variances : of the components of an error, in units of the interval's variance
+    scales : variance of each run's interval
+    """
     of_runs = [_effects(run) for run in runs]
     names = [*dict.fromkeys(name for effects in of_runs for name in effects)]
     held = np.array([[float(name in effects) for name in names] for effects in of_runs])
@@ -243,14 +266,14 @@ def _is_link(name: str) -> bool:
 
 
 class _Times:
-    """Predicted logarithms of times under given effects, each worked out once."""
+    """Predicts ln(time [s]) of runs under given effects, each combination once."""
 
     def __init__(self, constants: Calibration, own: OwnEffects) -> None:
         self._constants, self._own = constants, own
         self._known: dict[tuple[str, tuple[float, ...]], float] = {}
 
     def of(self, runs: Sequence[OwnRun], names: Sequence[str], values: Array) -> Array:
-        """Return what is predicted of runs, shape (runs,)."""
+        """Return ln(predicted time [s]), shape (runs,), under logarithms of the named effects."""
         logarithms = dict(zip(names, values.tolist(), strict=True))
         moved = with_own_effects(self._constants, self._own._replace(logarithms=logarithms))
         return np.array([self._one(run, logarithms, moved) for run in runs])
@@ -263,6 +286,7 @@ class _Times:
 
 
 def _log_time(run: OwnRun, constants: Calibration) -> float:
+    """Return ln(predicted time [s]) of a run; for all-reduces the mean over sizes."""
     if not run.message_bytes:
         return float(np.log(float(evaluate(run.setting, constants).iteration_time)))
     on = fabric(run.setting, constants)
@@ -277,7 +301,7 @@ def _without(
     times: _Times,
     freedom: float,
 ) -> float:
-    """Return what the other runs say of one."""
+    """Return ln(predicted time [s]) of one run after an update by the others."""
     others = [run for n, run in enumerate(runs) if n != number]
     if not others:
         return float(times.of(runs, [], np.zeros(0))[0])
@@ -286,9 +310,10 @@ def _without(
 
 
 def _best(runs: Sequence[OwnRun], prior: _Prior, times: _Times, freedom: float) -> _Posterior:
-    """Return the most probable effects, from several starts.
+    """Return the most probable effects, searched from several starts.
 
-    A link that is no limit at 0 has no slope there, and is one where it is slow enough.
+    A link that is not the bottleneck without an effect has slope 0 there, but may be one if it is slow
+    enough.
     """
     links = np.diag(prior.deviation)[[_is_link(name) for name in prior.names]]
     starts = [np.zeros(len(prior.names)), *(far * link for link in links for far in STARTS)]
@@ -300,7 +325,7 @@ def _best(runs: Sequence[OwnRun], prior: _Prior, times: _Times, freedom: float) 
 def _from(
     start: Array, runs: Sequence[OwnRun], prior: _Prior, times: _Times, freedom: float, rounds: int
 ) -> _Posterior:
-    """Return the effects that Gauss and Newton reach from ``start``, by steps that each bring them nearer."""
+    """Return the effects that Gauss-Newton steps reach from ``start``, each of which lowers the cost."""
     measured = np.log([run.time for run in runs])
     at, predicted = start, times.of(runs, prior.names, start)
 
@@ -328,9 +353,9 @@ def _from(
 
 
 def _slopes(runs: Sequence[OwnRun], prior: _Prior, at: Array, predicted: Array, times: _Times) -> Array:
-    """Derivatives of the logarithms by every effect, shape (runs, effects).
+    """Return the derivatives of ln(time) by every effect, shape (runs, effects).
 
-    Effects on computation all act alike, so that one step of any tells of all; each link acts for itself.
+    Effects on computation have the same derivative, which one step gives; each link needs its own.
     """
     slopes = np.zeros((len(runs), len(prior.names)))
     links = np.array([_is_link(name) for name in prior.names])
@@ -343,10 +368,10 @@ def _slopes(runs: Sequence[OwnRun], prior: _Prior, at: Array, predicted: Array, 
 
 
 def _posterior(slopes: Array, target: Array, prior: _Prior, freedom: float) -> _Posterior:
-    """Return the effects that explain ``target``, and the noise of the runs over what is expected.
+    """Return the posterior of effects and noise in the linear model ``target = slopes @ effects``.
 
-    The noise has an inverse chi-square prior around 1; each round sets it to its mode given the effects, and
-    those to theirs given it.
+    The noise has an inverse chi-square prior around 1.  Each round sets the effects to their mode given the
+    noise, and the noise to its mode given the effects.
     """
     noise, precision = 1.0, np.diag(1 / prior.deviation**2)
     for _ in range(NOISE_ROUNDS):
@@ -364,6 +389,7 @@ def _rounded(names: Sequence[str], values: Array) -> dict[str, float]:
 
 
 def _seen(runs: Sequence[OwnRun]) -> dict[str, Any]:
+    """Return the accelerators, networks, software and links that the runs used."""
     several = [run for run in runs if run.setting.world_size > 1]
     trained = [run for run in runs if not run.message_bytes]
     return {

@@ -1,4 +1,4 @@
-"""Read a user's own measured runs: a CSV whose columns are options of a scenario, and what was measured."""
+"""Read a user's own measured runs: a CSV file whose columns are options of a scenario and measured values."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from perfmodel.model.step.evaluate import outcome
 _Stated = TypeVar("_Stated")
 _T = TypeVar("_T")
 NOT_OF_A_RUN = ("anchor", "profile", "calibration")
-"""Options that hold measurements themselves."""
-PASSED_OVER = ("run_id", "source", "locator", "note", "year", "trust")
-"""Columns that people keep beside a run."""
+"""Options that are measurements themselves, and so no columns."""
+LABELS = ("run_id", "source", "locator", "note", "year", "trust")
+"""Columns that describe a run but are not options."""
 MOST_NAMED = 5
-"""Wrong lines that are named at once."""
+"""Largest number of wrong lines that a message names."""
 EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
+"""Columns of a table, as messages show them."""
 
 
 def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
-    """Return the runs of a file: of a few columns, or in the schema of ``validation/README.md``.
+    """Return the runs of a CSV file, of options as columns or in the schema of ``validation/README.md``.
 
     Raises
     ------
-    InputError : a file that cannot be read, a column nobody knows, lines that cannot be; each is named
+    InputError : the file cannot be read, has an unknown column, or lines that cannot be predicted; the
+        message names each
     """
 
     def of_schema(run: Run) -> OwnRun:
@@ -53,48 +55,53 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
         path,
         "lines",
         _stated(path, header, lines),
-        lambda row: _own(row.where, *_settled(row.given, catalogue)),
+        lambda row: _own(row.where, *_setting_and_time(row.given, catalogue)),
     )
 
 
 def read_measured_runs(path: str, catalogue: Catalogue | None = None) -> list[Run]:
-    """Return the runs of a user's table, to be predicted and compared.
+    """Return the runs of a user's table as measured runs, for a comparison with their predictions.
 
     Raises
     ------
-    InputError : as of ``read_own_runs``, but for lines in the schema that cannot be predicted: those stay in
+    InputError : as for ``read_own_runs``; but lines of a file in the schema that cannot be predicted stay in
     """
     header, lines = measured_table(path)
     if _is_schema(header):
         return read_runs(path)
     known = Catalogue.of(catalogue)
     rows = _stated(path, header, lines)
-    return _each(path, "lines", rows, lambda row: _measured(row, *_settled(row.given, known)))
+    return _each(path, "lines", rows, lambda row: _measured(row, *_setting_and_time(row.given, known)))
 
 
 class _Row(NamedTuple):
-    """One line of a table of few columns."""
+    """One line of a table whose columns are options."""
 
     where: str
     given: dict[str, str]
-    """Options of a scenario, and what was measured."""
+    """Cells of options and measured values, by name."""
     labels: dict[str, str]
-    """Of ``PASSED_OVER``."""
+    """Cells of the columns of ``LABELS``."""
 
 
 def _is_schema(header: Sequence[str]) -> bool:
-    """Whether a file is in the schema: it has a column that no option of a scenario is called."""
-    return any(name in COLUMNS and name not in PASSED_OVER and not _means(name) for name in header)
+    """Whether a file is in the schema: whether it has one of its columns that is no option of a scenario."""
+    return any(name in COLUMNS and name not in LABELS and not _option_of(name) for name in header)
 
 
-def _means(column: str) -> str:
-    """The option, or the measured quantity, of a column; empty where it is neither."""
+def _option_of(column: str) -> str:
+    """Return the name of a column's option or measured quantity; "" if it is neither."""
     name = field_of(column.lower().replace(" ", "_"))
     return name if name in (*OPTIONS, *RANGES) and name not in NOT_OF_A_RUN else ""
 
 
 def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, _Row]]:
-    """What each line states, by the place that errors name."""
+    """Return place and cells of each line.
+
+    Raises
+    ------
+    InputError : the file is empty, or has a wrong column
+    """
     if not any(header):
         raise refusal("table.empty", example=EXAMPLE).under(path)
     if not lines:
@@ -102,7 +109,7 @@ def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tup
     names, result = dict(zip(header, _columns(path, header), strict=True)), []
     for line in lines:
         stated = {names[column]: cell for column, cell in line.published.items()}
-        labels = {name: stated.pop(name) for name in PASSED_OVER if name in stated}
+        labels = {name: stated.pop(name) for name in LABELS if name in stated}
         result.append((f"line {line.place}", _Row(f"line {line.place}", stated, labels)))
     return result
 
@@ -110,7 +117,12 @@ def _stated(path: str, header: Sequence[str], lines: Sequence[Line]) -> list[tup
 def _each(
     path: str, noun: str, rows: Iterable[tuple[str, _Stated]], read: Callable[[_Stated], _T]
 ) -> list[_T]:
-    """What ``read`` makes of every row, or an error that names the first few of those it cannot read."""
+    """Return ``read`` of every row.
+
+    Raises
+    ------
+    InputError : some rows cannot be read; the message names the first few
+    """
     result, wrong = [], []
     for where, row in rows:
         try:
@@ -124,14 +136,19 @@ def _each(
 
 
 def _columns(path: str, header: Sequence[str]) -> list[str]:
-    """The option, the measured quantity, or the label of a run, of each column."""
+    """Return the name of each column's option, measured quantity or label.
+
+    Raises
+    ------
+    InputError : a column is there twice or unknown, or no column has a measured quantity
+    """
     names: list[str] = []
     for column in header:
-        name = _means(column) or field_of(column.lower().replace(" ", "_"))
+        name = _option_of(column) or field_of(column.lower().replace(" ", "_"))
         if name in names:
             raise refusal("table.column_twice", column=column).under(path)
-        if not _means(column) and name not in PASSED_OVER:
-            known = [name for name in (*OPTIONS, *RANGES) if _means(name)]
+        if not _option_of(column) and name not in LABELS:
+            known = [name for name in (*OPTIONS, *RANGES) if _option_of(name)]
             raise unknown_name("column", column, known).under("line 1").under(path)
         names.append(name)
     if not set(names) & set(RANGES):
@@ -139,8 +156,13 @@ def _columns(path: str, header: Sequence[str]) -> list[str]:
     return names
 
 
-def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, float]:
-    """Return the setting of a line, and its measured iteration time [s]."""
+def _setting_and_time(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, float]:
+    """Return the setting of a line, and its measured iteration time [s].
+
+    Raises
+    ------
+    InputError : the line lacks a network, an accelerator or one measured quantity, or an option does not fit
+    """
     measured = [name for name in RANGES if name in given]
     if len(measured) != 1:
         raise refusal("table.no_result", known=tuple(RANGES), measured=" and ".join(measured) or "none")
@@ -162,16 +184,17 @@ def _settled(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, floa
     return setting, float(anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length))
 
 
-ALIKE = (
+SAME_FIELDS = (
     *("nics", "nodes", "accelerators_per_node", "world_size", "servers"),
     *("precision", "local_batch_size", "accumulation_steps", "overlap"),
 )
-NAMED = ("workload", "accelerator", "node", "intra_link", "inter_link")
-"""What a run and a setting call the same, and what a run has the id of."""
+"""Fields that a run and a setting have in common."""
+ID_FIELDS = ("workload", "accelerator", "node", "intra_link", "inter_link")
+"""Fields of a setting of which a run has the id."""
 
 
 def _measured(row: _Row, setting: Setting, time: float) -> Run:
-    """The run of a line, by what was taken for all that it leaves open."""
+    """Return the measured run of a line, with the setting's values for all that the line leaves open."""
     _own(row.where, setting, time)
     stated: dict[str, Any] = {}
     for column, cell in row.labels.items():
@@ -180,8 +203,8 @@ def _measured(row: _Row, setting: Setting, time: float) -> Run:
         except ValueError as error:
             raise refusal("table.cell_of", column=column, cell=cell[:60], error=str(error)) from None
     scenario = with_options(setting.scenario, framework=setting.software)
-    taken = {name: getattr(setting, name) for name in ALIKE}
-    taken |= {name: getattr(setting, name).id for name in NAMED}
+    taken = {name: getattr(setting, name) for name in SAME_FIELDS}
+    taken |= {name: getattr(setting, name).id for name in ID_FIELDS}
     run = Run(
         **taken,
         run_id=row.where,
@@ -196,14 +219,15 @@ def _measured(row: _Row, setting: Setting, time: float) -> Run:
 
 
 def _own(where: str, setting: Setting, time: float) -> OwnRun:
-    outcome(setting, calibration())  # what cannot be evaluated, as a jitter's law, is the line's mistake
+    """Return the own run of a line; InputError if the setting cannot be evaluated."""
+    outcome(setting, calibration())  # reports errors that only an evaluation finds, such as a wrong jitter
     several = f"{setting.world_size} x " if setting.world_size > 1 else ""
     name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
     return OwnRun(where, name, setting, time)
 
 
 def _read(one: Declared, cell: str) -> object:
-    """What a cell means for an option, of which the scenario then says whether it fits."""
+    """Return the value of an option's cell, or its text if that is no number; the scenario validates it."""
     if one.type is bool and cell.lower() in ("true", "yes", "1", "false", "no", "0"):
         return cell.lower() in ("true", "yes", "1")
     try:

@@ -1,4 +1,4 @@
-"""Update the shipped fit by own runs of every kind: those of transformers, and all others."""
+"""Update the shipped fit by own runs: those of transformers with a layout, and all others."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from perfmodel.model.transformers.levels import Run, is_same
 from perfmodel.model.transformers.own_runs import merged, row_of, run_of, update_of
 
 
-def updated(
+def update_by_own_runs(
     runs: Sequence[OwnRun], constants: Calibration, components: dict[str, float], file: str
 ) -> Update:
-    """Return what runs move of a fit, and how far each is missed before, after, and left out.
+    """Return the update of a fit by a user's runs, and the errors of each run before, after and left out.
 
     Parameters
     ----------
-    runs : measured
+    runs : measured runs
     constants : the shipped fit
-    components : of ``shipped_components``, with the freedom of the noise
-    file : name of what is to be written
+    components : from ``shipped_components``, with ``freedom``
+    file : name of the file that the result is written to
     """
     known = dict(components)
     freedom = known.pop("freedom")
     laid_out = [run for run in runs if run.setting.layout is not None]
     others = [run for run in runs if run.setting.layout is None]
-    together, answers_of = learned_of(laid_out, constants)
+    together, answers_of = _transformer_answers(laid_out, constants)
     result = update(others, constants, known, freedom, file) if others else nothing_learned(known, file)
     jobs = _jobs([run for run in others if not run.message_bytes])
     answers = {
@@ -53,10 +53,10 @@ def updated(
     return result._replace(own=own, answers=[answers[id(run)] for run in runs])
 
 
-def learned_of(runs: Sequence[OwnRun], constants: Calibration) -> tuple[list[Run], list[Answer]]:
-    """Return runs of transformers, repeats of a job as one, and how far each is missed.
+def _transformer_answers(runs: Sequence[OwnRun], constants: Calibration) -> tuple[list[Run], list[Answer]]:
+    """Return runs of transformers, with repeats of a job merged, and the errors of each run.
 
-    A run is left out with all repeats of its job.
+    A run is left out together with all repeats of its job.
     """
     each = [run_of(run.setting, run.time, constants) for run in runs]
     together, answers = merged(each), []
@@ -71,7 +71,7 @@ def learned_of(runs: Sequence[OwnRun], constants: Calibration) -> tuple[list[Run
 
 
 def _half_width(setting: Setting, constants: Calibration) -> float:
-    """Return half the 80 % interval of a job of copies from specs, in log time, its options known."""
+    """Return the log half-width of a data-parallel job's 80 % interval from specs, all options stated."""
     step = evaluate(setting, constants)
     strengths: dict[str, Any] = widening_strengths(setting, step.work, step.terms, constants)
     near, *_ = factors(strengths | {OPEN: {}}, "specs", constants)
@@ -79,7 +79,7 @@ def _half_width(setting: Setting, constants: Calibration) -> float:
 
 
 def _jobs(runs: Sequence[OwnRun]) -> dict[str, tuple[float, float]]:
-    """Return what ``OwnEffects.jobs`` holds."""
+    """Return by job the geometric mean of its times [s] and the noise of a repeat (``OwnEffects.jobs``)."""
     logs: dict[str, list[float]] = {}
     for run in runs:
         logs.setdefault(job_key(run.setting), []).append(math.log(run.time))

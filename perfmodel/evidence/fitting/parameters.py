@@ -1,9 +1,9 @@
 """The parameters fitted to one accelerator's iterations, with their priors.
 
-Each number has a prior, a mean and a standard deviation of its logarithm, set before looking at any fit:
-efficiencies of products from the vendors' guides, memory at the share copies reach, effects of an
-architecture or a network at nothing.  The fit is drawn to them (partial pooling), so a number few rows
-speak of stays near what is true of its family.
+The prior of each number has a mean and a standard deviation of its logarithm, chosen before any fit:
+efficiencies of products from the vendors' guides, memory bandwidth at the share that copies reach, effects of
+an architecture or a network at zero.  The fit is drawn towards them (partial pooling), so that a number with
+few rows stays close to that of its family.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ SHARE_OF_PEAK: dict[str, tuple[float, ...]] = {
     "matrix-16": (0.75, 0.60, 0.70, 0.50, 0.15, 0.80, 0.60, 0.0, 0.20),
     "matrix-tf32": (0.75, 0.60, 0.70, 0.50, 0.15, 0.80, 0.60, 0.0, 0.15),
 }
-"""Of a very large product of each class, in the order of ``CLASSES``; above 1 by Winograd's algorithm.
-Matrix units do no depthwise convolutions."""
+"""Unit -> share of the peak that a very large product of each class reaches, in the order of ``CLASSES``.
+
+It may exceed 1 by Winograd's algorithm.  Matrix units run no depthwise convolutions."""
 HALF = {"half_work": (3000.0, 4000.0), "half_depth": (30.0, 60.0), "half_columns": (8.0, 30.0)}
 """Size at which a product reaches half its rate, on vector and matrix units."""
 SHARE_OF_BANDWIDTH = 0.78
-"""Of a copy inside the device."""
+"""Share of the nominal memory bandwidth that a copy inside the device reaches."""
 
 
 LAUNCHES = {
@@ -45,29 +46,30 @@ for a linear module's forward pass (50431), 20 us from a launch on the host to i
 of TensorFlow that does nothing (sillycross/tfcpptest); all read 2026-11-26.  An iteration also calls a loader
 and reads a loss; it is assumed to take a few such calls.
 
-The prior of a product's set-up was chosen while looking at rows: with means of 10 to 20 us, errors of
-ResNets left out by source were larger by 5 % of their value.  The rows that speak of it (ryujaehun, batches
-of 12) time a copy of the batch from the host too, so that it may be too long.
+The prior of a product's set-up is an exception, chosen with the rows in view: with means of 10 to 20 us,
+errors of ResNets left out by source were larger by 5 % of their value.  The rows that determine it
+(ryujaehun, batches of 12) also include a copy of the batch from the host, so that it may be too long.
 """
 
 
 class Effect(NamedTuple):
-    """A number that acts on one component of every row where a condition holds, or in proportion to it."""
+    """A number that acts on one component of a row's time, if a condition holds or in proportion to it."""
 
     number: int
+    """Index of the number."""
     component: str
     """Field of ``Effects``."""
     condition: str
     """Field of ``Conditions``."""
     level: str | None
-    """Value the condition must have; None: the effect is in proportion to it."""
+    """Value that the condition must have; None if the effect is proportional to it."""
 
 
 class Parameters:
-    """Every number that is learned: its name, its prior, and the part of the time it acts on."""
+    """The numbers that a fit learns: names, priors, and the part of the time that each acts on."""
 
     def __init__(self, architectures: Iterable[str], workloads: Iterable[str]) -> None:
-        """Take the architectures and networks that rows speak of."""
+        """List the numbers for the architectures and networks of the measured rows."""
         self.names: list[str] = []
         self._mean: list[float] = []
         self._deviation: list[float] = []
@@ -124,5 +126,5 @@ class Parameters:
         self.effects.append(Effect(self._add(name, mean, spread), component, condition, level))
 
     def efficiency(self, numbers: Array) -> Efficiency:
-        """Return the learned numbers as a prediction takes them."""
+        """Return numbers, shape (parameters,), as the efficiencies that predictions use."""
         return Efficiency(dict(zip(self.names, numbers.tolist(), strict=True)))

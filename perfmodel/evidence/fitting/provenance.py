@@ -1,4 +1,4 @@
-"""Write which sources each learned number rests on: ``learned.json``, which ``learned`` reads."""
+"""Write ``learned.json``: the sources that determine each learned number."""
 
 import json
 
@@ -10,7 +10,12 @@ from perfmodel.model.fitted.ledger_scales import COLLECTIVES, DATA_PARALLEL, TRA
 
 
 def write() -> None:
-    """Write it anew, whole or not at all; of data parallelism by the fits to all rows, a minute."""
+    """Compute the sources of each learned number and write ``learned.json``; takes a minute.
+
+    Raises
+    ------
+    InputError : the file cannot be written; it is then unchanged
+    """
     of_training = shipped()
     kinds = {
         TRANSFORMERS: transformer_shares(),

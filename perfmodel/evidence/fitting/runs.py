@@ -1,4 +1,4 @@
-"""What measured runs were made with, and how far they reach."""
+"""Hardware and software of measured runs, and the ranges of their sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfmodel.model.prediction.limits import crossed_link
 
 
 def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:
-    """Return what runs were made with, by kind."""
+    """Return the accelerators, links and software that runs used."""
     return {
         "accelerator": frozenset(row.setting.accelerator.id for row in rows),
         "link": frozenset(crossed_link(row.setting).id for row in rows if row.run.world_size > 1),
@@ -19,7 +19,7 @@ def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:
 
 
 def reach(rows: Sequence[Measured]) -> dict[str, tuple[float, float]]:
-    """Return the smallest and largest world size of runs, and local batch of each network."""
+    """Return the smallest and largest world size of runs, and local batch size of each network."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault("world size", []).append(row.setting.world_size)

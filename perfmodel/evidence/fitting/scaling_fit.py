@@ -1,4 +1,4 @@
-"""Learn what running on several accelerators adds, from runs anchored on one of the same source."""
+"""Learn the numbers of communication from runs on several accelerators with an anchor of the same source."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from perfmodel.evidence.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.model.fitted.calibration import Calibration, before_fit, with_scaling
 
 STEP = 0.02
-"""Of a logarithm, for differences."""
+"""Step of a logarithm in finite differences."""
 ITERATIONS, REFIT_ITERATIONS = 3, 6
-
+"""Least-squares iterations of the fit to all rows, and of fits that start from it."""
 DEVIATIONS = {
     "link/ethernet-tcp": 0.05,
     "link/pcie": 0.20,
@@ -31,26 +31,34 @@ DEVIATIONS = {
     "contention": 0.70,
     "replica_dispatches": 0.30,
 }
-"""What is learned -> standard deviation of its logarithm, around the value of ``calibration.toml``."""
+"""Learned number -> prior standard deviation of its logarithm, around the value of ``calibration.toml``."""
 
 
 class Anchored(NamedTuple):
-    """A run on several accelerators, anchored: its time under given constants, and as measured."""
+    """A run on several accelerators that has an anchor."""
 
     source: str
     trust: str
     predict: Callable[[Calibration], float]
+    """From learned numbers to the predicted iteration time [s]."""
     time: float
-    """Measured [s]."""
+    """Measured iteration time [s]."""
     place: int
-    """Among all measured runs."""
+    """Index among all measured runs."""
 
 
 class ScalingFit:
-    """The fit to every anchored run, and those that leave one source out."""
+    """The fit to all anchored runs, and fits to a part of them."""
 
     def __init__(self, rows: Sequence[Anchored], constants: Calibration, jobs: int = 1) -> None:
-        """Take the anchored runs, the efficiencies that all have given, and how many processes fit."""
+        """Fit to all anchored runs.
+
+        Parameters
+        ----------
+        rows : anchored runs
+        constants : learned numbers of computation, from all runs
+        jobs : number of processes
+        """
         self._rows = list(rows)
         self._sources = np.array([row.source for row in rows])
         self._places = np.array([row.place for row in rows], dtype=np.intp)
@@ -66,12 +74,12 @@ class ScalingFit:
         self._all = self._refitted(near, constants, self._weights)
 
     def numbers(self, constants: Calibration | None = None, seen: Flags | None = None) -> dict[str, float]:
-        """Return the learned numbers by name, to six digits; fitted anew where ``seen`` leaves some out.
+        """Return the learned numbers by name, to six digits, by a new fit if ``seen`` leaves out some.
 
         Parameters
         ----------
-        constants : the efficiencies learned from the same runs; used only then
-        seen : of all measured runs those that may be learned from, shape (measured,); all by default
+        constants : learned numbers of computation, from the same runs; used by a new fit only
+        seen : which of all measured runs the fit learns from, shape (measured,); all by default
         """
         learned = self._all
         if seen is not None and not seen[self._places].all():
@@ -82,16 +90,16 @@ class ScalingFit:
         }
 
     def shares(self) -> Shares:
-        """Return what the learned numbers rest on, as ``information_shares``."""
+        """Return the sources that determine each learned number, as ``information_shares`` does."""
         return information_shares([*DEVIATIONS], self._slopes * self._deviation, self._weights, self._sources)
 
     def _times(self, numbers: Array, constants: Calibration, weights: Array) -> Array:
-        """Predicted logarithms, shape (rows,); a row without weight is not predicted."""
+        """Return ln(predicted time [s]), shape (rows,); 0 for a row without weight."""
         moved, rows = _scaled(constants, numbers), zip(self._rows, weights.tolist(), strict=True)
         return np.array([math.log(row.predict(moved)) if weight else 0.0 for row, weight in rows])
 
     def _refitted(self, start: Array, constants: Calibration, weights: Array) -> Array:
-        """The fit to some of the rows, near one to all of them, whose derivatives will do."""
+        """Return a fit to a part of the rows, with the derivatives of the fit to all of them."""
         return self._fit(start, constants, weights, REFIT_ITERATIONS, lambda _: self._slopes, converged=0.0)
 
     def _fit(
@@ -103,6 +111,18 @@ class ScalingFit:
         derivatives: Callable[[Array], Array],
         converged: float,
     ) -> Array:
+        """Return the logarithms of the numbers that fit measured times best.
+
+        Parameters
+        ----------
+        start : logarithms to start from
+        constants : learned numbers of computation
+        weights : of the rows
+        iterations : largest number of steps
+        derivatives : from logarithms to derivatives, shape (rows, numbers)
+        converged : change of the logarithms that ends the search
+        """
+
         def evaluate(numbers: Array) -> tuple[Array, Array]:
             return self._times(numbers, constants, weights), derivatives(numbers)
 
@@ -120,9 +140,9 @@ class ScalingFit:
         )
 
     def _derivatives(self, workers: Workers, numbers: Array) -> Array:
-        """Those of the times of all rows, shape (rows, numbers); kept for the fits nearby."""
+        """Return the derivatives of ln(time) of all rows, shape (rows, numbers); keep them for refits."""
         steps = STEP * np.concatenate([np.eye(len(numbers)), -np.eye(len(numbers))])
-        read = _read(self._rows, _scaled(self._constants, numbers))
+        read = _rows_that_read(self._rows, _scaled(self._constants, numbers))
         moved = [
             (place, _scaled(self._constants, numbers + step), read[name])
             for place, (step, name) in enumerate(zip(steps, [*DEVIATIONS] * 2, strict=True))
@@ -134,20 +154,26 @@ class ScalingFit:
 
 
 def _scaled(constants: Calibration, numbers: Array) -> Calibration:
-    """Return constants with what is learned, by its logarithms."""
+    """Return constants whose numbers of communication are replaced, given their logarithms."""
     return with_scaling(constants, dict(zip(DEVIATIONS, np.exp(numbers).tolist(), strict=True)))
 
 
 def _log_times(rows: Sequence[Anchored], under: tuple[int, Calibration, Sequence[bool]]) -> Array:
-    """Predicted logarithms under constants that have a place in a list, shape (rows,), of rows asked for."""
-    _, constants, asked = under
+    """Return ln(predicted time [s]) of rows, shape (rows,); 0 for rows that are not needed.
+
+    Parameters
+    ----------
+    rows : anchored runs
+    under : index of the constants among those of a batch, the constants, and whether each row is needed
+    """
+    _, constants, needed = under
     return np.log(
-        [row.predict(constants) if is_asked else 1.0 for row, is_asked in zip(rows, asked, strict=True)]
+        [row.predict(constants) if is_needed else 1.0 for row, is_needed in zip(rows, needed, strict=True)]
     )
 
 
-def _read(rows: Sequence[Anchored], constants: Calibration) -> dict[str, list[bool]]:
-    """Return which rows' times read each learned number at all: moved alone, it cannot move the others."""
+def _rows_that_read(rows: Sequence[Anchored], constants: Calibration) -> dict[str, list[bool]]:
+    """Return for each learned number whether the prediction of each row reads it: only then can it change."""
     read: set[str] = set()
 
     class Links(UserDict[str, float]):
@@ -171,7 +197,7 @@ def _read(rows: Sequence[Anchored], constants: Calibration) -> dict[str, list[bo
 
 
 def _before(name: str) -> float:
-    """The value of ``calibration.toml``."""
+    """Return the value of a learned number in ``calibration.toml``."""
     known = before_fit()
     if "/" in name:
         return known.link_fraction[name.removeprefix("link/")]

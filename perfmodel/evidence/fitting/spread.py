@@ -1,4 +1,4 @@
-"""Learn the width of intervals from the errors on sources left out of a fit."""
+"""Learn the width of intervals from errors on sources that a fit leaves out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from perfmodel.model.fitted.calibration import Spread
 from perfmodel.model.prediction.intervals.widening import OPEN
 
 SOURCE_POWER = -0.25
-"""A row weighs its source's number of rows to this power: between all rows alike (0) and all sources (-1)."""
+"""The weight of a row is its source's number of rows to this power: 0 weighs rows, -1 weighs sources
+alike."""
 PENALTY = 8.0
-"""On the square of each condition's weight, in rows."""
+"""Penalty on the square of each condition's weight, in rows."""
 FARTHEST = 4.0
-"""Residual, in scales, from which a miss's influence stops growing (Huber)."""
+"""Error, in scales, from which its influence no longer grows (Huber)."""
 LEAST = {
     "unseen accelerator": 0.10,
     "unseen architecture": 0.35,
@@ -29,41 +30,43 @@ LEAST = {
     "beyond world size": 0.10,
     "beyond batch": 0.10,
 }
-"""What a condition widens at the least, in the logarithm of the scale, whatever was learned: runs that
-happened to be well predicted under some unseen condition do not vouch for all others.  An effect of an
-architecture has a prior of 0.15 beside errors of 0.15, so that without it both together are ln(sqrt 2) =
-0.35 wider; that of a network, 0.1, makes it 0.18, and we take a little less.  A link is given as much as an
-architecture, software as much as a network, and another card of a known architecture 0.1, as is each factor
-e beyond the largest job and the batches that were measured."""
+"""Condition -> least widening, in the logarithm of the scale, whatever is learned: good predictions of a few
+runs under an unseen condition do not guarantee those of others.  The effect of an architecture has a prior
+deviation of 0.15, as large as other errors, so that an unseen one widens both together by ln(sqrt 2) = 0.35;
+that of a network, 0.1, widens by 0.18, and we take a little less.  A link has the value of an architecture,
+software that of a network; another accelerator of a known architecture has 0.1, as has each factor e beyond
+the largest job and the batches that were measured."""
 FARTHER_WEIGHT = 0.5
-"""Of a row missed with its whole architecture left out, beside one with its source left out."""
+"""Weight of an error with the whole architecture left out, relative to one with the source left out."""
 SHARES = {"quantile_80": 0.82, "quantile_95": 0.957}
-"""Where the quantiles are read, a little beyond their names: the scale was fitted to these misses."""
+"""Quantile -> share at which it is taken; a little above its name, because the scale was fitted to the same
+errors."""
 NOTHING = 1e-6
-"""Smaller weights are rounding of zero, as of a condition that holds for every run, which
-``always`` already describes."""
+"""Weights below this are rounding errors of 0, such as that of a condition that holds for every run:
+``always`` describes it."""
 
 
 class Miss(NamedTuple):
-    """One run of an unseen source, and its prediction error."""
+    """The error of one run by a fit without its source, and the conditions that may widen its interval."""
 
     source: str
     error: float
     """ln(predicted / measured)."""
     strengths: dict[str, float]
-    """Strength of each condition that can widen an interval."""
+    """Condition -> strength."""
 
 
 def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread:
-    """Return the conditions' weights and the quantiles of the misses.
+    """Return the weights of the conditions, and the quantiles of the scaled errors.
 
-    The scale of the error is the exponential of a weighted sum of the conditions, fitted as that of a Laplace
-    law; no condition may narrow it, and those in ``LEAST`` widen it by that much.
+    The scale of an error is the exponential of a weighted sum of the conditions, fitted as that of a Laplace
+    law.  No condition may narrow it, and those in ``LEAST`` widen it by at least that much.
 
     Parameters
     ----------
-    misses : of runs whose source was left out
-    farther : of runs with more than their source left out; they tell of the weights, not of the quantiles
+    misses : errors of runs whose source was left out
+    farther : errors of runs with more than their source left out; they count for the weights, not the
+        quantiles
     """
     rows = [*misses, *farther]
     names = [name for name in rows[0].strengths if name != OPEN]
@@ -85,7 +88,16 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
 
 
 def _scale(strength: Array, error: Array, weights: Array, least: Array, free: int) -> Array:
-    """Weights of the conditions in the logarithm of the scale; only that of ``always`` may be negative."""
+    """Return the weights of the conditions in the logarithm of the scale, by penalised likelihood.
+
+    Parameters
+    ----------
+    strength : of each condition, shape (rows, conditions)
+    error : absolute errors, shape (rows,)
+    weights : of the rows
+    least : least weight of each condition
+    free : index of ``always``, whose weight alone may be negative and has no penalty
+    """
     start = least.copy()
     start[free] = np.log(error.mean())
     penalty = np.full(len(start), PENALTY)

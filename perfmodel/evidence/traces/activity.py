@@ -1,4 +1,4 @@
-"""What keeps host and device at work, by kind, and how well kernels fill the device: profilers' own views."""
+"""Shares of the time by type of work, and utilisation of the multiprocessors, as profilers show them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 SHARES = {
     "kernels": "kernels",
     "copies": "copies and fills of memory",
-    "communication": "communication beside no kernel",
+    "communication": "communication without a kernel",
     "runtime": "calls of the GPU's runtime",
     "loader": "waiting for the loader",
     "cpu": "operators on the host",
     "other": "nothing recorded",
 }
-"""Keys of ``shares``, in words.  Each moment belongs to the first of them that was at work."""
+"""Keys of ``shares`` in words.  Time in which several ran counts for the first of them."""
 MOST_HELD = 400_000
-"""Numbers of intervals held before they are united; at most as many more are needed as do not touch."""
+"""Numbers (two for each interval) that are collected before overlapping intervals are merged."""
 
 
 class Spans:
-    """Intervals of one kind, united now and then so that what is held stays small."""
+    """Collects intervals, and merges overlapping ones from time to time to limit memory."""
 
     def __init__(self) -> None:
         self._ends = array("d")
         self._held = MOST_HELD
 
     def add(self, span: tuple[float, float]) -> None:
-        """Take one interval, start and end [s]."""
+        """Add one interval: start and end [s]."""
         self._ends.extend(span)
         if len(self._ends) > self._held:
             united = self.united()
@@ -42,28 +42,29 @@ class Spans:
             self._held = len(self._ends) + MOST_HELD
 
     def united(self) -> Array:
-        """Return their union, shape (n, 2)."""
+        """Return the union of the intervals, shape (n, 2)."""
         spans = np.array(self._ends, dtype=np.float64).reshape(-1, 2)
         return union(spans[np.argsort(spans[:, 0], kind="stable")])
 
 
 class Filling(NamedTuple):
-    """How well kernels filled the device over a stretch of time; None where the file does not say."""
+    """Utilisation of a device's multiprocessors in a time window; None if the file does not state it."""
 
     sm_efficiency: float | None
-    """Mean share of the multiprocessors that had a block: min(1, blocks per SM) of each kernel by its time,
-    over all the time, as PyTorch's own view estimates it."""
+    """Mean share of the multiprocessors that had a block: min(1, blocks per SM) of the kernels, weighted by
+    their time and over the whole window, as PyTorch's own view estimates it."""
     achieved_occupancy: float | None
-    """Share of the threads a multiprocessor can hold that were active, mean over kernels by their time."""
+    """Active threads over the most that a multiprocessor can hold, mean over kernels weighted by their
+    time."""
 
 
 def shares(trace: DeviceTrace, start: float, end: float) -> dict[str, float] | None:
-    """Return the share of each kind of work between two moments; None where the file has kernels alone.
+    """Return the share of each type of work in a time window; None if the file has only kernels.
 
     Parameters
     ----------
     trace : of one device
-    start, end : [s]
+    start, end : of the window [s]
     """
     activity = trace.activity
     if activity is None or end <= start:
@@ -86,13 +87,13 @@ def shares(trace: DeviceTrace, start: float, end: float) -> dict[str, float] | N
 
 
 def filling(activity: Activity | None, start: float, end: float, utilisation: float) -> Filling:
-    """Return how well kernels filled the device between two moments.
+    """Return the utilisation of a device's multiprocessors in a time window.
 
     Parameters
     ----------
-    activity : None where the file has kernels alone
-    start, end : [s]
-    utilisation : share of the time in which a kernel ran, which the multiprocessors' share never exceeds
+    activity : None if the file has only kernels
+    start, end : of the window [s]
+    utilisation : share of the time in which a kernel ran, an upper bound of the share of the multiprocessors
     """
     if activity is None or not len(activity.kernels) or end <= start:
         return Filling(None, None)

@@ -1,4 +1,4 @@
-"""Memory of a device over time, and what held it when it was fullest."""
+"""Allocated memory of a device over time, and its peak by the pass that allocated it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from perfmodel.core.arrays import Array
 
 MOST = 2_000_000
-"""Events kept of a device; a file of a few steps has some ten thousand."""
+"""Largest number of events kept of a device; a file of a few steps has some ten thousand."""
 POINTS = 120
-"""Of a curve."""
+"""Largest number of points of a curve."""
 LARGEST = 1e15
-"""[B]"""
+"""Numbers of this size or larger in a file are ignored [B]."""
 CATEGORIES = {
     "before": "held before the trace began",
     "forward": "allocated in the forward pass",
@@ -27,33 +27,33 @@ CATEGORIES = {
 
 
 class Memory(NamedTuple):
-    """What the allocator of a device held."""
+    """Memory that the allocator of a device held."""
 
     peak: float
     """Largest amount allocated [B]."""
     peak_time: float
-    """[s]"""
+    """Time of the peak [s]."""
     peak_reserved: float | None
-    """Largest amount taken from the driver [B]; None where the file does not say."""
+    """Largest amount reserved from the driver [B]; None if the file does not state it."""
     peak_by_category: dict[str, float] | None
-    """[B], by the keys of ``CATEGORIES``; None where allocations have no address."""
+    """Memory at the peak [B] by the keys of ``CATEGORIES``; None if allocations have no address."""
     curve: tuple[tuple[float, float], ...]
-    """Time [s] and bytes, the largest of each of at most ``POINTS`` stretches of time."""
+    """Time [s] and bytes: the maximum of each of at most ``POINTS`` groups of events."""
     relative: bool
-    """Whether the file has changes alone, so that all is on top of what was held when it began."""
+    """Whether the file has only changes, so that all amounts exclude what was held when it began."""
     whole: bool
-    """False where the file has more events than are kept."""
+    """False if the file has more events than are kept."""
 
 
 class Allocations:
-    """Events of one device's allocator, as they are read."""
+    """Collects the events of one device's allocator."""
 
     def __init__(self) -> None:
         self._rows = array("d")
         self._more = False
 
     def add(self, time: float, arguments: dict[str, Any]) -> None:
-        """Take one event, whose arguments may be anything."""
+        """Add one event at a time [s]; arguments of a wrong type are ignored."""
         if len(self._rows) >= 5 * MOST:
             self._more = True
             return
@@ -74,11 +74,11 @@ class Allocations:
             )
 
     def memory(self, backwards: Array, updates: Array) -> Memory | None:
-        """Return what was held; None without events.
+        """Return the memory held over time; None without events.
 
         Parameters
         ----------
-        backwards, updates : spans of these passes on the host, disjoint and sorted
+        backwards, updates : intervals of backward passes and updates on the host, disjoint and sorted [s]
         """
         rows = np.array(self._rows, dtype=np.float64).reshape(-1, 5)
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
@@ -103,13 +103,14 @@ class Allocations:
 
 
 def _number(value: Any) -> float | None:
+    """Return a value as a number, None if it is not one or too large."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
         return None
     return float(value)
 
 
 def _categories(rows: Array, peak: float, backwards: Array, updates: Array) -> dict[str, float]:
-    """What is alive after the last event, by the pass in which it was allocated."""
+    """Return the memory that is alive after the last event, by the pass that allocated it [B]."""
     alive: dict[float, tuple[float, float]] = {}
     for time, size, address in rows[:, :3].tolist():
         if size > 0:
@@ -128,6 +129,7 @@ def _categories(rows: Array, peak: float, backwards: Array, updates: Array) -> d
 
 
 def _inside(times: Array, spans: Array) -> Any:
+    """Return which times lie in one of the disjoint, sorted intervals."""
     if not len(spans):
         return np.zeros(len(times), dtype=bool)
     index = np.searchsorted(spans[:, 0], times, side="right") - 1
@@ -135,6 +137,7 @@ def _inside(times: Array, spans: Array) -> Any:
 
 
 def _curve(times: Array, held: Array) -> tuple[tuple[float, float], ...]:
+    """Return the event with the largest memory in each of at most ``POINTS`` groups of successive events."""
     bins = np.linspace(0, len(times), min(POINTS, len(times)) + 1).astype(int)
     largest = [first + int(np.argmax(held[first:last])) for first, last in pairwise(bins)]
     return tuple((float(times[at]), float(held[at])) for at in largest)

@@ -1,4 +1,4 @@
-"""What ``trace summary`` and ``trace diff`` answer."""
+"""The answers of ``trace summary`` and ``trace diff``."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,145 +10,146 @@ from perfmodel.core.files.tables import Record, Report, Table
 
 
 class DeviceTotals(TypedDict):
-    """What a device did over the whole file, or after the steps that are left out."""
+    """Times of a device over the whole file, or after the skipped steps."""
 
     span: float
-    """From the first kernel's start to the last one's end [s]."""
+    """Time from the start of the first kernel to the end of the last [s]."""
     compute_time: float
-    """In which a kernel ran that is no collective [s]."""
+    """Time in which a kernel ran that is not a collective [s]."""
     communication_time: float
-    """In which a collective ran [s]."""
+    """Time in which a collective ran [s]."""
     overlap_time: float
-    """In which both did [s]."""
+    """Time in which both ran [s]."""
 
 
 class DeviceCollective(TypedDict):
     """Collectives of one kind, size, algorithm and protocol on one device."""
 
     collective: str
-    """What the ranks do."""
+    """Type of the collective, such as all-reduce."""
     message_bytes: float | None
-    """Full buffer on one rank [B]; null where the file does not say."""
+    """Full buffer on one rank [B]; null if the file does not state it."""
     dtype: str | None
-    """Number format of the buffer; null where the file does not say."""
+    """Number format of the buffer; null if the file does not state it."""
     group_size: int | None
-    """Ranks taking part; null where the file does not say."""
+    """Number of ranks; null if the file does not state it."""
     algorithm: str | None
-    """As NCCL or RCCL names it; null where the kernel's name does not say."""
+    """Algorithm, as NCCL or RCCL names it; null if the kernel's name does not contain it."""
     protocol: str | None
-    """As NCCL or RCCL names it; null where the kernel's name does not say."""
+    """Protocol, as NCCL or RCCL names it; null if the kernel's name does not contain it."""
     count: int
-    """How many there were."""
+    """Number of such collectives."""
     time: float
-    """Median, the wait for the last peer included [s]."""
+    """Median time, including the wait for the last peer [s]."""
     least_time: float
-    """The shortest [s]."""
+    """Shortest time [s]."""
     total_time: float
-    """Of all of them [s]."""
+    """Sum of the times [s]."""
     overlap_time: float
-    """Of it behind computation [s]."""
+    """Part of the total time that is hidden by computation [s]."""
     bus_bandwidth: float | None
-    """By the median time, as nccl-tests defines it [B/s]; null where size or ranks are unknown."""
+    """Bus bandwidth at the median time, as nccl-tests defines it [B/s]; null if size or ranks are unknown."""
 
 
 class DeviceHeld(TypedDict):
-    """What the allocator of a device held."""
+    """Memory that the allocator of a device held."""
 
     peak: float
     """Largest amount allocated [B]."""
     peak_time: float
-    """When that was, from the start of the file [s]."""
+    """Time of the peak, from the start of the file [s]."""
     peak_reserved: float | None
-    """Largest amount taken from the driver [B]; null where the file does not say."""
+    """Largest amount reserved from the driver [B]; null if the file does not state it."""
     peak_by_category: dict[str, float] | None
-    """Held before the trace began, allocated in the forward pass, backward pass and update [B]."""
+    """Memory at the peak: held before the trace began, allocated in forward pass, backward pass and update
+    [B]."""
     curve: list[tuple[float, float]]
-    """Time [s] and bytes [B], the largest of each of some stretches of time."""
+    """Time [s] and bytes [B]: the maximum in each of a number of time windows."""
     relative: bool
-    """Whether the file has changes alone, so that all is on top of what was held when it began."""
+    """Whether the file has only changes, so that all amounts exclude what was held when it began."""
     whole: bool
-    """False where the file has more events than are kept."""
+    """False if the file has more events than are kept."""
 
 
 class DeviceSummary(TypedDict):
-    """What one device did."""
+    """Times, memory and collectives of one device."""
 
     file: str
-    """That says so."""
+    """File of the trace."""
     device: int
-    """Its number on its machine."""
+    """Number of the device on its machine."""
     accelerator: str | None
-    """Its name, as the file has it or as was asked; null where neither says."""
+    """Name of the accelerator, from the file or the request; null if neither has it."""
     rank: int | None
-    """In the job; null where the file does not say."""
+    """Rank in the job; null if the file does not state it."""
     world_size: int | None
-    """Accelerators in the job; null where the file does not say."""
+    """Accelerators in the job; null if the file does not state it."""
     steps: int
-    """Marked steps that are looked at; 0 where none are marked."""
+    """Number of marked steps, without skipped ones; 0 if none are marked."""
     iteration_time: float | None
-    """Median of the marked steps [s]; null where none are marked."""
+    """Median time of the marked steps [s]; null if none are marked."""
     totals: DeviceTotals
-    """Of the whole file, or after the steps that are left out."""
+    """Times of the whole file, or after the skipped steps."""
     per_step: dict[str, float] | None
-    """Parts of a marked step by name, which sum to it [s]; null where none are marked."""
+    """Parts of a marked step by name, which sum to its time [s]; null if none are marked."""
     passes: dict[str, float] | None
-    """Forward pass, backward pass and update between first and last mark [s]; null where none are marked."""
+    """Times of forward pass, backward pass and update of a step [s]; null if no steps are marked."""
     iteration_times: list[float]
-    """Of each marked step [s]."""
+    """Time of each marked step [s]."""
     iteration_time_cv: float | None
-    """Standard deviation of the steps over their mean [1]; null of fewer than two."""
+    """Standard deviation of the steps' times over their mean [1]; null for fewer than two steps."""
     collectives: list[DeviceCollective]
-    """A row for each kind, size, algorithm and protocol, the longest in all first."""
+    """A row for each type, size, algorithm and protocol, by descending total time."""
     utilisation: float
     """Share of the time in which a kernel ran [1]."""
     shares: dict[str, float] | None
-    """Of the time by kind of work [1]; null where the file has kernels alone."""
+    """Share of the time by type of work [1]; null if the file has only kernels."""
     sm_efficiency: float | None
-    """Mean share of the multiprocessors that had a block [1]; null where the file does not say."""
+    """Mean share of the multiprocessors that had a block [1]; null if the file does not state it."""
     achieved_occupancy: float | None
-    """Share of the threads a multiprocessor can hold that were active [1]; null where unknown."""
+    """Active threads over the most that a multiprocessor can hold [1]; null if unknown."""
     peak_memory: float | None
-    """Largest amount of memory allocated [B]; null where the file does not say."""
+    """Largest amount of memory allocated [B]; null if the file does not state it."""
     memory: DeviceHeld | None
-    """Memory over time; null where the file has none."""
+    """Memory over time; null if the file has none."""
     verdict: str | None
-    """What a step waits for, in a word or two."""
+    """What a step spends most time on or waits for, in a few words."""
     notes: list[str]
-    """What to know of the trace."""
+    """Caveats on the trace."""
 
 
 class RankCollective(TypedDict):
-    """One collective that all ranks have."""
+    """One collective that all ranks recorded."""
 
     index: int
-    """Its place among those of the first rank."""
+    """Position among the collectives of the first rank."""
     collective: str
-    """What the ranks do."""
+    """Type of the collective, such as all-reduce."""
     message_bytes: float | None
-    """Full buffer on one rank [B]; null where the file does not say."""
+    """Full buffer on one rank [B]; null if the file does not state it."""
     wire_time: float
-    """The least time over ranks: that of the transfer [s]."""
+    """Shortest time over ranks, which is that of the transfer [s]."""
     waiting_time: dict[str, float]
-    """By rank, what it waited for the last of them [s]."""
+    """Rank -> time that it waited for the last rank [s]."""
 
 
 class RankSummary(TypedDict):
-    """What one rank did, and whether it is waited for; times of the whole file."""
+    """Times of one rank over the whole file, and whether it is a straggler."""
 
     rank: str
-    """Its number, or its device or file where that is not known."""
+    """Rank number, or device or file if that is unknown."""
     compute_time: float
-    """[s]"""
+    """Time of computation [s]."""
     overlap_time: float
-    """Of computation and communication [s]."""
+    """Time of simultaneous computation and communication [s]."""
     transfer_time: float
-    """Of messages, without waiting [s]."""
+    """Time of transfers, without waiting [s]."""
     waiting_time: float
-    """For other ranks [s]."""
+    """Time waiting for other ranks [s]."""
     last_in: int
-    """Messages that the others waited for this rank in."""
+    """Number of collectives in which this rank was the last."""
     waited_for: float
-    """Mean over the others of what they waited for it [s]."""
+    """Time that the other ranks waited for this one, their mean [s]."""
     straggler: bool
     """Whether that is more than a fair share."""
 
@@ -157,28 +158,28 @@ class MarkedRange(TypedDict):
     """All ranges of one name that the program marked."""
 
     file: str
-    """That has them."""
+    """File of the trace."""
     name: str
-    """Numbers at its end left out."""
+    """Name of the ranges, without numbers at its end."""
     occurrences: int
-    """How many there were."""
+    """Number of ranges."""
     host_time: float
-    """On the host, ranges within ranges counted in both [s]."""
+    """Time on the host; nested ranges count in both [s]."""
     device_time: float | None
-    """Of the kernels that were launched in it [s]; null where unknown."""
+    """Time of the kernels launched in them [s]; null if unknown."""
 
 
 class TraceChange(TypedDict):
     """A change that would shorten the step."""
 
     change: str
-    """In words."""
+    """The change in words."""
     saves: float
-    """Of one step; of a larger batch, of as many samples as a step has now [s]."""
+    """Time saved in one step; for a larger batch, in as many samples as a step has now [s]."""
     basis: str
-    """What the number rests on."""
+    """How the number was computed."""
     option: str | None
-    """The option of a prediction that asks for it; null where none does."""
+    """Option of a prediction that describes the change; null if there is none."""
 
 
 class TimedMessage(TypedDict):
@@ -187,49 +188,49 @@ class TimedMessage(TypedDict):
     message_bytes: float
     """Full buffer on one rank [B]."""
     time: float
-    """Of the collective [s]."""
+    """Time of the collective [s]."""
     algorithm_bandwidth: float
-    """As nccl-tests prints it [B/s]."""
+    """Algorithm bandwidth, as nccl-tests prints it [B/s]."""
     bus_bandwidth: float
-    """As nccl-tests prints it [B/s]."""
+    """Bus bandwidth, as nccl-tests prints it [B/s]."""
 
 
 class TimedMessages(TypedDict):
-    """What one file of nccl-tests says."""
+    """Times in one output of nccl-tests."""
 
     file: str
-    """That says it."""
+    """File of the output."""
     group_size: int | None
-    """Ranks that took part; null where the file does not say."""
+    """Number of ranks; null if the file does not state it."""
     collective: str | None
-    """What they did; null where the file does not say."""
+    """Type of the collective; null if the file does not state it."""
     rows: list[TimedMessage]
-    """A row for each size."""
+    """A row for each message size."""
 
 
 class TraceAnswer(TypedDict):
-    """What profilers saw of a job."""
+    """Summary of profilers' traces of a job."""
 
     devices: list[DeviceSummary]
-    """What each device did."""
+    """Summary of each device."""
     collectives: list[RankCollective]
-    """Each collective that all ranks have; empty of one rank."""
+    """Collectives that all ranks recorded; empty for a single rank."""
     ranks: list[RankSummary]
-    """What each rank did; empty of one rank."""
+    """Summary of each rank; empty for a single rank."""
     ranges: list[MarkedRange]
-    """Ranges that the program marked, the longest on the device first."""
+    """Ranges that the program marked, by descending time on the device."""
     recommendations: list[TraceChange]
-    """What would shorten the step, the most first; empty where no steps are marked."""
+    """Changes that would shorten the step, the largest saving first; empty if no steps are marked."""
     nccl_tests: NotRequired[list[TimedMessages]]
-    """Times of messages, where files of nccl-tests were sent."""
+    """Times of messages, if the files include outputs of nccl-tests."""
 
 
 NESTED = ("collectives", "memory")
-"""Tables of a device, which a row of CSV has no place for."""
+"""Tables of a device that do not fit into a row of CSV."""
 
 
 class TraceSummary(Report, Table):
-    """What profilers saw of a job."""
+    """Summary of profilers' traces of a job."""
 
     in_json: ClassVar[Any] = TraceAnswer
     """The type of its JSON."""
@@ -241,7 +242,7 @@ class TraceSummary(Report, Table):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Check it as its JSON."""
+        """Return the pydantic schema that validates the summary as its JSON."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(cls, handler.generate_schema(cls.in_json))
@@ -249,26 +250,26 @@ class TraceSummary(Report, Table):
 
 @dataclass(frozen=True)
 class PartOfStep:
-    """A part of a step in two traces, the mean over devices."""
+    """A part of a step in two traces, mean over devices."""
 
     part: str
-    """Of the step, or iteration_time, the whole."""
+    """Name of the part, or iteration_time for the whole step."""
     first: float
-    """In the first trace [s]."""
+    """Time in the first trace [s]."""
     second: float
-    """In the second [s]."""
+    """Time in the second trace [s]."""
     difference: float
-    """Second less first [s]."""
+    """Second minus first time [s]."""
     ratio: float | None
-    """Second over first [1]; None where the first has none."""
+    """Second over first time [1]; None if the first is 0."""
 
 
 @dataclass(frozen=True)
 class TraceDifference(Table):
-    """Two traces side by side, a step's part by part."""
+    """Comparison of two traces, one row for each part of a step."""
 
     parts: list[PartOfStep]
-    """The whole step first."""
+    """The parts; the whole step first."""
 
     def records(self) -> list[Record]:
         """Return a row for each part."""

@@ -1,4 +1,4 @@
-"""From traces of a job to its profile: what is carried over to other numbers of accelerators."""
+"""Make a profile from traces of a job: measured factors that predictions of other job sizes use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.evidence.traces.nccl_tests import Timings
 from perfmodel.evidence.traces.summary import kept_steps
-from perfmodel.evidence.traces.traced_job import NOT_SAID, check_network, job_of
+from perfmodel.evidence.traces.traced_job import NOT_IN_TRACE, check_network, job_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORT_GAP = 20e-6
-"""Between two kernels [s]: a longer one is the host's, the loader's or the profiler's."""
+"""Longest gap between two kernels that counts as launch overhead [s]; longer ones have another cause."""
 FARTHEST = 100.0
-"""Largest ratio of measured times to the model's; a wrong unit is a factor of a thousand."""
+"""Largest ratio of measured to predicted times, up or down; a wrong unit is a factor of a thousand."""
 FEWEST_STEPS = 5
-"""Least spread of steps that is kept."""
+"""Least number of steps from which jitter is computed."""
 NOTICED = 0.05
-"""Share of a step spent waiting for samples, from which the loader sets the pace."""
+"""Share of a step spent waiting for samples above which the loader is the bottleneck."""
 MADE_BY = "perfmodel calibrate"
 
 
@@ -43,12 +43,19 @@ def profile_of_traces(
     catalogue: Catalogue,
     skip: int = 0,
 ) -> Profile:
-    """Return the profile of the job that ``scenario`` describes, from traces of it.
+    """Return the profile of a job from traces of it.
+
+    Parameters
+    ----------
+    traces : of the job's devices
+    timings : outputs of nccl-tests on its network
+    scenario : the job
+    catalogue : hardware
+    skip : number of steps to leave out at the beginning
 
     Raises
     ------
-    InputError : a trace without marked steps, where computation is to be learned; another accelerator in
-        the trace than in the scenario
+    InputError : the traces have no marked steps, or another accelerator or network than the scenario
     """
     setting = resolve(job_of(traces, scenario, catalogue)[0], catalogue)
     check_network(traces, setting.workload)
@@ -86,7 +93,7 @@ def profile_of_traces(
 
 
 def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
-    """What was measured, and of which job."""
+    """Return a profile of measured quantities, with the job that they belong to."""
     return Profile(
         made_by=MADE_BY,
         files=[file.rsplit("/", 1)[-1] for file in files],
@@ -100,7 +107,7 @@ def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
 
 
 def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting: Setting) -> dict[str, Any]:
-    """Return the parts of a step without kernels: gaps, waiting for samples, idling; and the loader's."""
+    """Return the measured times of a step without kernels (gaps, samples, idle), and facts on the loader."""
 
     def middle(values: list[float], basis: str) -> Measure:
         return Measure(value=median(values), deviation=_error(values), basis=basis)
@@ -117,10 +124,10 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
             [row["input"] for row in steps], "waiting for the loader while nothing computed"
         ),
     }
-    asked = setting.scenario
+    scenario = setting.scenario
     if not any(len(trace.input_waits) for trace in traces):
-        return result | ({"input": asked.input} if "input" in asked.model_fields_set else {})
-    loader, prepared = asked.loader_workers, None
+        return result | ({"input": scenario.input} if "input" in scenario.model_fields_set else {})
+    loader, prepared = scenario.loader_workers, None
     if any(trace.loads_itself for trace in traces):
         loader = 0
         prepared = middle([row["loading"] for row in steps], "in the training process, its step before done")
@@ -132,11 +139,18 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
 
 
 def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:
-    """Return what plain iteration times of one accelerator tell: the whole step, and its spread.
+    """Return a profile from iteration times of one accelerator: a factor on the whole step, and jitter.
+
+    Parameters
+    ----------
+    times : of successive iterations [s]
+    scenario : the job
+    catalogue : hardware
+    file : that the times were read from
 
     Raises
     ------
-    InputError : times so far from what the model expects that their unit must be another
+    InputError : the times differ so much from the prediction that their unit must be wrong
     """
     setting = resolve(scenario, catalogue)
     model = computation(setting, setting.local_batch_size, calibration())
@@ -163,12 +177,15 @@ def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Cata
 
 
 def _error(values: Sequence[float]) -> float:
-    """Standard error of a mean; the value itself where there is one only."""
+    """Return the standard error of a mean; 10 % of the value if there is only one."""
     return pstdev(values) / len(values) ** 0.5 if len(values) > 1 else abs(values[0]) * 0.1
 
 
 def _steps(trace: DeviceTrace, skip: int) -> list[dict[str, float]]:
-    """Times of each marked step [s], cut at the marks' beginnings; kernels of a single one may outlast it."""
+    """Return the times of each marked step by part [s]; a step ends where the next begins.
+
+    A single step ends with its last kernel.
+    """
     marks = kept_steps(trace, skip)
     if not len(marks):
         return []
@@ -197,12 +214,20 @@ def _steps(trace: DeviceTrace, skip: int) -> list[dict[str, float]]:
 
 
 def _short_gaps(busy: NDArray[np.float64]) -> float:
+    """Return the total length of the gaps shorter than ``SHORT_GAP`` [s]."""
     gaps = busy[1:, 0] - busy[:-1, 1]
     return float(gaps[gaps < SHORT_GAP].sum())
 
 
 def link_of_traces(traces: Sequence[DeviceTrace], timings: Sequence[Timings] = ()) -> LinkMeasure | None:
-    """Latency and bus bandwidth by least squares of relative errors over the all-reduces' sizes."""
+    """Return latency and bus bandwidth of all-reduces, by least squares of relative errors over sizes.
+
+    None if there are fewer than two sizes, or if times do not grow with size.
+
+    Raises
+    ------
+    InputError : an output of nccl-tests has another collective
+    """
     points: dict[tuple[float, int], float] = {}
     for trace in traces:
         for one in trace.collectives:
@@ -256,7 +281,7 @@ def of_traces(
     job, notes = job_of(devices, scenario, catalogue)
     profile = profile_of_traces(devices, timings, scenario, catalogue, skip)
     said = {*job.model_fields_set, *(["local_batch_size"] if job.global_batch_size else [])}
-    left = [name for name in NOT_SAID if name not in said]
+    left = [name for name in NOT_IN_TRACE if name not in said]
     if devices and left:
         taken = ", ".join(f"--{name.replace('_', '-')} {getattr(profile, name)}" for name in left)
         notes.append(f"a trace does not say {taken}: say it, if that is not the job")

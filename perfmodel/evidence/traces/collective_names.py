@@ -1,4 +1,4 @@
-"""Kind, algorithm, protocol and element type in the name of a communication kernel."""
+"""Read collective, algorithm and protocol from the name of a communication kernel; sizes of element types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {
     "sendrecv": "send-receive",
     "reduce": "reduce",
 }
-"""Library's word, in lower case without separators -> ours; the first that the name contains is taken."""
+"""Library's word, in lower case without separators -> our name; the first word in a kernel's name counts."""
 ELEMENT_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "bfloat": 2, "char": 1, "byte": 1, "int8": 1,
     "uint8": 1, "int": 4, "long": 8, "int32": 4, "int64": 8, "bool": 1,
@@ -24,7 +24,7 @@ _PROTOCOL = re.compile(r"_(LL128|LL|SIMPLE)(?:_|$|\()")
 
 
 def is_collective(name: str) -> bool:
-    """Whether a kernel is NCCL's or RCCL's.
+    """Whether a kernel belongs to NCCL or RCCL, by its name.
 
     >>> is_collective("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"), is_collective("sgemm")
     (True, False)
@@ -34,7 +34,7 @@ def is_collective(name: str) -> bool:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of collective of a kernel or an annotation.
+    """Return the collective that a kernel or an annotation names; an unknown one in the library's words.
 
     >>> kind_of("ncclKernel_ReduceScatter_RING_LL"), kind_of("ncclDevKernel_SendRecv(x)")
     ('reduce-scatter', 'send-receive')
@@ -44,7 +44,7 @@ def kind_of(name: str) -> str:
 
 
 def algorithm_of(name: str) -> str | None:
-    """Return the algorithm in a kernel's name.
+    """Return the algorithm in a kernel's name, None if it has none.
 
     >>> algorithm_of("ncclKernel_AllReduce_TREE_LL128_Sum_float(x)"), algorithm_of("ncclDevKernel_Generic(x)")
     ('tree', None)
@@ -54,7 +54,7 @@ def algorithm_of(name: str) -> str | None:
 
 
 def protocol_of(name: str) -> str | None:
-    """Return the protocol in a kernel's name.
+    """Return the protocol in a kernel's name, None if it has none.
 
     >>> protocol_of("ncclKernel_AllReduce_RING_SIMPLE_Sum_float(x)")
     'simple'

@@ -1,4 +1,4 @@
-"""What one device did while it was profiled, by any profiler."""
+"""The trace of one device, as all profilers' files are read, and operations on intervals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Collective(NamedTuple):
     kind: str
     """all-reduce, all-gather, reduce-scatter, all-to-all, send-receive, ..., or the library's own word."""
     start: float
-    """[s]"""
+    """Start [s]."""
     duration: float
-    """[s], the wait for the last peer included."""
+    """Duration, including the wait for the last peer [s]."""
     message_bytes: float | None
     dtype: str | None
     group_size: int | None
@@ -34,73 +34,75 @@ class Collective(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """What a profiler records beside kernels; intervals of shape (n, 2), start and end [s]."""
+    """What a profiler records in addition to kernels; intervals of shape (n, 2), start and end [s]."""
 
     moved: Array
-    """Copies of every direction, and fills."""
+    """Copies in every direction, and fills of memory."""
     runtime: Array
     """Calls of the GPU's runtime on the host."""
     cpu: Array
     """Operators on the host."""
     kernels: Array
-    """Shape (n, 4): start, end [s], blocks for each multiprocessor, share of its threads that were active;
-    NaN where the file does not say."""
+    """Kernels, shape (n, 4): start, end [s], blocks per multiprocessor, share of its threads that were
+    active; NaN if the file does not state them."""
     pageable: Array
-    """Shape (n, 3), copies from pageable memory of the host to the device: start, end [s], bytes."""
+    """Copies from pageable memory of the host to the device, shape (n, 3): start, end [s], bytes."""
     ranges: tuple[Range, ...]
+    """Ranges that the program marked."""
     held: Memory | None
-    """Of the device's allocator."""
+    """Memory of the device's allocator."""
 
 
 class DeviceTrace(NamedTuple):
-    """Intervals are of shape (n, 2), start and end [s], on one clock."""
+    """Activities of one device in a trace; intervals have shape (n, 2), start and end [s], on one clock."""
 
     file: str
     device: int
     accelerator: str | None
-    """As the driver calls it; None where the file does not say."""
+    """Name of the accelerator by its driver; None if the file does not state it."""
     rank: int | None
     world_size: int | None
     compute: Array
-    """Every kernel that is not of a communication library."""
+    """Kernels that do not belong to a communication library."""
     communication: Array
+    """Kernels of a communication library."""
     copies: Array
-    """From the host's memory to the device's."""
+    """Copies from the host's memory to the device's."""
     collectives: tuple[Collective, ...]
     steps: Array
     """Marks of the steps, on the host."""
     input_waits: Array
-    """While the training loop asked its loader for the next batch."""
+    """Intervals in which the training loop waited for the loader's next batch."""
     peak_memory: float | None
-    """Of the allocator [B], where the profiler recorded it."""
+    """Peak of the allocator [B]; None if the profiler did not record it."""
     stacks: bool
-    """Whether call stacks were recorded, which slows the host several times."""
+    """Whether call stacks were recorded, which slows down the host several times."""
     passes: tuple[tuple[str, Array], ...] = ()
-    """Kernels that compute, by the pass that launched them: forward, backward, update; empty if unknown."""
+    """Computing kernels by the pass that launched them: forward, backward, update; empty if unknown."""
     marked: tuple[tuple[str, float], ...] = ()
-    """Terms that a predicted timeline marks, as they are no kernels: name and time in all [s]."""
+    """Terms without kernels that a predicted timeline marks: name and total time [s]."""
     memory: float | None = None
-    """Of the device, as its driver reports it [B]."""
+    """Memory of the device, as its driver reports it [B]."""
     loads_itself: bool = False
-    """Whether the training process decodes its samples, without workers beside it."""
+    """Whether the training process decodes its samples itself, without loader workers."""
     activity: Activity | None = None
-    """None where the file has kernels alone."""
+    """None if the file has only kernels."""
     formats: tuple[str, ...] = ()
-    """Of the numbers in matrix products, such as fp32; empty where that is not certain."""
+    """Number formats of matrix products, such as fp32; empty if uncertain."""
     convolutions: frozenset[int] = frozenset()
-    """Numbers of weights of the network's convolutions, where the profiler recorded shapes."""
+    """Numbers of weights of the network's convolutions, if the profiler recorded shapes."""
     samples: int | None = None
-    """Of one pass, where the profiler recorded shapes and the network begins with a convolution."""
+    """Samples of one pass, if the profiler recorded shapes and the network begins with a convolution."""
 
 
 def intervals(pairs: Iterable[tuple[float, float]]) -> Array:
-    """Return sorted intervals of shape (n, 2)."""
+    """Return intervals sorted by start, shape (n, 2)."""
     result = np.array(sorted(pairs), dtype=np.float64).reshape(-1, 2)
     return result
 
 
 def union(spans: Array) -> Array:
-    """Return the union of sorted intervals as sorted ones that do not touch.
+    """Return the union of sorted intervals as sorted, disjoint ones.
 
     >>> union(intervals([(0, 2), (1, 3), (5, 6)])).tolist()
     [[0.0, 3.0], [5.0, 6.0]]
@@ -121,7 +123,7 @@ def length(spans: Array) -> float:
 
 
 def overlap(first: Array, second: Array) -> float:
-    """Return the length of the intersection of two unions [s].
+    """Return the length of the intersection of the unions of two sets of intervals [s].
 
     >>> overlap(intervals([(0, 4)]), intervals([(1, 2), (3, 6)]))
     2.0
@@ -133,7 +135,7 @@ def overlap(first: Array, second: Array) -> float:
 
 
 def within(spans: Array, start: float, end: float) -> Array:
-    """Return intervals cut to a window."""
+    """Return the parts of intervals that lie in a window from ``start`` to ``end`` [s]."""
     if not len(spans):
         return spans
     inside = spans[(spans[:, 1] > start) & (spans[:, 0] < end)]

@@ -1,4 +1,4 @@
-"""A measured trace beside a predicted one, term by term."""
+"""Compare the parts of a step in two traces, such as a measured and a predicted one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,22 @@ PARTS = (
     "input_time",
     "idle_time",
 )
+"""Parts of a step, in addition to the whole."""
 
 
 def difference(
     first: Sequence[DeviceTrace], second: Sequence[DeviceTrace], skip: int = 0
 ) -> list[dict[str, Any]]:
-    """Return each part of a step in both, the mean over devices [s], with the difference.
+    """Return each part of a step in both traces, means over devices [s], with difference and ratio.
+
+    Parameters
+    ----------
+    first, second : traces of a job's devices
+    skip : number of steps of the first to leave out at its beginning
 
     Raises
     ------
-    InputError : one of them has no marked steps
+    InputError : one of the traces has no marked steps
     """
     sides = [_parts(traces, skip if index == 0 else 0) for index, traces in enumerate((first, second))]
     return [
@@ -42,6 +48,7 @@ def difference(
 
 
 def _parts(traces: Sequence[DeviceTrace], skip: int) -> dict[str, float]:
+    """Return the whole step and its parts, means over devices [s]; InputError without marked steps."""
     devices = summary(traces, skip)["devices"]
     marked = [device for device in devices if device["per_step"]]
     if not marked:

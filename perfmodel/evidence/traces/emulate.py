@@ -1,4 +1,4 @@
-"""Predicted steps replayed in real time on a machine without a GPU: sleeping in place of computing.
+"""Replay predicted steps in real time on a machine without a GPU: it sleeps instead of computing.
 
 >>> from perfmodel import Scenario, predict
 >>> emulator = Emulator(predict(Scenario(workload="resnet50", gpus=2)), seed=1, speed=1e6)
@@ -31,12 +31,12 @@ from perfmodel.model.step.terms import TERMS, in_step_order
 
 
 class Phase(NamedTuple):
-    """One part of a step, as the slowest rank lives it."""
+    """One phase of an emulated step."""
 
     name: str
-    """Of the term."""
+    """Name of the prediction's term."""
     time: float
-    """[s]"""
+    """Time of the phase, at normal speed [s]."""
 
 
 class Step(NamedTuple):
@@ -44,14 +44,14 @@ class Step(NamedTuple):
 
     number: int
     iteration_time: float
-    """[s], before it is sped up."""
+    """Time of the iteration, at normal speed [s]."""
     ranks: tuple[float, ...]
-    """Computation of each rank [s]; the step waits for the largest."""
+    """Time of each rank's computation [s]; the step waits for the slowest."""
     phases: tuple[Phase, ...]
 
 
 class Emulator:
-    """Steps of a prediction, one after another, with seeded jitter."""
+    """Replays the steps of a prediction one after another, with random jitter."""
 
     def __init__(
         self,
@@ -61,20 +61,20 @@ class Emulator:
         sleep: Callable[[float], object] = time.sleep,
         constants: Calibration | None = None,
     ) -> None:
-        """Take the prediction to replay.
+        """Prepare the replay of a prediction.
 
         Parameters
         ----------
-        prediction : whose terms are slept
+        prediction : prediction to replay
         seed : of the jitter; the same seed gives the same steps
-        speed : how many times faster than in reality
-        sleep : called with each phase's time [s]
-        constants : the prediction was made with, which hold its jitter; by default those of the package, with
-            its profile's own
+        speed : factor by which the replay is faster than reality
+        sleep : function called with the time of each phase [s]
+        constants : learned numbers that the prediction was made with, among them its jitter; by default the
+            shipped ones, with the jitter of the prediction's profile
 
         Raises
         ------
-        InputError : a speed that is not positive
+        InputError : the speed is not positive
         """
         expect(a(Prediction), prediction=prediction)
         expect(FROM_ZERO, seed=seed)
@@ -93,7 +93,7 @@ class Emulator:
         self._jittering = self._share()
 
     def step(self) -> Step:
-        """Sleep through one iteration and return what it was."""
+        """Sleep through one iteration and return its times."""
         result = self.next_step()
         for phase in result.phases:
             if phase.time > 0:
@@ -125,9 +125,9 @@ class Emulator:
         return Step(self._number, sum(phase.time for phase in phases), ranks, tuple(phases))
 
     def _share(self) -> float:
-        """Of a rank's own time, what has to jitter for the mean wait to be the predicted one [1].
+        """Return the share of a rank's own time that jitters, so that the mean wait is the predicted one [1].
 
-        What the host does once in an iteration does not, nor what a queue hides.
+        The host's work once in an iteration does not jitter, nor does work that a queue hides.
         """
         terms, world_size = self._prediction.terms, self._prediction.scenario["world_size"]
         if self._law is None or world_size < 2:
@@ -137,7 +137,7 @@ class Emulator:
         return min(1.0, terms["straggler_time"] / wait) if wait > 0 else 1.0
 
     def _factors(self, world_size: int) -> np.ndarray:
-        """Each rank's time over the mean, shape (ranks,)."""
+        """Return random factors on the ranks' times, with mean 1, shape (ranks,)."""
         if self._law is None or world_size < 1:
             return np.ones(world_size)
         if isinstance(self._law, Empirical):
@@ -149,35 +149,35 @@ class Emulator:
 
 
 def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
-    """Constants with a profile's jitter in them, where the prediction stands on one."""
+    """Return constants with the jitter of the prediction's profile, if it has one."""
     if prediction.scenario["profile"] is None:
         return constants
     return with_profile(constants, read_profile(prediction.scenario["profile"]))
 
 
 def _computes(name: str) -> bool:
-    """Whether a term is a part of what jitters: a worker's own work, launches included."""
+    """Whether a term is a worker's own work, launches included, which jitters."""
     return TERMS[name].kind in ("busy", "host")
 
 
 @dataclass(frozen=True)
 class Emulation:
-    """Predicted steps, which sleep as long as they take while somebody goes through them."""
+    """Predicted steps; iterating over them sleeps as long as each takes."""
 
     prediction: Prediction
-    """Of the job."""
+    """Prediction to replay."""
     number: int
-    """Of steps."""
+    """Number of steps."""
     seed: int = 0
-    """Of the jitter."""
+    """Seed of the jitter."""
     speed: float = 1.0
-    """Times faster than in reality."""
+    """Factor by which the replay is faster than reality."""
 
     def __iter__(self) -> Iterator[Step]:
         return Emulator(self.prediction, self.seed, self.speed).steps(self.number)
 
     def to_json(self) -> str:
-        """Return what ``perfmodel emulate --json`` prints, once all steps are over."""
+        """Replay all steps, then return what ``perfmodel emulate --json`` prints."""
         steps = [
             {**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}} for step in self
         ]

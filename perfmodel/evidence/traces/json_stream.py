@@ -16,15 +16,15 @@ from perfmodel.core.files.reading import opened
 
 CHUNK = 1 << 20
 LARGEST_VALUE = 8 << 20
-"""Characters of one event."""
+"""Largest number of characters of one event."""
 LARGEST_ENTRY = 1 << 20
-"""Characters of one entry of the header that is kept."""
+"""Largest number of characters of a header entry that is kept."""
 LARGEST_REST = 32 << 20
-"""Characters of all entries that are passed over."""
+"""Largest number of characters of all skipped entries together."""
 LARGEST_FILE = 8 << 30
-"""Bytes after decompression; beyond that a file is not a trace of a few steps."""
+"""Largest size of a file after decompression [B]; a trace of a few steps is smaller."""
 LARGEST_RATIO = 200
-"""Of decompression: real traces shrink ten to forty times."""
+"""Largest compression ratio; that of real traces is ten to forty."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRUCTURE = re.compile(r'[\[\]{}"]')
 _AFTER_VALUE = re.compile(r"[,\]}]")
@@ -32,7 +32,7 @@ _QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 
 
 class _Source:
-    """Text of a plain or compressed file, in pieces."""
+    """Reads the text of a plain or compressed file in pieces."""
 
     def __init__(self, path: Path, raw: BinaryIO, progress: Callable[[int], None] | None) -> None:
         self._path, self._progress = path, progress
@@ -45,6 +45,7 @@ class _Source:
         self._read = 0
 
     def more(self) -> str:
+        """Return the next piece, "" at the end; InputError if it cannot be unpacked or grows too large."""
         try:
             piece = self._file.read(CHUNK)
         except (OSError, EOFError, zlib.error) as error:
@@ -67,7 +68,7 @@ class _Scanner:
         self._dropped = 0
 
     def _grow(self) -> bool:
-        """Take in more text, and twice as much each time that nothing was used up in between."""
+        """Read at least as much text as the window holds; return whether there was any."""
         if self._ended:
             return False
         pieces = [self._text[self._at :]]
@@ -81,7 +82,7 @@ class _Scanner:
         return len(self._text) > len(pieces[0])
 
     def peek(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """Return the next character that is not white space, "" at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -91,13 +92,14 @@ class _Scanner:
                 return ""
 
     def take(self, expected: str) -> None:
+        """Move past the next character, which must be ``expected``."""
         result = self.peek()
         if result != expected:
             self.fail(f"expected {expected!r}, found {result or 'its end'!r}")
         self._at += 1
 
     def value(self, largest: int) -> Any:
-        """Decode the value that begins here, asking for more text as long as it is not whole."""
+        """Decode and return the value that begins here, of at most ``largest`` characters."""
         self.peek()
         while True:
             try:
@@ -116,7 +118,7 @@ class _Scanner:
             return result
 
     def skip(self) -> None:
-        """Skip the value that begins here."""
+        """Move past the value that begins here without decoding it."""
         depth, first = 0, self.peek()
         if first not in "[{":
             if first == '"':
@@ -135,13 +137,13 @@ class _Scanner:
                 return
 
     def _skip_to(self, pattern: re.Pattern[str]) -> str:
-        """Move to the next of some characters and return it."""
+        """Move to the next match of a pattern of one character, and return that character."""
         while True:
             result = pattern.search(self._text, self._at)
             end = result.start() if result else len(self._text)
             self._dropped += end - self._at + 1
             if self._dropped > LARGEST_REST:
-                self.fail(f"over {LARGEST_REST >> 20} MiB beside its events")
+                self.fail(f"over {LARGEST_REST >> 20} MiB outside its events")
             self._at = end
             if result:
                 return result[0]
@@ -149,6 +151,7 @@ class _Scanner:
                 self.fail("cut off inside a value")
 
     def _skip_string(self) -> None:
+        """Move past the string that begins here."""
         self._at += 1
         while self._skip_to(_QUOTE_OR_ESCAPE) == "\\":
             self._at += 1
@@ -158,6 +161,7 @@ class _Scanner:
         self._at += 1
 
     def fail(self, why: str) -> Any:
+        """Raise the error that the file is not a whole trace."""
         raise refusal("trace.not_whole", why=why).under(self._path)
 
 
@@ -167,18 +171,18 @@ def read_events(
     keys: Collection[str],
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield every event of a Chrome trace; some other top-level entries go into ``header`` as they are met.
+    """Yield every event of a Chrome trace, and collect some of the other top-level entries in ``header``.
 
     Parameters
     ----------
     path : plain or gzip-compressed JSON: an object with ``traceEvents``, or a list of events
-    header : filled with what the object has of ``keys``
-    keys : entries worth keeping; the others are passed over, however large
-    progress : called with the position in the file [B]
+    header : dictionary that receives the object's entries with a key of ``keys``
+    keys : keys of entries to keep; other entries are skipped
+    progress : function called with the position in the file [B]
 
     Raises
     ------
-    InputError : the file cannot be read, is cut off, unpacks without end, or is not a trace
+    InputError : the file cannot be read, is incomplete, unpacks to too much, or is not a trace
     """
     with opened(path, LARGEST_FILE) as raw:
         scanner = _Scanner(_Source(path, raw, progress), path)
@@ -209,6 +213,7 @@ def read_events(
 
 
 def _events(scanner: _Scanner) -> Iterator[dict[str, Any]]:
+    """Yield the objects of the list that begins here."""
     scanner.take("[")
     while scanner.peek() != "]":
         event = scanner.value(LARGEST_VALUE)

@@ -1,4 +1,4 @@
-"""Chrome traces of the PyTorch Profiler (Kineto), old and new, NVIDIA and AMD."""
+"""Read Chrome traces of the PyTorch Profiler (Kineto), of old and new versions, NVIDIA and AMD."""
 
 from __future__ import annotations
 
@@ -46,17 +46,19 @@ MARK = "perfmodel "
 """Prefix of the names in timelines that perfmodel wrote."""
 PASSES = ("forward", "backward", "update")
 HEADER = ("deviceProperties", "distributedInfo", "with_stack")
-"""Entries of a trace beside its events that are read."""
+"""Top-level entries of a trace that are read in addition to its events."""
 MOST_DEVICES = 1024
 
 
 class _Device:
+    """Collects the kernels and copies of one device."""
+
     def __init__(self) -> None:
         self.launched: list[int] = []
-        """Correlation of each kernel in ``compute``; -1 where the profiler gives none."""
+        """Correlation id of each kernel in ``compute``; -1 if the profiler states none."""
         self.compute: list[tuple[float, float]] = []
         self.predicted: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-        """Kernels of our own timelines, by pass."""
+        """Kernels of timelines that perfmodel wrote, by pass."""
         self.copies: list[tuple[float, float]] = []
         self.collectives: list[Collective] = []
         self.pageable: list[tuple[float, float, float]] = []
@@ -65,7 +67,7 @@ class _Device:
 
 
 class _Marks:
-    """What one process of the host marked."""
+    """Collects the steps, waits for samples and terms that one process of the host marked."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[float, float]] = []
@@ -75,7 +77,7 @@ class _Marks:
 
 
 def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
-    """Return the marks of the device's own process, where a file holds several; else all marks."""
+    """Return the marks of the device's own process if a file has several processes; else all marks."""
     if len(marks) > 1 and device in marks:
         return marks[device]
     result = _Marks()
@@ -88,11 +90,16 @@ def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
 
 
 def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> list[DeviceTrace]:
-    """Return what each device of a trace did.
+    """Return the trace of each device in a file.
+
+    Parameters
+    ----------
+    path : of the file, plain or gzip-compressed
+    progress : function called with the position in the file [B]
 
     Raises
     ------
-    InputError : not a trace, or one without a kernel
+    InputError : the file is not a trace, or has no kernel
     """
     header: dict[str, Any] = {}
     devices: defaultdict[int, _Device] = defaultdict(_Device)
@@ -214,6 +221,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
 
 
 def _correlation(event: dict[str, Any]) -> int:
+    """Return the id that links a kernel to its launch, -1 if there is none."""
     result = _whole(_arguments(event).get("correlation"))
     return -1 if result is None else result
 
@@ -221,7 +229,7 @@ def _correlation(event: dict[str, Any]) -> int:
 def _passes(
     device: _Device, launches: dict[int, float], backwards: Array, updates: Array
 ) -> tuple[tuple[str, Array], ...]:
-    """Return kernels by the pass that launched them; empty if launches were not traced."""
+    """Return computing kernels by the pass that launched them; empty if launches were not traced."""
     if device.predicted:
         return tuple(
             (name, intervals(device.predicted.get(name, ()))) for name in PASSES if name in device.predicted
@@ -240,7 +248,7 @@ def _passes(
 
 
 def _inside(times: Array, spans: Array) -> NDArray[np.bool_]:
-    """Which times lie in one of the disjoint, sorted spans."""
+    """Return which times lie in one of the disjoint, sorted intervals."""
     if not len(spans):
         return np.zeros(len(times), dtype=bool)
     index = np.searchsorted(spans[:, 0], times, side="right") - 1
@@ -249,11 +257,11 @@ def _inside(times: Array, spans: Array) -> NDArray[np.bool_]:
 
 
 def _span(event: dict[str, Any]) -> tuple[float, float] | None:
-    """Start and end [s]; None for an event without a duration."""
+    """Return start and end of an event [s]; None if it has no valid duration."""
     start, duration = event.get("ts"), event.get("dur")
     try:
         first, long = float(start), float(duration)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):  # the last: a whole number of some hundred digits
+    except (TypeError, ValueError, OverflowError):  # OverflowError: an integer of some hundred digits
         return None
     if not (abs(first) < 1e18 and 0 <= long < 1e15):
         return None
@@ -270,6 +278,7 @@ def _arguments(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _Device:
+    """Return the device of an event; InputError if it has none, or if there are too many."""
     number = _device_number(event)
     if number is None:
         raise refusal("trace.no_device").under(path)
@@ -288,10 +297,12 @@ def _whole(value: Any) -> int | None:
 
 
 def _whole_of(value: Any, limit: int) -> int | None:
+    """Return a value if it is a whole number from 0 to below ``limit``, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < limit else None
 
 
 def _names(header: dict[str, Any]) -> dict[int, str]:
+    """Return the names of the devices by number."""
     properties = header.get("deviceProperties")
     result = {}
     for entry in properties if isinstance(properties, list) else []:
@@ -305,6 +316,7 @@ def _names(header: dict[str, Any]) -> dict[int, str]:
 
 
 def _memories(header: dict[str, Any]) -> dict[int, float]:
+    """Return the memory of the devices by number [B]."""
     properties = header.get("deviceProperties")
     result = {}
     for entry in properties if isinstance(properties, list) else []:
@@ -315,7 +327,7 @@ def _memories(header: dict[str, Any]) -> dict[int, float]:
 
 
 def _filled(event: dict[str, Any]) -> tuple[float, float]:
-    """Blocks per multiprocessor and occupancy [1] of a kernel; NaN where the file does not say."""
+    """Return blocks per multiprocessor and occupancy [1] of a kernel; NaN if the file does not state them."""
     arguments = _arguments(event)
     blocks = _share(arguments.get("blocks per SM"), 1e12)
     occupancy = _share(arguments.get("est. achieved occupancy %"), 100)
@@ -323,12 +335,13 @@ def _filled(event: dict[str, Any]) -> tuple[float, float]:
 
 
 def _share(value: Any, most: float) -> float:
+    """Return a value if it is a number from 0 to ``most``, else NaN."""
     known = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
     return float(value) if known else np.nan
 
 
 def _allocate(event: dict[str, Any], devices: dict[int, Allocations]) -> None:
-    """Take an event of a device's allocator; those of the host are left out."""
+    """Add an event of an allocator to those of its device; events of the host are ignored."""
     arguments = _arguments(event)
     number, time = _whole(arguments.get("Device Id")), event.get("ts")
     if arguments.get("Device Type") != 1 or number is None or number >= MOST_DEVICES:
@@ -338,7 +351,7 @@ def _allocate(event: dict[str, Any], devices: dict[int, Allocations]) -> None:
 
 
 def _memory(event: dict[str, Any]) -> float:
-    """What the allocator of a device holds after an event [B]; 0 where it does not say."""
+    """Return the bytes that a device's allocator holds after an event; 0 if the event does not state them."""
     arguments = _arguments(event)
     held = arguments.get("Total Allocated")
     on_device = arguments.get("Device Type") == 1
@@ -346,6 +359,7 @@ def _memory(event: dict[str, Any]) -> float:
 
 
 def _collective(event: dict[str, Any], name: str, span: tuple[float, float]) -> Collective:
+    """Return the collective of a kernel event, with the arguments that the profiler recorded."""
     arguments = _arguments(event)
     dtype = arguments.get("dtype")
     dtype = dtype.lower() if isinstance(dtype, str) else None

@@ -1,4 +1,4 @@
-"""Time by the ranges that a program marks: NVTX under Nsight Systems, ``record_function`` under PyTorch."""
+"""Times of the ranges that a program marks: NVTX in Nsight Systems, ``record_function`` in PyTorch."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import re
 from typing import NamedTuple
 
 MOST_NAMES = 2000
-"""Kept apart; further ones go into ``OTHERS``."""
+"""Largest number of names; further ranges are summed under ``OTHERS``."""
 LONGEST_NAME = 120
 OTHERS = "other ranges"
 _COUNTER = re.compile(r"(?:, ?(?:op_id|seq|id) ?= ?\d+)+|(?<=[#_ :-])\d+$|\[[^\]]{0,99}\]$|\d{2,}$")
 
 
 class Range(NamedTuple):
-    """All ranges of one name, numbers at its end left out."""
+    """All ranges of one name, without numbers at its end."""
 
     name: str
     occurrences: int
     host_time: float
-    """[s], of ranges within ranges both."""
+    """Time on the host; nested ranges count in both [s]."""
     device_time: float | None
-    """Of the kernels that were launched in it, or that the profiler puts in it [s]; None where unknown."""
+    """Time of the kernels launched in it, or that the profiler assigns to it [s]; None if unknown."""
 
 
 class Ranges:
-    """Sums by name, as ranges are read."""
+    """Sums the times of ranges by name."""
 
     def __init__(self) -> None:
         self._sums: dict[str, list[float]] = {}
 
     def name(self, text: str) -> str:
-        """Return the name a range is summed under.
+        """Return the name under which a range is summed: its text without numbers at the end.
 
         >>> Ranges().name("ProfilerStep#7"), Ranges().name("aten::mm, op_id = 317")
         ('ProfilerStep#', 'aten::mm')
@@ -41,7 +41,7 @@ class Ranges:
     def add(
         self, name: str, host_time: float = 0.0, device_time: float | None = None, count: int = 0
     ) -> None:
-        """Add times [s] to a name of ``name``."""
+        """Add times [s] and a count to a name that ``name`` returned."""
         sums = self._sums.setdefault(name, [0, 0.0, float("nan")])
         sums[0] += count
         sums[1] += host_time
@@ -49,7 +49,7 @@ class Ranges:
             sums[2] = device_time if sums[2] != sums[2] else sums[2] + device_time
 
     def listed(self) -> tuple[Range, ...]:
-        """Return them, the longest on the device first."""
+        """Return the ranges, by descending time on the device."""
         result = [
             Range(name, int(count), host, device if device == device else None)
             for name, (count, host, device) in self._sums.items()

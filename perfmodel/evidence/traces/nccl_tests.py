@@ -1,4 +1,4 @@
-"""Output of nccl-tests: one line for each message size, out of place and in place."""
+"""Read the output of nccl-tests: one line for each message size, out of place and in place."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from perfmodel.equations.bandwidths import bus_bandwidth
 
 MICROSECOND = 1e-6
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
-"""Size, count, type: what every version prints first."""
+"""Matches size, count and type, which every version prints first."""
 _NUMBER = re.compile(r"[\d.]+(?:[eE][-+]?\d+)?")
 TOLERANCE = 0.03, 0.006
-"""Of the bandwidth [1] and [GB/s], for the digits that are printed."""
+"""Relative [1] and absolute [GB/s] tolerance of the bandwidth, for rounding of the printed digits."""
 _RANK = re.compile(r"#\s+Rank\s+\d+", re.IGNORECASE)
 
 
 class Timing(NamedTuple):
-    """One message size."""
+    """Time and bandwidths of one message size, out of place."""
 
     message_bytes: float
     time: float
-    """Out of place [s]."""
+    """Time of the collective [s]."""
     algorithm_bandwidth: float
-    """[B/s]"""
+    """Algorithm bandwidth, as printed [B/s]."""
     bus_bandwidth: float
-    """[B/s]"""
+    """Bus bandwidth, as printed [B/s]."""
 
 
 class Timings(NamedTuple):
-    """What one run of a test printed."""
+    """The output of one run of nccl-tests."""
 
     file: str
     group_size: int | None
-    """Ranks in the header; None where it was cut off."""
+    """Number of ranks; None if the header is missing."""
     rows: tuple[Timing, ...]
+    """One entry for each message size."""
     collective: str | None = None
-    """all-reduce, reduce-scatter, reduce; None where nothing is reduced, so that it may be one of several."""
+    """all-reduce, reduce-scatter or reduce; None if nothing is reduced, because the output does not tell
+    then."""
 
 
 def is_nccl_tests(text: str) -> bool:
-    """Whether a text is what the tests print.
+    """Whether a text is an output of nccl-tests.
 
     >>> is_nccl_tests("# nThread 1 nGpus 8"), is_nccl_tests("iteration_time")
     (True, False)
@@ -52,11 +54,16 @@ def is_nccl_tests(text: str) -> bool:
 
 
 def read_nccl_tests(path: Path, text: str) -> Timings:
-    """Return the sizes and times in a test's output.
+    """Return the message sizes and times in an output of nccl-tests.
+
+    Parameters
+    ----------
+    path : of the file, which messages name
+    text : of the file
 
     Raises
     ------
-    InputError : no line of results, or one that is cut off
+    InputError : the text has no line of results, or an incomplete one
     """
     rows: list[Timing] = []
     kinds: set[str | None] = set()
@@ -80,7 +87,7 @@ def read_nccl_tests(path: Path, text: str) -> Timings:
 
 
 def _guessed(cells: list[str]) -> list[str]:
-    """Columns of a row whose heading was cut off: perhaps an operation and a root, then the numbers."""
+    """Return the likely column names of a row without heading: operation and root are optional."""
     names = ["size", "count", "type"]
     if len(cells) > len(names) and not _NUMBER.fullmatch(cells[len(names)]):
         names.append("redop")
@@ -90,7 +97,7 @@ def _guessed(cells: list[str]) -> list[str]:
 
 
 def _timing(cells: list[str], names: list[str]) -> Timing | None:
-    """Return a row's first timing; None where the columns are not there or do not fit each other."""
+    """Return a row's out-of-place timing; None if columns are missing or contradict each other."""
     try:
         at = names.index("time")
         size, time, algorithm, bus = float(cells[0]), *(float(cell) for cell in cells[at : at + 3])
@@ -105,7 +112,7 @@ def _timing(cells: list[str], names: list[str]) -> Timing | None:
 
 
 def _kind(cells: list[str], names: list[str], row: Timing, ranks: int) -> str | None:
-    """What is reduced, by the operation's name, its root, and bus over algorithm bandwidth."""
+    """Return the reducing collective of a row, by operation, root, and bus over algorithm bandwidth."""
     by_name = dict(zip(names, cells, strict=False))
     if by_name.get("redop", "none") == "none":
         return None

@@ -1,4 +1,4 @@
-"""SQLite exports of Nsight Systems.  Columns vary between versions, and are looked up in the tables."""
+"""Read SQLite exports of Nsight Systems, whose columns vary between versions."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 MARKS = "NVTX_EVENTS"
 HOST_TO_DEVICE = 1
 LARGEST_EXPORT = 4 << 30
-"""Bytes after decompression."""
+"""Largest size of an export after decompression [B]."""
 MOST_KERNELS = 50_000_000
+"""Largest number of kernels that are read."""
 DEEPEST = 200
-"""Ranges within ranges."""
+"""Largest depth of nested ranges."""
 _STEP = re.compile(r"(?:step|iter(?:ation)?)[ _#:-]*\d+$", re.IGNORECASE)
 SQLITE_MAGIC = b"SQLite format 3\x00"
 
 
 def read_nsight(path: Path) -> list[DeviceTrace]:
-    """Return what each device of an export did; only kernels, copies, marks and the GPUs' names are read.
+    """Return the trace of each device in an export: kernels, copies, calls of the runtime, marks, names.
 
     Raises
     ------
-    InputError : not an export, one without a kernel, or one that unpacks without end
+    InputError : the file is not an export, has no kernel, or unpacks to too much
     """
     with _plain(path) as plain, closing(_opened(plain, path)) as database:
         try:
@@ -61,7 +62,7 @@ def read_nsight(path: Path) -> list[DeviceTrace]:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[Path]:
-    """Yield the file itself, or what it unpacks to in a temporary folder."""
+    """Yield the path of the file or, if it is compressed, of its content in a temporary folder."""
     with opened(path, LARGEST_EXPORT) as file:
         packed = os.fstat(file.fileno()).st_size
         compressed = file.read(2) == b"\x1f\x8b"
@@ -82,6 +83,7 @@ def _plain(path: Path) -> Iterator[Path]:
 
 
 def _unpacked(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the content of a gzip file in pieces; InputError if it is damaged."""
     source = gzip.GzipFile(fileobj=file)
     try:
         while piece := source.read(1 << 20):
@@ -91,8 +93,9 @@ def _unpacked(file: BinaryIO, path: Path) -> Iterator[bytes]:
 
 
 def _opened(plain: Path, path: Path) -> sqlite3.Connection:
+    """Return a connection to a database that can only be read; InputError if the file is none."""
     try:
-        # read only, and without a journal beside it: no other file is touched
+        # immutable: SQLite writes no journal next to the file
         database = sqlite3.connect(f"file:{quote(str(plain.absolute()))}?mode=ro&immutable=1", uri=True)
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         database.execute("pragma trusted_schema = off")
@@ -102,7 +105,7 @@ def _opened(plain: Path, path: Path) -> sqlite3.Connection:
 
 
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:
-    """Columns of a real table; none where it is absent, or only a view."""
+    """Return the columns of a table; none if it is missing, or a view."""
     kind = database.execute("select type from sqlite_master where name = ?", (table,)).fetchone()
     if kind is None or kind[0] != "table":
         return []
@@ -110,6 +113,7 @@ def _columns(database: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
+    """Return the trace of each device in a database; InputError if it has no kernel."""
     columns = _columns(database, KERNELS)
     missing = [name for name in ("start", "end", "deviceId") if name not in columns]
     if missing:
@@ -178,18 +182,21 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
 
 
 def _span(start: Any, end: Any) -> tuple[float, float] | None:
+    """Return start and end [s] of an interval in nanoseconds, None if they are not valid."""
     if not (isinstance(start, int) and isinstance(end, int) and 0 <= start <= end):
         return None
     return start * NANOSECOND, end * NANOSECOND
 
 
 def _strings(database: sqlite3.Connection) -> dict[int, str]:
+    """Return the texts of the export by id."""
     if not {"id", "value"} <= set(_columns(database, "StringIds")):
         return {}
     return {key: str(value) for key, value in database.execute("select id, value from StringIds")}
 
 
 def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, float]]]:
+    """Return the copies from host to device, by device."""
     result: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     if {"start", "end", "deviceId", "copyKind"} <= set(_columns(database, COPIES)):
         chosen = f'select start, "end", deviceId from {COPIES} where copyKind = {HOST_TO_DEVICE}'
@@ -201,7 +208,7 @@ def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, 
 
 
 def _moved(database: sqlite3.Connection) -> defaultdict[int, Spans]:
-    """Copies of every direction and fills, by device."""
+    """Return copies in every direction and fills of memory, by device."""
     result: defaultdict[int, Spans] = defaultdict(Spans)
     for table in (COPIES, FILLS):
         if {"start", "end", "deviceId"} <= set(_columns(database, table)):
@@ -213,6 +220,7 @@ def _moved(database: sqlite3.Connection) -> defaultdict[int, Spans]:
 
 
 def _runtime(database: sqlite3.Connection) -> Array:
+    """Return the intervals of calls of the GPU's runtime."""
     result = Spans()
     if {"start", "end"} <= set(_columns(database, RUNTIME)):
         for start, end in database.execute(f'select start, "end" from {RUNTIME}'):
@@ -223,10 +231,10 @@ def _runtime(database: sqlite3.Connection) -> Array:
 
 
 def _ranges(database: sqlite3.Connection, names: dict[int, str]) -> tuple[Range, ...]:
-    """Time by NVTX range: on its thread, and of the kernels launched while it was open there.
+    """Return the times of NVTX ranges: on their thread, and of kernels launched there while they were open.
 
-    Ranges and launches of all threads are read in the order of their starts, so that only those that are
-    open are held.
+    Ranges and launches of all threads are read in the order of their starts, so that only open ranges are in
+    memory.
     """
     columns = set(_columns(database, MARKS))
     if not {"start", "end", "text"} <= columns:
@@ -236,7 +244,7 @@ def _ranges(database: sqlite3.Connection, names: dict[int, str]) -> tuple[Range,
     chosen = f'select start, "end", text, {key}, {thread}, null from {MARKS}'
     launches = {"correlationId", "start", "globalTid"} <= set(_columns(database, RUNTIME))
     if launches and "correlationId" in _columns(database, KERNELS):
-        # a globalTid has the thread in its lowest 24 bits, a globalPid none there
+        # a globalTid has the thread in its lowest 24 bits, where a globalPid has zeros
         same = (
             " and r.globalTid >> 24 = k.globalPid >> 24" if "globalPid" in _columns(database, KERNELS) else ""
         )
@@ -266,13 +274,14 @@ def _ranges(database: sqlite3.Connection, names: dict[int, str]) -> tuple[Range,
 
 
 def _cards(database: sqlite3.Connection) -> dict[int, str]:
+    """Return the names of the GPUs by device number."""
     if not {"id", "name"} <= set(_columns(database, "TARGET_INFO_GPU")):
         return {}
     return {key: str(name) for key, name in database.execute("select id, name from TARGET_INFO_GPU")}
 
 
 def _steps(database: sqlite3.Connection, names: dict[int, str]) -> list[tuple[float, float]]:
-    """Ranges that a program marked as its steps: ``step 3``, ``iteration_4``."""
+    """Return the ranges that a program marked as its steps, such as ``step 3`` and ``iteration_4``."""
     columns = set(_columns(database, MARKS))
     if not {"start", "end", "text"} <= columns:
         return []

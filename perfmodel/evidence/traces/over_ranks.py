@@ -1,4 +1,4 @@
-"""The same collective on every rank: the least time is the transfer, the rest waiting for the last peer."""
+"""Compare the same collective on all ranks: the shortest time is the transfer, the rest is waiting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from perfmodel.evidence.traces.device_trace import Collective, DeviceTrace, leng
 UNEVEN = ("all-to-all", "send-receive")
 """Collectives whose size may differ by rank."""
 STRAGGLES = 1.5
-"""Times a fair share of what ranks are waited for, from which one is named."""
+"""Ratio to the mean waiting time over ranks above which a rank is a straggler."""
 NOTICED = 0.02
-"""Share of its computation for which a rank must be waited for to be named."""
+"""Share of a rank's computation that the others must wait for it to be a straggler."""
 _Key = tuple[str, float | None, int | None]
 
 
 def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
-    """Return each collective that all ranks have, in the order of the first.
+    """Return each collective that all ranks recorded, with its transfer time and waiting times [s].
 
-    Ranks run the same collectives in the same order, but files begin and end where they like, and several
-    groups of ranks may take turns: the n-th of a kind, size and group on one rank is the n-th of it on the
-    others.  Those that not every rank has as often are left out.
+    Ranks run the same collectives in the same order, but recordings begin and end at different times, and
+    groups of ranks alternate.  So the n-th collective of a type, size and group size on one rank is matched
+    with the n-th on the others; those that some rank lacks are left out.
     """
     ranks = [trace for trace in traces if trace.collectives]
     if len(ranks) < 2:
@@ -50,19 +50,20 @@ def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
 
 
 def by_rank(traces: Sequence[DeviceTrace], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what each rank did, and who of them is waited for; empty for one rank.
+    """Return the times of each rank, and which of them are stragglers; empty for a single rank.
 
     Parameters
     ----------
     traces : of one job
-    rows : of ``over_ranks``
+    rows : from ``over_ranks``
 
     Returns
     -------
     a row for each rank with times [s] of the whole file: ``compute_time``, ``overlap_time``,
-    ``transfer_time`` (of the messages of ``rows``, without waiting), ``waiting_time``; ``last_in``: messages
-    the others waited for this rank in; ``waited_for``: mean over the others of what they waited for it;
-    ``straggler``: whether that is more than a fair share, and more than ``NOTICED`` of the computation
+    ``transfer_time`` (of the collectives of ``rows``, without waiting), ``waiting_time``; ``last_in``: number
+    of collectives in which this rank was the last; ``waited_for``: time that the others waited for it, their
+    mean; ``straggler``: whether that exceeds ``STRAGGLES`` times the mean over ranks and ``NOTICED`` of the
+    computation
     """
     ranks = [trace for trace in traces if trace.collectives]
     if not rows:
@@ -89,13 +90,13 @@ def by_rank(traces: Sequence[DeviceTrace], rows: Sequence[dict[str, Any]]) -> li
 
 
 def _last(row: dict[str, Any]) -> str:
-    """The rank that waits least: it came last."""
+    """Return the rank that waited least, which was the last to arrive."""
     waits: dict[str, float] = row["waiting_time"]
     return min(waits, key=lambda name: waits[name])
 
 
 def _numbered(result: Sequence[Collective]) -> dict[tuple[_Key, int], Collective]:
-    """Collectives by what they are, and how many of that there were before."""
+    """Return collectives by type, size and group size, and the number of such ones before."""
     before: defaultdict[_Key, int] = defaultdict(int)
     numbered = {}
     for one in result:
@@ -106,7 +107,7 @@ def _numbered(result: Sequence[Collective]) -> dict[tuple[_Key, int], Collective
 
 
 def _names(ranks: Sequence[DeviceTrace]) -> list[str]:
-    """Name each by its rank, or by its device or file where ranks are not unique."""
+    """Return a unique name for each trace: its rank, or else its device or file."""
     files = [trace.file.rsplit("/", 1)[-1] for trace in ranks]
     for names in (
         [str(trace.rank) for trace in ranks if trace.rank is not None],

@@ -1,4 +1,4 @@
-"""What matrix products of a trace say of its job: number format, samples of a pass, the network's weights."""
+"""Read the job from a trace's matrix products: number format, samples of a pass, weights of convolutions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from math import prod
 from typing import Any
 
 HALF = ("fp16", "bf16", "fp8")
-"""Formats of mixed precision; a job that has them has products in fp32 besides."""
+"""Formats of mixed precision; such jobs also have products in fp32."""
 COLOURS = (1, 3)
-"""Channels of pictures: a convolution of so many is the first of its network."""
+"""Numbers of channels of images: a convolution with one of them is the first of its network."""
 _CONVOLUTIONS = ("aten::conv2d", "aten::convolution")
 _PRODUCT = re.compile(
     r"gemm|convolve|fprop|dgrad|wgrad|winograd|scudnn|implicit_|conv\d|conv_|cijk|nvjet|flash|fmha|attention"
@@ -27,15 +27,16 @@ _FORMATS = (
     ("fp16", re.compile(r"fp16|f16|half|hgemm|h884|h1688|h16816|_HHS_|_HSS_|_HB_|nvjet_h", re.IGNORECASE)),
     ("fp32", re.compile(r"sgemm|scudnn|gcgemm|fp32|f32|<float|float>|, float|_SB_", re.IGNORECASE)),
 )
-"""The first that fits is the one: a product in fewer bits names the format of its sums too."""
+"""Number formats and patterns of their kernels' names.  The first match counts: a kernel in fewer bits also
+names the format of its sums."""
 _SIXTEEN_BITS = re.compile(r"half|b?float16|f16|fp16", re.IGNORECASE)
 
 
 def formats_of(kernels: Iterable[str]) -> tuple[str, ...]:
-    """Return the number formats of the products among kernels, by their names; none if it is uncertain.
+    """Return the number formats of the products among kernels, by their names; none if uncertain.
 
-    Products in 16 or 8 bits are mixed precision, whatever else there is.  That all are in 32 bits is certain
-    where every product is known to be, and nothing else is in 16.
+    Any product in 16 or 8 bits means mixed precision.  That all products are in 32 bits is certain only if
+    the format of each is known, and if no other kernel is in 16 bits.
 
     >>> formats_of(["volta_sgemm_64x64_nt", "void add<float>(float*)"])
     ('fp32',)
@@ -58,11 +59,12 @@ def formats_of(kernels: Iterable[str]) -> tuple[str, ...]:
 
 
 def _format(kernel: str) -> str | None:
+    """Return the number format of a product by its kernel's name, None if unknown."""
     return next((format for format, words in _FORMATS if words.search(kernel)), None)
 
 
 def samples_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
-    """Return how many pictures the first convolution of a network takes; None of any other operator.
+    """Return the batch size of the first convolution of a network; None for any other operator.
 
     >>> samples_of("aten::conv2d", {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]})
     32
@@ -73,7 +75,7 @@ def samples_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
 
 
 def weights_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
-    """Return the number of weights of a convolution; None of any other operator.
+    """Return the number of weights of a convolution; None for any other operator.
 
     >>> weights_of("aten::conv2d", {"Input Dims": [[32, 3, 224, 224], [64, 3, 7, 7], []]})
     9408
@@ -83,7 +85,7 @@ def weights_of(operator: str, arguments: Mapping[str, Any]) -> int | None:
 
 
 def _shapes(operator: str, arguments: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """Shapes of a convolution's pictures and weights, where the profiler recorded them; else nothing."""
+    """Return the shapes of a convolution's images and weights; empty lists if they were not recorded."""
     dims = arguments.get("Input Dims") if operator in _CONVOLUTIONS else None
     if not isinstance(dims, list) or len(dims) < 2 or not all(map(_is_shape, dims[:2])):
         return [], []
@@ -97,7 +99,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def contradiction(precision: str, formats: tuple[str, ...]) -> str:
-    """Return the precision that products in some formats say, where they cannot be of the one given.
+    """Return the precision that the formats of products imply if it contradicts the given one, else "".
 
     >>> contradiction("amp", ("fp32",)), contradiction("fp32", ("bf16",)), contradiction("fp32", ("fp16",))
     ('fp32', 'bf16', 'amp')
@@ -113,7 +115,7 @@ def contradiction(precision: str, formats: tuple[str, ...]) -> str:
 
 
 def likeliest(formats: tuple[str, ...]) -> str:
-    """Return the precision that products say; nothing where two are as likely, as of fp16, which AMP has too.
+    """Return the precision that the formats of products imply; "" if ambiguous, as fp16 (pure or AMP) is.
 
     >>> likeliest(("fp32",)), likeliest(("tf32", "fp32")), likeliest(("fp16",)), likeliest(())
     ('fp32', 'tf32', '', '')
@@ -122,7 +124,7 @@ def likeliest(formats: tuple[str, ...]) -> str:
 
 
 def alike(weights: Iterable[int], others: Iterable[int]) -> float:
-    """Return the share of a trace's convolutions that a network has [1], by the numbers of their weights.
+    """Return the share of a trace's convolutions that a network has, too, by their numbers of weights [1].
 
     >>> alike([9408, 4096, 36864], [9408, 36864, 73728])
     0.6666666666666666

@@ -1,8 +1,8 @@
-"""Figures from public traces; the files themselves are not redistributed.
+"""Numbers from public traces, whose files are not redistributed.
 
-``python -m perfmodel.evidence.traces.public_traces FOLDER validation`` makes both tables again: what the
-files show, and what profiles made of some of them predict of others, by the same functions as ``perfmodel
-calibrate --trace`` and ``perfmodel predict --profile``.
+``python -m perfmodel.evidence.traces.public_traces FOLDER validation`` writes two tables: summaries of the
+traces, and predictions of some of them by profiles made of others, by the functions of
+``perfmodel calibrate --trace`` and ``perfmodel predict --profile``.
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ COLUMNS = (
 )
 
 JOB: dict[str, Any] = {"workload": "resnet50", "precision": "fp32", "local_batch_size": 32}
-"""Of the traces that are predicted; their README says so."""
+"""Job of the predicted traces, as their README states it."""
 FEW, MANY = (f"resnet50_v100_ws1_workers{number}_a.json.gz" for number in (0, 4))
 OTHER = "ddp_resnet50_v100_ws1_rank0.json.gz"
 PREDICTED: tuple[tuple[str, dict[str, Any], str, int], ...] = (
     (FEW, {}, FEW, 0),
     (MANY, {}, MANY, 0),
     (FEW, {"loader_workers": 4}, MANY, 0),
-    (MANY, {"input": "synthetic"}, OTHER, 2),  # which has no loader, and warms up in its first two steps
+    (MANY, {"input": "synthetic"}, OTHER, 2),  # the trace has no loader, and warms up in its first two steps
 )
-"""The file a profile is made of, what is asked, the file whose step that is, its steps to leave out."""
+"""File of the profile, options of the prediction, file whose step is predicted, and its first steps to
+skip."""
 PREDICTED_COLUMNS = ("profile", "asked", "file", "measured", "predicted", "error")
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    """Return one row for each device of each trace in a folder; times in seconds."""
+    """Return the summary of each device of each trace in a folder, as a row of a table; times in seconds."""
     rows = []
     for file in files_of([str(path)]):
         result = read_trace(file)
@@ -81,19 +82,21 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def predicted_of(path: Path) -> list[dict[str, Any]]:
-    """Return one row for each step that a profile of one trace predicts of another [s]."""
+    """Return measured and predicted step time [s] of each entry of ``PREDICTED``, as a row of a table."""
     rows = []
     with tempfile.TemporaryDirectory() as place:
-        for number, (file, asked, other, skip) in enumerate(PREDICTED):
+        for number, (file, options, other, skip) in enumerate(PREDICTED):
             profile = profile_of_traces(_devices(path / file), [], Scenario(**JOB), Catalogue.built_in())
-            written = Path(place) / f"{number}.toml"  # a profile is read once for each name
+            written = Path(place) / f"{number}.toml"  # profiles are cached by name
             written.write_text(to_toml(profile), "utf-8")
-            predicted = predict(Scenario(**asked, profile=str(written))).iteration_time
+            predicted = predict(Scenario(**options, profile=str(written))).iteration_time
             measured = summary(_devices(path / other), skip)["devices"][0]["iteration_time"]
             rows.append(
                 {
                     "profile": file,
-                    "asked": " ".join(f"--{name.replace('_', '-')} {value}" for name, value in asked.items()),
+                    "asked": " ".join(
+                        f"--{name.replace('_', '-')} {value}" for name, value in options.items()
+                    ),
                     "file": other,
                     "measured": f"{measured:.4g}",
                     "predicted": f"{predicted:.4g}",
@@ -109,7 +112,7 @@ def _devices(path: Path) -> list[DeviceTrace]:
 
 
 def write_tables(source: Path, target: Path) -> None:
-    """Write both tables of a folder of traces as CSV into a folder."""
+    """Write both tables of the traces in the folder ``source`` as CSV files into ``target``."""
     for name, columns, rows in (
         ("traces.csv", COLUMNS, rows_of(source)),
         ("traces_predicted.csv", PREDICTED_COLUMNS, predicted_of(source)),
@@ -127,7 +130,7 @@ def _read(name: str) -> list[dict[str, str]]:
 
 
 def section() -> str:
-    """Return the report's section on traces, as Markdown, from the figures that come along."""
+    """Return the report's section on traces as Markdown, from the shipped tables."""
     rows = _read("traces.csv")
     verdicts = {row["file"]: row["verdict"] for row in rows}
     return render(

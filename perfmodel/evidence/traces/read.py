@@ -1,4 +1,4 @@
-"""A trace of any format, recognised by its content, not by its name."""
+"""Read a trace of any supported format, which is recognised by its content, not by its name."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from perfmodel.evidence.traces.nsight import SQLITE_MAGIC, read_nsight
 
 Progress = Callable[[int], None]
 SUFFIXES = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".db", ".txt", ".out", ".log")
-"""Files of a folder that are looked into."""
+"""Suffixes of the files that are read from a folder."""
 NSIGHTS_OWN = (".nsys-rep", ".qdrep")
+"""Suffixes of Nsight Systems' own files, which must be exported first."""
 
 
 def files_of(paths: Sequence[str]) -> list[Path]:
-    """Return the files that paths name: folders stand for the traces in them, in order of name.
+    """Return the files that paths name, and the traces in the folders that they name, in order of name.
 
     Raises
     ------
-    InputError : nothing is there
+    InputError : a path does not exist, or a folder has no trace
     """
     result: list[Path] = []
     for name in paths:
@@ -53,16 +54,16 @@ def files_of(paths: Sequence[str]) -> list[Path]:
 def read_all(
     names: Sequence[str], read: Callable[[Path], list[DeviceTrace] | Timings] | None = None
 ) -> tuple[list[DeviceTrace], list[Timings]]:
-    """Return the traces of files and folders, and the times of messages among them.
+    """Return the device traces in files and folders, and the outputs of nccl-tests among them.
 
     Parameters
     ----------
-    names : of files and folders
-    read : reads one file; by default ``read_trace``
+    names : paths of files and folders
+    read : function that reads one file; by default ``read_trace``
 
     Raises
     ------
-    InputError : a file that cannot be read or is none of the kinds
+    InputError : a file cannot be read, or has no known format
     """
     traces: list[DeviceTrace] = []
     timings: list[Timings] = []
@@ -78,11 +79,16 @@ def read_all(
 
 
 def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace] | Timings:
-    """Return what a file holds: the devices of a trace, or the timings of nccl-tests.
+    """Return the device traces of a file, or the timings if it is an output of nccl-tests.
+
+    Parameters
+    ----------
+    path : of the file
+    progress : function called with the position in the file [B]
 
     Raises
     ------
-    InputError : a file that cannot be read, or that is none of the kinds
+    InputError : the file cannot be read, or has no known format
     """
     if path.suffix in NSIGHTS_OWN:
         raise _not_exported(path)
@@ -100,10 +106,12 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
 
 
 def _not_exported(path: Path) -> InputError:
+    """Return the error for a file of Nsight Systems that must be exported first."""
     return refusal("trace.nsight", name=path.with_suffix(".sqlite").name, path=path.name).under(path)
 
 
 def _head(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed."""
     with opened(path, LARGEST_FILE) as file:
         start = file.read(2)
         file.seek(0)
@@ -116,4 +124,5 @@ def _head(path: Path) -> bytes:
 
 
 def _text(path: Path, head: bytes) -> str:
+    """Return the text of a file, "" if it is binary."""
     return "" if b"\x00" in head else read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")

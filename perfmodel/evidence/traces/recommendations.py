@@ -1,4 +1,4 @@
-"""What would shorten a traced step, with the seconds that each change saves by the model."""
+"""Recommend changes that would shorten a traced step, with the predicted saving of each."""
 
 from __future__ import annotations
 
@@ -28,41 +28,46 @@ from perfmodel.model.setting.profile import to_toml
 from perfmodel.workloads import workload
 
 LEAST = 0.01
-"""Share of a step from which a saving is worth a line."""
+"""Share of a step above which a saving is reported."""
 WORKERS = (1, 2, 4, 8, 16, 32)
+"""Numbers of loader workers to try."""
 _PROFILE = "<profile of the trace>.toml"
 PRECISIONS = ("amp", "tf32", "bf16")
+"""Precisions to try."""
 BATCHES = (1.5, 2, 3, 4, 6, 8)
-"""Times the batch of the trace."""
+"""Multiples of the trace's batch size to try."""
 BUCKET_BYTES = 25 << 20
-"""Of PyTorch's DistributedDataParallel."""
+"""Size of a gradient bucket in PyTorch's DistributedDataParallel [B]."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """One change of the job."""
+    """One change of the job that would shorten its step."""
 
     change: str
+    """The change in words."""
     saves: float
-    """Of one step [s]; a larger batch: of as many samples as a step has now."""
+    """Time saved in one step; for a larger batch, in as many samples as a step has now [s]."""
     basis: str
-    """What the number rests on."""
+    """How the number was computed."""
     option: str | None = None
-    """The option of ``perfmodel predict`` that asks for it."""
+    """Option of ``perfmodel predict`` that describes the change."""
 
 
 @dataclass(frozen=True)
 class _Window:
-    """The marked steps of one device."""
+    """The marked steps of one device, without skipped ones."""
 
     trace: DeviceTrace
     start: float
     end: float
     steps: int
+    """Number of steps."""
     step: float
-    """Median [s]."""
+    """Median time of a step [s]."""
 
     def cut(self, spans: Any) -> Any:
+        """Return the parts of intervals that lie in these steps."""
         return within(spans, self.start, self.end)
 
 
@@ -74,24 +79,24 @@ def recommendations(
     catalogue: Catalogue | None = None,
     predict_one: Callable[[Scenario], Prediction] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what would shorten the step, the most first; empty where no steps are marked.
+    """Return changes that would shorten the step, the largest saving first; none if no steps are marked.
 
     Parameters
     ----------
     traces : of one job
-    report : their ``summary``
-    skip : marked steps to leave out at the beginning
-    scenario : the network, batch and precision of the job, which no trace names; without it only what the
-        trace alone shows is said
-    catalogue : hardware to look in
-    predict_one : predicts the job with a change; by default ``predict`` with the catalogue
+    report : ``summary`` of the traces
+    skip : number of marked steps to leave out at the beginning
+    scenario : network, batch size and precision of the job, which traces do not state; without it, only
+        changes that follow from the traces alone are returned
+    catalogue : hardware; by default the built-in catalogue
+    predict_one : function that predicts a changed job; by default ``predict`` with the catalogue
 
     Raises
     ------
-    InputError : the scenario names another accelerator than the traces, or a network that is not known
+    InputError : the scenario names another accelerator than the traces, or an unknown network
     """
     catalogue = Catalogue.of(catalogue)
-    ask = predict_one or (lambda asked: predict(asked, catalogue))
+    predicted = predict_one or (lambda changed: predict(changed, catalogue))
     windows = [window for trace in traces if (window := _window(trace, skip)) is not None]
     if not windows or any(trace.marked for trace in traces):
         return []
@@ -100,7 +105,7 @@ def recommendations(
         *_pinned(windows, catalogue),
         *_buckets(windows, None if scenario is None else workload(scenario.workload).parameters),
         *_stragglers(windows, report),
-        *(_by_model(traces, scenario, skip, catalogue, ask) if scenario is not None else ()),
+        *(_by_model(traces, scenario, skip, catalogue, predicted) if scenario is not None else ()),
     ]
     least = LEAST * median(window.step for window in windows)
     rows = sorted((row for row in result if row.saves > least), key=lambda row: -row.saves)
@@ -108,6 +113,7 @@ def recommendations(
 
 
 def _window(trace: DeviceTrace, skip: int) -> _Window | None:
+    """Return the marked steps of a trace, None if it has none."""
     steps = kept_steps(trace, skip)
     if not len(steps):
         return None
@@ -120,7 +126,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _loader(windows: Sequence[_Window]) -> Iterator[Recommendation]:
-    """More workers, where the loop waits for its loader."""
+    """Recommend more loader workers if the training loop waits for its loader."""
     waited, loading = [], []
     for window in windows:
         trace = window.trace
@@ -145,18 +151,20 @@ def _loader(windows: Sequence[_Window]) -> Iterator[Recommendation]:
     yield Recommendation(
         f"{count} {plural('loader worker', count)} in place of the training process",
         wait - left[count],
-        f"one worker takes {show(took, 's')} for a step's samples, beside {show(rest, 's')} of other work",
+        f"one worker takes {show(took, 's')} for a step's samples, in addition to {show(rest, 's')} of other "
+        "work",
         f"--loader-workers {count}",
     )
 
 
 def _busy(window: _Window) -> Any:
+    """Return the intervals in which a kernel ran."""
     both = [*window.cut(window.trace.compute).tolist(), *window.cut(window.trace.communication).tolist()]
     return union(intervals(map(tuple, both)))
 
 
 def _pinned(windows: Sequence[_Window], catalogue: Catalogue) -> Iterator[Recommendation]:
-    """Pinned memory, where copies come from pageable memory, up to the rate of the accelerator's link."""
+    """Recommend pinned memory if exposed copies from pageable memory are slower than the host link."""
     saves, sizes, rates = [], [], []
     for window in windows:
         trace = window.trace
@@ -178,18 +186,18 @@ def _pinned(windows: Sequence[_Window], catalogue: Catalogue) -> Iterator[Recomm
         yield Recommendation(
             "pinned memory for the copies to the device",
             _mean(saves),
-            f"{show(_mean(sizes), 'B')} a step at {show(_mean(rates), 'B/s')} of the link, where no kernel "
-            "runs beside them",
+            f"{show(_mean(sizes), 'B')} a step at {show(_mean(rates), 'B/s')} of the link, while no "
+            "kernel runs",
         )
 
 
 def _buckets(windows: Sequence[_Window], parameters: float | None) -> Iterator[Recommendation]:
-    """Larger buckets, where many small all-reduces pay a start each.
+    """Recommend larger buckets if there are more all-reduces in a step than buckets of the usual size.
 
     Parameters
     ----------
-    windows : the marked steps
-    parameters : of the network, where it is known; else messages without a size say nothing
+    windows : the marked steps of each device
+    parameters : of the network, None if unknown; needed if the traces do not state message sizes
     """
     messages = [
         [
@@ -209,7 +217,7 @@ def _buckets(windows: Sequence[_Window], parameters: float | None) -> Iterator[R
     wanted = max(1, ceil(total / BUCKET_BYTES))
     link = link_of_traces([window.trace for window in windows])
     start = link.latency.value if link else min(one.duration for one in every)
-    how = "by a line through the messages of the trace" if link else "at most: the shortest of the trace"
+    how = "by a line fitted to the messages of the trace" if link else "at most: the shortest of the trace"
     if count > wanted:
         yield Recommendation(
             f"buckets of {BUCKET_BYTES >> 20} MiB: {wanted} {plural('all-reduce', wanted)} a step, "
@@ -221,7 +229,7 @@ def _buckets(windows: Sequence[_Window], parameters: float | None) -> Iterator[R
 
 
 def _stragglers(windows: Sequence[_Window], report: dict[str, Any]) -> Iterator[Recommendation]:
-    """Ranks that others wait for."""
+    """Recommend to speed up each straggler."""
     steps = min(window.steps for window in windows)
     for row in report["ranks"]:
         if row["straggler"]:
@@ -234,7 +242,7 @@ def _stragglers(windows: Sequence[_Window], report: dict[str, Any]) -> Iterator[
 
 @contextmanager
 def _readable(profile: str) -> Iterator[str]:
-    """Yield the name of a file that holds a profile; of one in memory where a request is answered."""
+    """Yield the name of a temporary file with a profile; in a request of the service it is in memory."""
     if is_request():
         with made({_PROFILE: profile.encode()}):
             yield _PROFILE
@@ -250,20 +258,20 @@ def _by_model(
     scenario: Scenario,
     skip: int,
     catalogue: Catalogue,
-    ask: Callable[[Scenario], Prediction],
+    predicted: Callable[[Scenario], Prediction],
 ) -> Iterator[Recommendation]:
-    """Other precisions and larger batches, predicted from a profile of the traces."""
+    """Recommend another precision and a larger batch, by predictions from a profile of the traces."""
     job, _ = job_of(traces, scenario, catalogue)
     with _readable(to_toml(profile_of_traces(traces, [], scenario, catalogue, skip))) as profile:
         given = {name: getattr(job, name) for name in job.model_fields_set} | {"profile": profile}
 
         def with_change(**change: Any) -> Prediction | None:
             try:
-                return ask(Scenario(**given | change))
+                return predicted(Scenario(**given | change))
             except InputError:
                 return None  # the accelerator has no such precision
 
-        base = ask(Scenario(**given))
+        base = predicted(Scenario(**given))
         now = base.scenario["precision"]
         times = {
             precision: other.iteration_time
@@ -282,6 +290,7 @@ def _by_model(
 
 
 def _larger_batch(base: Prediction, with_change: Any) -> Iterator[Recommendation]:
+    """Recommend the larger batch that fits into memory and takes the least time for each sample."""
     batch = base.scenario["local_batch_size"]
     fitting = [
         int(factor * batch) for factor in BATCHES if factor * batch <= base.memory.largest_local_batch_size

@@ -1,4 +1,4 @@
-"""Iteration times as plain numbers: one a line, or a column of a CSV file."""
+"""Read iteration times from a file of plain numbers, one a line, or from a column of a CSV file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
 
     Raises
     ------
-    InputError : the file cannot be read, holds no more numbers than are to be skipped, or one that is no time
-        of an iteration in seconds (its line is named)
+    InputError : the file cannot be read, has no more numbers than are to be skipped, or a cell that is no
+        iteration time in seconds (the message names its line)
     """
     reader = csv.reader(StringIO(read_text(path)))
     try:
@@ -50,6 +50,7 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
 
 
 def _number(cell: str) -> float | None:
+    """Return a cell as a positive number, None if it is none."""
     try:
         value = float(cell)
     except ValueError:

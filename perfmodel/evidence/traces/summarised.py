@@ -1,4 +1,4 @@
-"""Traces summed up, with what the model recommends: what ``perfmodel trace summary --json`` prints."""
+"""Summarise traces, with recommendations: the content of ``perfmodel trace summary --json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfmodel.evidence.traces.nccl_tests import Timings
 
 
-def summarised(
+def summary_with_recommendations(
     traces: list[DeviceTrace],
     timings: list[Timings],
     *,
@@ -27,19 +27,19 @@ def summarised(
     precision: str | None = None,
     catalogue: Catalogue | None = None,
 ) -> tuple[dict[str, Any], list[Timings]]:
-    """Return the summary of traces with recommendations, and what nccl-tests timed.
+    """Return the summary of traces with recommendations, and the timings of nccl-tests unchanged.
 
     Parameters
     ----------
     traces, timings : as ``read_all`` returns them
-    accelerator : what the GPUs are, where a file does not say
-    skip : steps at the start to leave out
-    workload, local_batch_size, precision : of the job, where it is known
-    catalogue : hardware to look in, by default the built-in
+    accelerator : names of the GPUs, for files that do not state them
+    skip : number of marked steps to leave out at the beginning
+    workload, local_batch_size, precision : of the job, None if unknown
+    catalogue : hardware; by default the built-in catalogue
 
     Raises
     ------
-    InputError : an unknown name; a batch or precision without the network
+    InputError : a name is unknown, or batch size or precision are given without the network
     """
     known = Catalogue.of(catalogue)
     accelerators = tuple(known.accelerator(name).id for name in accelerator)
@@ -56,13 +56,14 @@ def summarised(
 
 
 def with_timings(report: dict[str, Any], timings: list[Timings]) -> dict[str, Any]:
-    """Return a summary with the times of nccl-tests, where there are any."""
+    """Return a summary to which the times of nccl-tests, if there are any, are added."""
     if not timings:
         return report
     return report | {"nccl_tests": [_timing(each) for each in timings]}
 
 
 def _timing(timings: Timings) -> dict[str, Any]:
+    """Return an output of nccl-tests as a dictionary for JSON."""
     return {
         "file": timings.file,
         "group_size": timings.group_size,

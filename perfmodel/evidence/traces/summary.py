@@ -1,4 +1,4 @@
-"""What happened in a step: computation, communication, input, idling, and what the ranks waited for."""
+"""Summarise traces: parts of a step, collectives, memory, and waiting times between ranks."""
 
 from __future__ import annotations
 
@@ -35,33 +35,34 @@ PARTS = {
     "copy_time": "copies to the device",
     "idle_time": "idle",
 }
-"""Keys of ``per_step``, in words."""
+"""Keys of ``per_step`` in words."""
 INPUT_SHARE = 0.10
-"""Share of a step from which waiting for samples is the bottleneck."""
+"""Share of a step spent waiting for samples above which input is the bottleneck."""
 BUSY_SHARE = 0.90
-"""Share of a step from which the accelerator counts as always busy."""
+"""Utilisation from which computation is the bottleneck."""
 EXPOSED_SHARE = 0.20
+"""Share of a step in exposed communication above which communication can be the bottleneck."""
 MOST_RANGES = 200
-"""Of a file; the shortest are left out."""
+"""Largest number of ranges of a file that are returned; the shortest are left out."""
 BUS_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce")
 
 
 def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what the devices did; the keys are those people script against.
+    """Return the summary of traces as a dictionary for JSON.
 
-    ``totals`` and ``collectives`` are of the whole file, or of what follows the steps that are left out;
-    ``per_step``, ``passes``, ``shares``, utilisation, efficiency and verdict of the time between the first
-    mark and the last, where steps are marked.
+    ``totals`` and ``collectives`` cover the whole file, or what follows the skipped steps.  ``per_step``,
+    ``passes``, ``shares``, utilisation, efficiency and verdict cover the time from the first to the last
+    marked step, if steps are marked.
 
     Parameters
     ----------
     traces : of one job, one or several ranks
-    skip : marked steps to leave out at the beginning, which warm up
-    names : accelerators' ids where the files do not name them, by device or one for all
+    skip : number of marked steps to leave out at the beginning, such as warm-up
+    names : ids of accelerators for files that do not name them, by device or one for all
 
     Raises
     ------
-    InputError : marked steps, and all of them are to be left out
+    InputError : all marked steps are to be left out
     """
     devices = [_device(trace, skip, names) for trace in traces]
     collectives = over_ranks(traces)
@@ -74,7 +75,7 @@ def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] =
 
 
 def _ranges(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
-    """Marked ranges of each file, the longest on the device first."""
+    """Return the marked ranges of each file, by descending time on the device."""
     files = {trace.file: trace.activity.ranges for trace in traces if trace.activity is not None}
     return [
         {"file": file.rsplit("/", 1)[-1], **one._asdict()}
@@ -84,13 +85,14 @@ def _ranges(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
 
 
 def kept_steps(trace: DeviceTrace, skip: int) -> NDArray[np.float64]:
-    """Return the marked steps without the first ``skip``; an InputError where that leaves none of them."""
+    """Return the marked steps without the first ``skip``; InputError if none is left."""
     if skip and 0 < len(trace.steps) <= skip:
         raise refusal("trace.skip_steps", skip=skip, count=len(trace.steps)).under(trace.file)
     return trace.steps[skip:]
 
 
 def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, Any]:
+    """Return the summary of one device; parameters are those of ``summary``."""
     steps = kept_steps(trace, skip)
     first = float(steps[0, 0]) if skip and len(steps) else -np.inf
     compute = within(trace.compute, first, np.inf)
@@ -131,7 +133,7 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
 
 
 class _Watched:
-    """What a device did between two moments."""
+    """Times of a device in a time window."""
 
     def __init__(self, trace: DeviceTrace, start: float, end: float) -> None:
         self.start, self.end = start, end
@@ -153,12 +155,13 @@ class _Watched:
 
 
 def _spread(durations: NDArray[np.float64]) -> float | None:
-    """Standard deviation over mean; None where there are not two steps that last."""
+    """Return the standard deviation of durations over their mean; None for fewer than two steps."""
     mean = float(durations.mean()) if len(durations) > 1 else 0.0
     return float(durations.std()) / mean if mean > 0 else None
 
 
 def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
+    """Return the accelerator of a trace: as the file states it, else from ``names``."""
     if trace.accelerator is not None or not names:
         return trace.accelerator
     return names[trace.device] if trace.device < len(names) else names[-1]
@@ -167,7 +170,7 @@ def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
 def _per_step(
     watched: _Watched, steps: int, iteration_time: float | None, marked: Sequence[tuple[str, float]]
 ) -> dict[str, float] | None:
-    """Means over the marked steps [s]; None without marks."""
+    """Return the parts of a step, means over the marked steps [s]; None without marked steps."""
     if not steps or iteration_time is None:
         return None
     result = {
@@ -198,7 +201,15 @@ def _predicted_verdict(step: dict[str, float]) -> str:
 
 
 def _verdict(whole: float, waited: float, exposed: float, utilisation: float) -> str:
-    """Return the bottleneck, named as in the verdict of a prediction."""
+    """Return the bottleneck, in the words of a prediction's verdict.
+
+    Parameters
+    ----------
+    whole : length of the window [s]
+    waited : time waiting for samples [s]
+    exposed : time of exposed communication [s]
+    utilisation : share of the time in which a kernel ran
+    """
     if whole and waited / whole > INPUT_SHARE:
         return "input-bound"
     if whole and exposed / whole > EXPOSED_SHARE and exposed / whole > 1 - utilisation:
@@ -207,6 +218,7 @@ def _verdict(whole: float, waited: float, exposed: float, utilisation: float) ->
 
 
 def _notes(trace: DeviceTrace, utilisation: float) -> list[str]:
+    """Return caveats on a trace in words."""
     notes = []
     if utilisation < 0.5 and len(trace.steps):
         notes.append(
@@ -224,7 +236,7 @@ def _notes(trace: DeviceTrace, utilisation: float) -> list[str]:
 
 
 def _collectives(result: Sequence[Collective], compute: Any) -> list[dict[str, Any]]:
-    """One entry for each kind, size, algorithm and protocol, the longest in all first."""
+    """Return a row for each type, size, algorithm and protocol of collectives, by descending total time."""
     groups: defaultdict[tuple[Any, ...], list[Collective]] = defaultdict(list)
     for one in result:
         groups[(one.kind, one.message_bytes, one.dtype, one.group_size, one.algorithm, one.protocol)].append(
@@ -254,7 +266,7 @@ def _collectives(result: Sequence[Collective], compute: Any) -> list[dict[str, A
 
 
 def bus_bandwidth(kind: str, size: float | None, group_size: int | None, time: float) -> float | None:
-    """Return the bus bandwidth as nccl-tests defines it [B/s]; None where something is unknown."""
+    """Return the bus bandwidth as nccl-tests defines it [B/s]; None if size or ranks are unknown."""
     if not size or not group_size or group_size < 2 or time <= 0:
         return None
     if kind not in BUS_KINDS:

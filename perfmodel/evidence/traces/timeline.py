@@ -1,6 +1,7 @@
-"""A predicted step as a Chrome trace that Perfetto and chrome://tracing open: every rank, its streams.
+"""Draw a predicted step as a Chrome trace, which Perfetto and chrome://tracing open.
 
-Of a pipeline every stage, whose ranks look alike, with the passes of its micro-batches.
+It has a row of streams for every rank or, for a pipeline, for every stage, with the passes of its
+micro-batches.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ MICROSECOND = 1e-6
 COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
 MOST_RANKS = 1024
 LEAST_LEFT = 1e-9
-"""Least share of a time that is drawn; less is rounding."""
+"""Least share of a time that is drawn; smaller ones are rounding errors."""
 PIECES = 8
-"""Kernels that stand for each pass."""
+"""Number of kernels that each pass is drawn as."""
 LAUNCHES = "perfmodel launch_overhead_time"
 STRAGGLERS = "perfmodel straggler_time"
 HIDDEN = "perfmodel hidden_communication_time"
-"""What hides longer than kernels run, in the gaps between them."""
+"""Name of the mark for hidden communication that is longer than all kernels."""
 DRAWN = (
     "forward_time",
     "backward_time",
@@ -39,7 +40,7 @@ DRAWN = (
     "straggler_time",
     "input_time",
 )
-"""Terms that are drawn in ways of their own; any other is drawn by its kind."""
+"""Terms that have their own functions; any other term is drawn by its kind."""
 IN_BLOCKS = (
     "products_time",
     "attention_time",
@@ -51,34 +52,35 @@ IN_BLOCKS = (
     "context_parallel_time",
     "expert_parallel_time",
 )
-"""Terms that the passes of a schedule are made of."""
+"""Terms that the passes of a pipeline's schedule consist of."""
 WAITED = ("bubble_time", "unequal_stages_time")
-"""Terms that lie between those passes."""
+"""Terms that are gaps between the passes of a pipeline's schedule."""
 STREAMS = {"busy": COMPUTE_STREAM, "network": COMMUNICATION_STREAM}
 PASS = "perfmodel pass"
-"""Argument of a kernel that says whether it stands for forward, backward or update."""
+"""Argument of a kernel that has its pass: forward, backward or update."""
 
 
 def timeline(prediction: Prediction, pipeline: Pipeline | None = None) -> dict[str, Any]:
     """Return the step of every rank, or of every stage of a pipeline, as an object with ``traceEvents``.
 
-    Computation and exposed communication are kernels; what is hidden runs on the communication stream beside
-    the backward pass, and what is left of it beside the forward pass, where the messages of the step before
-    go on; gaps of launches lie between the kernels; waiting for stragglers is marked and is no kernel.
-    The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is slow.
+    Computation and exposed communication are kernels.  Hidden communication runs on the communication stream
+    at the same time as the backward pass and, if it is longer, as the forward pass, to which messages of the
+    previous step extend.  Launch gaps lie between the kernels; waiting for stragglers is a mark, not a
+    kernel.  All ranks are equal, because the mean step is drawn: the model predicts how long ranks wait, not
+    which of them is slow.
 
-    A stage's passes lie where the schedule has them, each split into kernels, gaps and traffic as the whole
-    step is; sends between stages, which the schedule does not place, follow the last pass.  The step lasts
-    longer than predicted by ``pipeline.beyond_prediction``.
+    The passes of a stage are at the times of the schedule, each split into kernels, gaps and traffic in the
+    proportions of the whole step.  Sends between stages, which the schedule does not have, follow the last
+    pass.  The step is longer than predicted by ``pipeline.beyond_prediction``.
 
     Parameters
     ----------
     prediction : of any job
-    pipeline : its schedule, where it has stages; without one each rank's passes are drawn together
+    pipeline : schedule of a job with stages; without it, the passes of all micro-batches are drawn as one
 
     Raises
     ------
-    InputError : more ranks than a viewer opens
+    InputError : the job has more ranks than a viewer can show
     """
     world = prediction.scenario["world_size"]
     rows = world if pipeline is None else len(pipeline.schedule.stages)
@@ -106,21 +108,22 @@ def timeline(prediction: Prediction, pipeline: Pipeline | None = None) -> dict[s
 
 
 def write_timeline(path: Path, prediction: Prediction, pipeline: Pipeline | None = None) -> None:
-    """Write the trace whole or not at all.
+    """Write the trace of a predicted step as JSON.
 
     Parameters
     ----------
     path : of the file
-    prediction, pipeline : as of ``timeline``
+    prediction, pipeline : as in ``timeline``
 
     Raises
     ------
-    InputError : the file cannot be written, or too many ranks
+    InputError : the file cannot be written (it is then unchanged), or the job has too many ranks
     """
     write_whole(path, json.dumps(timeline(prediction, pipeline)) + "\n")
 
 
 def _named(rank: int, name: str) -> list[dict[str, Any]]:
+    """Return the events that name a row and its streams."""
     threads = {HOST_THREAD: "host", COMPUTE_STREAM: "computation", COMMUNICATION_STREAM: "communication"}
     return [
         {"ph": "M", "name": "process_name", "pid": rank, "tid": 0, "args": {"name": name}},
@@ -132,7 +135,7 @@ def _named(rank: int, name: str) -> list[dict[str, Any]]:
 
 
 class _Clock:
-    """Events of one rank, one after another; kernels of no more than rounding leaves of a step are none."""
+    """Collects the events of one rank in the order of time; drops kernels as short as rounding errors."""
 
     def __init__(self, rank: int, step: float) -> None:
         self.rank, self.now, self._least = rank, 0.0, LEAST_LEFT * step
@@ -141,6 +144,7 @@ class _Clock:
     def add(
         self, name: str, category: str, start: float, duration: float, thread: int, part: str | None = None
     ) -> None:
+        """Add an event with start and duration [s]; ``part`` is the pass of a kernel."""
         if category == "kernel" and duration <= self._least:
             return
         arguments: dict[str, Any] = {"device": self.rank, "stream": thread} if category == "kernel" else {}
@@ -160,7 +164,7 @@ class _Clock:
         )
 
     def run(self, name: str, time: float, gaps: float) -> None:
-        """Kernels of ``time`` in all with launch gaps of ``gaps`` in all before them."""
+        """Add a pass as ``PIECES`` kernels of ``time`` [s] together, and launch gaps of ``gaps`` [s]."""
         for piece in range(PIECES):
             if gaps:
                 self.add(LAUNCHES, "user_annotation", self.now, gaps / PIECES, HOST_THREAD)
@@ -170,6 +174,7 @@ class _Clock:
 
 
 def _rank(prediction: Prediction, rank: int, schedule: Schedule | None = None) -> list[dict[str, Any]]:
+    """Return the events of one rank or stage."""
     terms = prediction.terms
     clock = _Clock(rank, prediction.iteration_time)
     if terms.get("input_time"):
@@ -203,7 +208,7 @@ def _rank(prediction: Prediction, rank: int, schedule: Schedule | None = None) -
 
 
 def _passes(clock: _Clock, terms: dict[str, float]) -> None:
-    """Draw both passes of all micro-batches together."""
+    """Draw forward and backward pass, each of all micro-batches together."""
     passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
     gaps = terms["launch_overhead_time"]
     for name, time in passes.items():
@@ -216,7 +221,7 @@ def _passes(clock: _Clock, terms: dict[str, float]) -> None:
 
 
 def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> None:
-    """Draw the passes of a stage where its schedule has them; all stages go on when the last has ended."""
+    """Draw the passes of a stage at the times of its schedule, and move to the end of the whole schedule."""
     inside = {name: terms[name] for name in IN_BLOCKS}
     gaps, traffic = (of_kind(inside, kind) / sum(inside.values()) for kind in ("host", "network"))
     start = clock.now
@@ -238,17 +243,17 @@ def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> No
 
 
 def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
-    """Terms that are drawn by their kind alone: kernels where the accelerator is at work, else marks."""
+    """Draw the terms of a place that have no own function: kernels for work of the device, else marks."""
     for name, time in terms.items():
         term = TERMS[name]
         if name in DRAWN or term.place != place or not time:
             continue
         if term.kind in STREAMS:
             part = term.label if term.kind == "busy" and place == "passes" else None
-            # as trace readers recognise what travels
+            # a name that trace readers recognise as communication
             label = f"ncclKernel_SendRecv (predicted, {term.label})" if term.travels else term.label
             clock.add(label, "kernel", clock.now, time, STREAMS[term.kind], part)
-            if name == "contention_time":  # kernels that last longer tell readers nothing of it
+            if name == "contention_time":  # a kernel's duration does not show it
                 clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
         else:
             clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
@@ -256,9 +261,9 @@ def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
 
 
 def _communicate(clock: _Clock, prediction: Prediction) -> None:
-    """Hidden messages end with the backward pass, on top of kernels; what is exposed follows.
+    """Draw hidden messages so that they end with the backward pass, and exposed ones after it.
 
-    Where nothing lies between, they are one message: readers of traces count them.
+    Adjacent parts become one message, because readers of traces count messages.
     """
     exposed = without_rounding(prediction.terms["exposed_communication_time"], prediction.iteration_time)
     hidden = max(0.0, prediction.communication_time - sent(prediction.terms))
@@ -281,7 +286,7 @@ def _communicate(clock: _Clock, prediction: Prediction) -> None:
 
 
 def _draw(clock: _Clock, prediction: Prediction, start: float, time: float) -> None:
-    """Draw messages between replicas as kernels one after another, each as long as the others."""
+    """Draw the messages between replicas as successive kernels of equal duration."""
     names = _kernels(prediction)
     for place, name in enumerate(names):
         each = time / len(names)
@@ -289,11 +294,11 @@ def _draw(clock: _Clock, prediction: Prediction, start: float, time: float) -> N
 
 
 KERNELS = {"all-reduce": "AllReduce", "reduce-scatter": "ReduceScatter", "all-gather": "AllGather"}
-"""Collectives of replicas by the library's words."""
+"""Collective between replicas -> word in the library's kernel names."""
 
 
 def _kernels(prediction: Prediction) -> list[str]:
-    """Return names that trace readers recognise as communication kernels."""
+    """Return the names of the kernels between replicas, which trace readers recognise as communication."""
     if prediction.layout is not None:
         rows = [row.collective for row in prediction.traffic if row.group == "replicas"] or ["all-reduce"]
         return [f"ncclKernel_{KERNELS[each]} (predicted)" for each in rows[0].split(", ")]

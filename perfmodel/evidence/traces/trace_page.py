@@ -1,4 +1,4 @@
-"""What profilers saw of a job as one HTML file that opens alone: inline styles and drawings, no addresses."""
+"""Draw the summary of traces as one self-contained HTML file, with inline styles and drawings."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from perfmodel.evidence.traces.allocations import CATEGORIES
 from perfmodel.evidence.traces.summary import PARTS
 
 MOST_DEVICES = 64
-"""Drawn; the rest are counted."""
+"""Largest number of devices that are drawn; the page states how many are left out."""
 MOST_ROWS = 40
+"""Largest number of rows of the table of ranges."""
 WIDTH, HEIGHT = 720, 120
-"""Of a curve, in pixels."""
+"""Size of a curve, in pixels."""
 
 
 def html_report(report: Mapping[str, Any]) -> str:
-    """Return the page of a summary of traces.
+    """Return the summary of traces as an HTML page.
 
     Parameters
     ----------
-    report : of ``summary``, with ``recommendations``
+    report : result of ``summary``, with ``recommendations``
     """
     devices = report["devices"]
     files = list(dict.fromkeys(device["file"] for device in devices))
@@ -51,14 +52,14 @@ def html_report(report: Mapping[str, Any]) -> str:
 
 RANK_PARTS = {
     "compute_time": "computation",
-    "overlap_time": "of it beside communication",
+    "overlap_time": "computation during communication",
     "transfer_time": "transfer",
     "waiting_time": "waiting for other ranks",
 }
 
 
 def _rank_parts(row: Mapping[str, Any]) -> dict[str, float]:
-    """Parts of a rank's time that do not overlap."""
+    """Return the parts of a rank's time, which do not overlap [s]."""
     return {
         "compute_time": row["compute_time"] - row["overlap_time"],
         **{name: row[name] for name in ("overlap_time", "transfer_time", "waiting_time")},
@@ -70,9 +71,10 @@ def _total(row: Mapping[str, Any]) -> float:
 
 
 def _device(device: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of a device."""
     step = device["per_step"]
     parts = {name: value for name, value in (step or {}).items() if name in PARTS}
-    drawn = _apart(parts) if step else {}
+    drawn = _disjoint_parts(parts) if step else {}
     memory = device["memory"]
     return {
         **device,
@@ -89,8 +91,11 @@ def _device(device: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _apart(parts: Mapping[str, float]) -> dict[str, float]:
-    """Parts of a step that do not overlap: what is hidden lies beside computation, copies beside anything."""
+def _disjoint_parts(parts: Mapping[str, float]) -> dict[str, float]:
+    """Return the parts of a step so that they do not overlap.
+
+    Hidden communication is subtracted from computation; copies, which overlap with anything, are 0.
+    """
     hidden = parts["hidden_communication_time"]
     return {**parts, "compute_time": parts["compute_time"] - hidden, "copy_time": 0.0}
 
@@ -104,7 +109,7 @@ def _bar(parts: Mapping[str, float], whole: float) -> list[tuple[str, float, str
 
 
 def _curve(points: Sequence[tuple[float, float]]) -> str:
-    """Points of a polyline over the width and height of the drawing."""
+    """Return points of time and size as those of an SVG polyline."""
     first, last = points[0][0], points[-1][0]
     highest = max(size for _, size in points) or 1.0
     return " ".join(

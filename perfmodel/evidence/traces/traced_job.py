@@ -1,4 +1,4 @@
-"""What a trace says of its job: its accelerator, its number of ranks, its products and their samples."""
+"""Read the job from its traces: accelerator, number of ranks, precision, batch size and network."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ _FILLERS = frozenset(
     {"nvidia", "tesla", "geforce", "amd", "instinct", "quadro", "graphics", "generation", "grace", "hopper"}
 )
 _TOKEN = re.compile(r"[a-z0-9]+")
-_BESIDES = re.compile(r"\(.*?\)|\d+ ?gb")
-"""Parts of our accelerators' names that are not the model: a remark, the memory."""
+_EXTRAS = re.compile(r"\(.*?\)|\d+ ?gb")
+"""Matches the parts of accelerators' names that are not the model: remarks and the memory."""
 LEAST_ALIKE = 2 / 3
-"""Share of the traced convolutions that the network named must have [1]: a first layer is changed often."""
-NOT_SAID = ("workload", "precision", "local_batch_size")
-"""Options of a job that not every trace tells."""
+"""Least share of the traced convolutions that the given network must have [1]; first layers are often
+changed."""
+NOT_IN_TRACE = ("workload", "precision", "local_batch_size")
+"""Options of a job that a trace may not state."""
 
 
 def job_of(
     traces: Sequence[DeviceTrace], scenario: Scenario, catalogue: Catalogue
 ) -> tuple[Scenario, list[str]]:
-    """Return the scenario with what it leaves open taken from the traces, and what a person should know.
+    """Return a scenario whose open options are filled in from traces, and messages about that.
 
     Raises
     ------
-    InputError : the scenario names another accelerator, precision or batch than the traces tell, or neither
+    InputError : the scenario names another accelerator, precision or batch size than the traces, or neither
         names a known accelerator
     """
     report: list[str] = []
@@ -48,30 +49,30 @@ def job_of(
         if "world_size" in scenario.model_fields_set:
             report.append(f"--gpus {scenario.world_size}: the trace is of {ranks}, which holds")
         filled["world_size"] = ranks
-    asked = scenario.accelerator
-    if asked is None and scenario.node is not None:
-        asked = catalogue.node(scenario.node).accelerator
-    if asked is not None:
-        asked = catalogue.accelerator(asked).id
+    accelerator = scenario.accelerator
+    if accelerator is None and scenario.node is not None:
+        accelerator = catalogue.node(scenario.node).accelerator
+    if accelerator is not None:
+        accelerator = catalogue.accelerator(accelerator).id
     named = next((trace for trace in traces if trace.accelerator), None)
     family = accelerators_called(named.accelerator, named.memory, catalogue) if named else []
     if named is None:
-        if asked is None:
+        if accelerator is None:
             raise refusal("trace.no_accelerator").under(traces[0].file)
     elif not family:
-        if asked is None:
+        if accelerator is None:
             raise refusal("trace.unknown_accelerator", accelerator=named.accelerator).under(named.file)
-        report.append(f"the trace calls its GPU {named.accelerator!r}: taken as {asked}")
-    elif asked is None:
+        report.append(f"the trace calls its GPU {named.accelerator!r}: taken as {accelerator}")
+    elif accelerator is None:
         filled["accelerator"] = family[0]
         report.append(f"--accelerator {family[0]}: the trace calls it {named.accelerator!r}")
-    elif asked not in family:
+    elif accelerator not in family:
         raise refusal(
-            "trace.other_accelerator", accelerator=named.accelerator, asked=asked, family=family[0]
+            "trace.other_accelerator", accelerator=named.accelerator, asked=accelerator, family=family[0]
         ).under(named.file)
-    elif asked != family[0]:
+    elif accelerator != family[0]:
         report.append(
-            f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {asked}"
+            f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {accelerator}"
         )
     for name, value in run_as(traces, scenario).items():
         filled[name] = value
@@ -81,11 +82,11 @@ def job_of(
 
 
 def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
-    """Return the precision and the batch that traces tell and a scenario leaves open, by its fields.
+    """Return precision and batch size from traces, by field, for those that the scenario leaves open.
 
     Raises
     ------
-    InputError : the scenario says another than the traces tell
+    InputError : the scenario contradicts the traces in precision, batch size or network
     """
     result: dict[str, Any] = {}
     given = scenario.model_fields_set
@@ -110,16 +111,16 @@ def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
 
 
 def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
-    """Compare the convolutions that traces recorded with a network's.
+    """Check that a network has most of the convolutions that traces recorded.
 
     Raises
     ------
-    InputError : the network, whose weights are known, has too few of them
+    InputError : it has less than ``LEAST_ALIKE`` of them
     """
     convolutions = [layer for layer in workload.layers if layer.operation.convolves]
     if not any(layer.tensors for layer in convolutions or workload.layers):
-        return  # a table of layers need not say how many weights they have
-    # a product of one row takes pictures that were pooled to a point: a gate, often run as a convolution
+        return  # a table of layers may omit the numbers of weights
+    # a linear layer with one row for each image is a gate on pooled images, often run as a convolution
     gates = [layer for layer in workload.layers if layer.kind == "linear" and layer.gemm_rows <= 1]
     own = {layer.tensors[0] for layer in (*convolutions, *gates) if convolutions and layer.tensors}
     for trace in traces:
@@ -131,24 +132,24 @@ def check_network(traces: Sequence[DeviceTrace], workload: Workload) -> None:
 
 
 def _batch_of(scenario: Scenario, ranks: int | None) -> float | None:
-    """Samples of one pass of one accelerator that a scenario asks for, where it does."""
+    """Return the samples of one pass on one accelerator by a scenario, None if it does not state them."""
     if scenario.global_batch_size is None:
         return scenario.local_batch_size
     return scenario.global_batch_size / (ranks or scenario.world_size) / (scenario.accumulation_steps or 1)
 
 
 def accelerators_called(name: str | None, memory: float | None, catalogue: Catalogue) -> list[str]:
-    """Return the accelerators that a driver's name may mean, the likeliest first; none where it is unknown.
+    """Return the ids of the accelerators that a driver's name may mean, the likeliest first; none if unknown.
 
     Parameters
     ----------
-    name : as the driver calls the device
-    memory : that it reports [B], where known
-    catalogue : to look in
+    name : of the device, by its driver
+    memory : that the driver reports [B], None if unknown
+    catalogue : hardware
 
     Examples
     --------
-    A board's own name says neither its form nor its memory; what it reports does:
+    The name of a board may state neither its form nor its memory; the reported memory decides:
 
     >>> accelerators_called("NVIDIA A100-PG509-200", 42.3e9, Catalogue.built_in())[0]
     'a100-sxm4-40gb'
@@ -179,6 +180,6 @@ def accelerators_called(name: str | None, memory: float | None, catalogue: Catal
 
 
 def _model(name: str) -> set[str]:
-    """The words of an accelerator's name that tell its model."""
-    words = set(_TOKEN.findall(_BESIDES.sub("", name)))
+    """Return the words of an accelerator's name that identify its model."""
+    words = set(_TOKEN.findall(_EXTRAS.sub("", name)))
     return {word for word in words if not _FORM.fullmatch(word)} - _FILLERS

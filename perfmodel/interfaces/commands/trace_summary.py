@@ -112,10 +112,10 @@ def run(request: TraceRequest, context: Context) -> "TraceSummary":
     0.0001
     """
     from perfmodel.evidence.traces.answer import TraceSummary
-    from perfmodel.evidence.traces.summarised import summarised, with_timings
+    from perfmodel.evidence.traces.summarised import summary_with_recommendations, with_timings
 
     read = read_traces(request.traces, context)
-    report = summarised(
+    report = summary_with_recommendations(
         *read,
         accelerator=request.accelerators,
         skip=request.skip,

@@ -206,8 +206,8 @@ def _left_out(request: LeaveOutRequest, context: Context) -> "LeaveOutTests":
     tests = dict.fromkeys(request.tests)
     for test in tests:
         check_test(test)
-    evidence = leave_out.every_kind(request.jobs) if tests else []
-    answers = [leave_out.tested(test, evidence) for test in tests]
+    evidence = leave_out.evidence_of_all_kinds(request.jobs) if tests else []
+    answers = [leave_out.run_test(test, evidence) for test in tests]
     curve = [learning_curve(request.jobs)] if request.learning_curve else []
     return leave_out.LeaveOutTests((*answers, *curve))
 

@@ -1,4 +1,4 @@
-"""Measured collectives beside what the model says: by the shipped fit, or each source by the others."""
+"""Predict measured collectives, in sample or each source by a fit to the others; summarise the errors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from perfmodel.model.prediction.collectives.collective_spread import SHORT, span
 
 
 class Row(Outcome):
-    """A measured collective and what the model says of it; times in seconds."""
+    """A measured collective and its prediction; times in seconds."""
 
     run: Measurement
-    """What was measured."""
+    """The measurement."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
+        """Return the row as a dictionary for JSON; times in seconds, sizes in bytes."""
         m, point = self.run, self.run.point
         return {
             "measurement_id": m.run_id,
@@ -45,10 +45,11 @@ class Row(Outcome):
 
 
 def compare_collectives(measured: Sequence[Measurement], out_of_sample: bool = False) -> list[Row]:
-    """Predict each collective: by the shipped fit, or each source by a fit to all others.
+    """Predict each measured collective by the shipped fit or, out of sample, by a fit without its source.
 
-    Out of sample the width of a source's intervals, too, comes from how far off the other sources were; what
-    predicted those had seen this source, which leaves some per cent of it in the width.
+    Out of sample, the width of a source's intervals also comes from the errors of the other sources.  The
+    fits that predicted those had seen this source, so that its rows have some per cent of influence on the
+    width.
     """
     able = [m for m in measured if m.point is not None]
     if not able:
@@ -60,11 +61,12 @@ def compare_collectives(measured: Sequence[Measurement], out_of_sample: bool = F
 
 @cache
 def shipped_out_of_sample() -> list[Row]:
-    """Predict each collective that comes along by a fit to all other sources; made once."""
+    """Predict each shipped collective by a fit to all other sources; computed once."""
     return compare_collectives(shipped_measurements(), out_of_sample=True)
 
 
 def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:
+    """Return ln(predicted time [s]) by the shipped fit, and the standard deviation of its error, by row."""
     known = fitted()
     logs = log_times(np.log([known.parameters[name] for name in PARAMETERS]), data_of(able))
     points = [m.point for m in able if m.point is not None]
@@ -74,7 +76,7 @@ def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:
 
 
 def _out_of_sample(able: list[Measurement]) -> tuple[Array, list[float]]:
-    """Logarithm of the time of each, and the spread of its logarithm, by what other sources say."""
+    """Return ln(predicted time [s]) by a fit to the other sources, and the deviation of its error, by row."""
     data, sure = data_of(able), np.array([m.trust in TRUSTED for m in able])
     logs, learned = judged(data, sure), data.rows(sure)
     of_learned = Judged(*(each[sure] for each in logs))
@@ -116,11 +118,11 @@ PARTS = {
     "one node, at least 1 MiB": (False, False),
     "one node, below 1 MiB": (False, True),
 }
-"""Whether on several nodes, and whether below 1 MiB: parts that are missed by different amounts."""
+"""Labels of groups with different errors -> whether on several nodes, and whether below 1 MiB."""
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return errors by size, by nodes and size, and for each of these by source, link, ...
+    """Return error statistics by message size, by nodes and size, and within each by the groups of ``KEYS``.
 
     Rows of trust C are in ``all`` and ``untrusted``, and in no other number.
     """
@@ -145,9 +147,9 @@ KEYS: dict[str, Callable[[Row], str]] = {
     "accelerator": lambda row: row.run.accelerator,
     "link": lambda row: _link(row.run.point),
     "collective": lambda row: row.run.point.collective if row.run.point else "",
-    "nodes": lambda row: _counted(row.run.point),
+    "nodes": lambda row: _node_range(row.run.point),
 }
-"""What rows are grouped by -> the group of a row."""
+"""Name of a grouping -> function from a row to the label of its group."""
 
 
 def _link(point: Point | None) -> str:
@@ -156,8 +158,8 @@ def _link(point: Point | None) -> str:
     return point.link.id if point.inter_link is None else f"{point.link.id} + {point.inter_link.id}"
 
 
-def _counted(point: Point | None) -> str:
-    """Nodes in powers of two, so that groups have rows."""
+def _node_range(point: Point | None) -> str:
+    """Return the range between powers of two that contains the node count, such as "4 to 7"."""
     if point is None:
         return ""
     least = 2 ** int(math.log2(point.nodes))

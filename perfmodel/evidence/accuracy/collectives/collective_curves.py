@@ -1,4 +1,4 @@
-"""Measured collectives by size of message, those nearest to one that is predicted."""
+"""Measured times of a collective against message size, for the fabrics most similar to a predicted one."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.collectives.collective_spread import transport_of
 
 SHOWN = 3
-"""At most so many, each of another source."""
+"""Largest number of curves returned, each from another source."""
 FEWEST_SIZES = 4
-"""Less is no curve."""
+"""Least number of message sizes that make a curve."""
 
 
 class MeasuredCurve(NamedTuple):
-    """One source's collective at one place."""
+    """Times that one source measured for a collective on one fabric, by message size."""
 
     source: str
     accelerator: str
     point: Point
-    """Of one of its sizes."""
+    """Collective and fabric; its message size is one of ``sizes``."""
     sizes: tuple[float, ...]
-    """[B], ascending."""
+    """Message sizes [B], ascending."""
     times: tuple[float, ...]
-    """[s]; of several at one size the median."""
+    """Time at each size [s]; the median of several measurements."""
 
 
 def nearest_curves(point: Point) -> list[MeasuredCurve]:
-    """Return measured curves of the same collective over the same kind of link, the nearest first.
+    """Return measured curves of the same collective over the same type of link, the most similar first.
 
-    Near is in ranks, nodes and the rate of the links; a factor of each counts alike.
+    The distance is the sum of the absolute logarithms of the ratios of ranks, nodes and nominal bandwidth.
+    At most ``SHOWN`` curves, the nearest one of each source.
     """
     alike = [
         curve
@@ -44,18 +45,19 @@ def nearest_curves(point: Point) -> list[MeasuredCurve]:
         and transport_of(curve.point) == transport_of(point)
     ]
     nearest: dict[str, MeasuredCurve] = {}
-    for curve in sorted(alike, key=lambda curve: _apart(curve.point, point)):
+    for curve in sorted(alike, key=lambda curve: _distance(curve.point, point)):
         nearest.setdefault(curve.source, curve)
     return list(nearest.values())[:SHOWN]
 
 
-def _apart(one: Point, other: Point) -> float:
+def _distance(one: Point, other: Point) -> float:
+    """Return the sum of absolute logarithms of the ratios of ranks, nodes and nominal bandwidth."""
     ratios = one.group_size / other.group_size, one.nodes / other.nodes, _rate(one) / _rate(other)
     return sum(abs(math.log(ratio)) for ratio in ratios)
 
 
 def _rate(point: Point) -> float:
-    """What joins a node to others, or inside one node an accelerator to its peers, nominal [B/s]."""
+    """Return the nominal bandwidth [B/s] of a node's NICs, or of an accelerator's link within one node."""
     if point.nodes > 1 and point.inter_link is not None:
         return point.nics * point.inter_link.bandwidth.value
     return point.link.bandwidth.value
@@ -63,7 +65,7 @@ def _rate(point: Point) -> float:
 
 @cache
 def _curves() -> tuple[MeasuredCurve, ...]:
-    """Every measured curve that comes with the package."""
+    """Return all shipped measured curves with at least ``FEWEST_SIZES`` message sizes."""
     rows: dict[tuple[object, ...], list[tuple[Measurement, Point]]] = defaultdict(list)
     for row in shipped_measurements():
         if row.point is not None and not math.isnan(row.time):
@@ -73,6 +75,7 @@ def _curves() -> tuple[MeasuredCurve, ...]:
 
 
 def _curve(rows: list[tuple[Measurement, Point]]) -> MeasuredCurve:
+    """Return the curve through the measurements of one source on one fabric."""
     times: dict[float, list[float]] = defaultdict(list)
     for row, at in rows:
         times[at.message_bytes].append(row.time)

@@ -1,4 +1,4 @@
-"""Fit the model of collectives to measured ones: to all, or to all but one source, or but one transport."""
+"""Fit the model of collectives to measured times: to all, or without one source or transport."""
 
 from __future__ import annotations
 
@@ -31,31 +31,35 @@ from perfmodel.model.prediction.collectives.collective_spread import (
 )
 
 NOISE = 0.15
-"""Standard deviation of ln(measured / model) of a good row; one that is missed by twice as much pulls no
-harder."""
+"""Standard deviation of ln(measured / model) of a good row; the pull of a row is limited at twice this
+error."""
 SOURCE_WEIGHT = 2.0
-"""Of a source, in independent rows: sources differ by more than the rows of one."""
+"""Weight of a source, in independent rows: sources differ more from each other than the rows of one do."""
 STEP = 1e-4
-"""Of a logarithm, for differences."""
+"""Step of a parameter's logarithm in finite differences."""
 
 
 class Data(NamedTuple):
-    """Measured collectives, each at one of fewer places: what its curve says at its size."""
+    """Measured collectives as arrays.
+
+    Rows with the same collective, group and fabric share one place, whose curve gives the time at each
+    message size.
+    """
 
     places: Place
     at: Places
-    """Of each row, into ``places``."""
+    """Index of each row's place in ``places``."""
     message_bytes: Array
     logs: Array
     """Logarithm of the measured time [s]."""
     sources: Names
     transports: Names
-    """What ``collective_spread`` tells fabrics apart by."""
+    """Transport of each row, by which ``collective_spread`` distinguishes fabrics."""
     several: Flags
-    """Whether on several nodes."""
+    """Whether each row ran on several nodes."""
 
     def rows(self, which: Flags) -> Data:
-        """Return some of the rows, and the places they need."""
+        """Return the selected rows, with only the places that they need."""
         needed, at = np.unique(self.at[which], return_inverse=True)
         return Data(
             self.places.rows(needed),
@@ -69,7 +73,7 @@ class Data(NamedTuple):
 
 
 def data_of(measured: Sequence[Measurement]) -> Data:
-    """Return measurements as arrays; each must have a point."""
+    """Return measurements as arrays; each measurement must have a point."""
     points = [m.point for m in measured if m.point is not None]
     known: dict[tuple[object, ...], Point] = {}
     for point in points:
@@ -88,14 +92,23 @@ def data_of(measured: Sequence[Measurement]) -> Data:
 
 
 def log_times(parameters: Array, data: Data) -> Array:
-    """Logarithm of the predicted time [s], shape (..., rows) of parameters of shape (..., parameters)."""
+    """Return ln(predicted time [s]), shape (..., rows).
+
+    Parameters
+    ----------
+    parameters : their logarithms, shape (..., parameters)
+    data : measured rows
+    """
     variants = curve(data.places, named(parameters))
     each = Curve(*(column[..., data.at] for column in variants))
     return np.asarray(np.log(each.time(data.message_bytes)))
 
 
-def evaluated(parameters: Array, data: Data) -> tuple[Array, Array]:
-    """Return logarithms of predicted times [s], and their slopes by those of the parameters."""
+def times_and_slopes(parameters: Array, data: Data) -> tuple[Array, Array]:
+    """Return ln(predicted time [s]), shape (rows,), and its slopes, shape (rows, parameters).
+
+    Slopes are with respect to the logarithms of the parameters, by finite differences.
+    """
     steps = np.concatenate([np.zeros((1, len(parameters))), STEP * np.eye(len(parameters))])
     now, *moved = log_times(parameters + steps, data)
     return now, (np.stack(moved, axis=1) - now[:, None]) / STEP
@@ -107,15 +120,16 @@ def weights(data: Data) -> Array:
 
 
 def fit(data: Data, drawn_to: Array | None = None) -> Array:
-    """Return the parameters nearest to the measured times; their logarithms.
+    """Return the logarithms of the parameters that fit measured times best (robust least squares, priors).
 
     Parameters
     ----------
-    drawn_to : logarithms that they are drawn towards; by default the means of their priors
+    data : measured rows
+    drawn_to : means of the priors of the logarithms; by default those of ``parameters.means``
     """
     mean, spread = means()
     return least_squares(
-        lambda parameters: evaluated(parameters, data),
+        lambda parameters: times_and_slopes(parameters, data),
         data.logs,
         weights(data),
         mean if drawn_to is None else drawn_to,
@@ -128,12 +142,12 @@ def fit(data: Data, drawn_to: Array | None = None) -> Array:
 
 
 class Judged(NamedTuple):
-    """Every row predicted without its own source, and without any other row of its transport."""
+    """Out-of-sample predictions of every row: without its source, and without its transport."""
 
     by_source: Array
-    """Logarithm of the time by a fit to the other sources [s], shape (rows,)."""
+    """ln(time [s]) by a fit to the other sources, shape (rows,)."""
     by_transport: Array
-    """The same by a fit to the other transports."""
+    """ln(time [s]) by a fit to the other transports, shape (rows,)."""
 
 
 def judged(data: Data, learned: Flags | None = None) -> Judged:
@@ -148,6 +162,7 @@ def judged(data: Data, learned: Flags | None = None) -> Judged:
 
 
 def _left_out(data: Data, groups: Names, usable: Flags) -> Array:
+    """Return ln(time [s]) of each row by a fit to the usable rows of all other groups, shape (rows,)."""
     result = np.empty_like(data.logs)
     for group in np.unique(groups):
         out = groups == group
@@ -156,16 +171,17 @@ def _left_out(data: Data, groups: Names, usable: Flags) -> Array:
 
 
 def spreads(data: Data, logs: Judged, without: str | None = None) -> dict[str, float]:
-    """Return the standard deviation of ln(measured / predicted) by class, every source alike.
+    """Return the standard deviation of ln(measured / predicted) by class, every source with the same weight.
 
-    Rows of a transport that other sources have too are judged by a fit to those; how far off an unseen
-    transport may be is learned by leaving each out whole.  One source more is allowed for luck.
+    The error on a known transport comes from fits without the row's source, over rows whose transport other
+    sources measured too; the error on an unseen transport comes from fits without the row's transport.  The
+    quantile is that of one more source than there are, as a margin for chance.
 
     Parameters
     ----------
     data : measured rows
-    logs : what each row is predicted to take, left out
-    without : a source that must not be looked at
+    logs : out-of-sample predictions of each row
+    without : a source whose rows must not be used
     """
     result = {}
     sizes, seen = size_class(data.message_bytes), _seen(data)
@@ -178,14 +194,14 @@ def spreads(data: Data, logs: Judged, without: str | None = None) -> dict[str, f
 
 
 def _seen(data: Data) -> Flags:
-    """Whether another source has the row's transport."""
+    """Return for each row whether another source measured the same transport, shape (rows,)."""
     pairs = {(str(t), str(s)) for t, s in zip(data.transports, data.sources, strict=True)}
     alone = {t for t, _ in pairs if sum(other == t for other, _ in pairs) == 1}
     return np.array([t not in alone for t in data.transports.tolist()])
 
 
 def _spread(misses: Array, sources: Names) -> float:
-    """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
+    """Return the standard deviation of a normal law whose 80 % interval holds the errors, biases included."""
     if not len(misses):
         return FLOOR
     count = len(np.unique(sources))
@@ -193,12 +209,17 @@ def _spread(misses: Array, sources: Names) -> float:
 
 
 def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
-    """Return the measurements that a fit learns from: trusted ones that have a point."""
+    """Return the measurements that a fit learns from: those of trust A and B that have a point."""
     return [m for m in measured if m.point is not None and m.trust in TRUSTED]
 
 
 def refit() -> None:
-    """Fit to the shipped measurements; write the result, whole or not at all."""
+    """Fit to the shipped measurements and write the fitted parameters to ``COLLECTIVE_FIT``.
+
+    Raises
+    ------
+    InputError : a row has no entry in the ledger, or the file cannot be written
+    """
     learned = learned_from(shipped_measurements())
     require_entries("collectives.csv", (m.run_id for m in learned))
     data = data_of(learned)

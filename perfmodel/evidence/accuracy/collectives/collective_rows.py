@@ -1,4 +1,4 @@
-"""Read measured collectives from a CSV file; a row that cannot be predicted has a reason."""
+"""Read measured collectives from a CSV file; a row that cannot be predicted states the reason."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ COLUMNS = (
 
 
 LIBRARIES = ("NCCL", "RCCL")
-"""What the model is of; the name of a row's library holds one of them."""
+"""Libraries that the model describes; the name of a row's library contains one of them."""
 _count = whole(1_000_000)
 FIRST_YEAR, LAST_YEAR = 2015, 2100
-"""NCCL's first release, and none."""
+"""Years that a row may state: NCCL's first release, and a bound."""
 
 
 class Measurement(NamedTuple):
@@ -51,20 +51,22 @@ class Measurement(NamedTuple):
     source: str
     accelerator: str
     time: float
-    """[s]; not a number where it was not stated."""
+    """Measured time [s]; not a number if the row does not state it."""
     point: Point | None
     reason: str | None
-    """Why it cannot be predicted."""
+    """Why the row cannot be predicted; None if it can."""
     trust: str = UNSTATED_TRUST
-    """A and B are learned from; C may be of another machine than it says."""
+    """Trust class: fits learn from A and B; a row of C may come from another machine than it states."""
 
 
 def read_measurements(path: Path, catalogue: Catalogue, before: str | None = None) -> list[Measurement]:
-    """Return the measured collectives of a CSV file; what cannot be predicted stays in, with the reason.
+    """Return the measured collectives of a CSV file; rows that cannot be predicted stay in, with the reason.
 
     Parameters
     ----------
-    before : measurement to stop at; None, the file is read to its end
+    path : CSV file with at least the columns of ``COLUMNS``
+    catalogue : hardware
+    before : id of the measurement to stop before; None reads the file to its end
 
     Raises
     ------
@@ -99,11 +101,11 @@ def measurement_of(line: Line, catalogue: Catalogue) -> Measurement:
 
 
 def _point(line: Line, catalogue: Catalogue) -> Point:
-    """The collective that a row timed.
+    """Return the collective, fabric and message size that a row timed.
 
     Raises
     ------
-    Refused : one the model cannot be asked for, or too little stated
+    Refused : the model has no such collective, or the row states too little
     """
     row, typed, library = line.cells, line.text("collective"), line.text("library")
     collective = word_of(typed, COLLECTIVES, {name: key for key, name in COLLECTIVES.items()})
@@ -118,7 +120,7 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     if ranks % nodes:
         raise Refused("ranks not spread evenly", f"{ranks} on {nodes} nodes")
     chip = _accelerator(row, catalogue)
-    inside = row["intra_link"] or _way_to_the_adapter(chip, ranks // nodes)
+    inside = row["intra_link"] or _link_to_nic(chip, ranks // nodes)
     link = catalogue.link(named("links", inside, catalogue))
     nics = line.read("nics_per_node", _count) or 1
     groups = link.domains(nodes, ranks // nodes)
@@ -155,25 +157,32 @@ def _year(line: Line) -> int:
 
 
 def _accelerator(row: dict[str, str], catalogue: Catalogue) -> Accelerator | None:
+    """Return the accelerator that a row names, or None if the catalogue has none of that name."""
     try:
         return catalogue.accelerator(named("accelerators", row.get("accelerator", ""), catalogue))
     except Refused:
         return None
 
 
-def _way_to_the_adapter(chip: Accelerator | None, per_node: int) -> str:
-    """The link that one rank of a node sends over, where no other is there to be linked to."""
+def _link_to_nic(chip: Accelerator | None, per_node: int) -> str:
+    """Return the id of the host link by which the only rank of a node reaches the NIC.
+
+    Raises
+    ------
+    Refused : a node has several ranks, so that the row should have stated the link between them
+    """
     if per_node > 1:
         raise Refused("no link inside the node")
     return chip.host_link if chip is not None else "pcie3-x16"
 
 
 def _stated(line: Line, column: str, check: Callable[[str], float] = number()) -> float:  # noqa: B008
-    """Return a number that the prediction needs.
+    """Return a number of a row that the prediction needs.
 
     Raises
     ------
-    Refused : it is blank
+    Refused : the cell is blank
+    InputError : the cell does not pass ``check``
     """
     if (value := line.read(column, check)) is None:
         raise Refused(f"no {column}")
@@ -182,6 +191,6 @@ def _stated(line: Line, column: str, check: Callable[[str], float] = number()) -
 
 @cache
 def shipped_measurements() -> tuple[Measurement, ...]:
-    """The published collectives that come with the package and are not held out, read once."""
+    """Return the shipped measured collectives that are not held out; the file is read once."""
     path, before = learned_part("collectives.csv")
     return tuple(read_measurements(path, Catalogue.built_in(), before))

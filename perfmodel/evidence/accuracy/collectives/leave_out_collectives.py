@@ -1,4 +1,4 @@
-"""Measured collectives for leave-out tests: their categories, and the fit that judges them."""
+"""Leave-out tests of collectives: categories of measured rows, and the fits that predict left-out rows."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ KIND = "collectives"
 
 
 class CollectiveFolds:
-    """Fits to some of the measured collectives, and what they say of the others."""
+    """Fits to a part of the measured collectives, which predict the others."""
 
     def __init__(self, measured: Sequence[Measurement]) -> None:
-        """Take measurements that have a point."""
+        """Prepare the data of measurements, each of which must have a point."""
         self.measured = measured
         self._points = [each.point for each in measured if each.point is not None]
         self._data = data_of(measured)
         self._left_out = judged(self._data)
 
     def judge(self, fold: Fold) -> Judged:
-        """Return how far the judged collectives are missed, and how wide their intervals are.
+        """Return errors and interval widths of the judged rows of a fold, by a fit to its seen rows.
 
-        An interval is not cut here where a link allows no less.
+        Unlike in a prediction, an interval may here reach below the shortest time that the links allow.
         """
         seen, out = self._data.rows(fold.seen), self._data.rows(fold.judged)
         known = spreads(seen, LeftOut(*(logs[fold.seen] for logs in self._left_out)))
@@ -53,7 +53,7 @@ class CollectiveFolds:
 
 
 def evidence_of(fits: CollectiveFolds) -> Evidence:
-    """Return what is fitted to as evidence; collectives have no network."""
+    """Return the measured rows with their categories, and the fits that judge them; networks are blank."""
     facts = [
         Facts(
             each.run_id,
@@ -73,5 +73,5 @@ def evidence_of(fits: CollectiveFolds) -> Evidence:
 
 @cache
 def shipped_collectives() -> CollectiveFolds:
-    """Return fits to the shipped collectives that are learned from; made once."""
+    """Return the folds over the shipped collectives that fits learn from; computed once."""
     return CollectiveFolds(learned_from(shipped_measurements()))

@@ -1,4 +1,4 @@
-"""Errors of one source's runs of transformers, and what the most alike other run says of each."""
+"""Errors of transformer runs of one source, and predictions that start from the most similar other run."""
 
 from __future__ import annotations
 
@@ -17,23 +17,29 @@ from perfmodel.model.transformers.levels import Levels, Traits, apart, condition
 
 
 class Source(NamedTuple):
-    """Errors of one source's rows."""
+    """Errors of the rows of one source, and how similar the rows are to each other."""
 
     name: str
     is_new: bool
-    """Whether they are the ledger's."""
+    """Whether the rows are entries of the ledger."""
     ids: tuple[str, ...]
     misses: Array
     """ln(measured / predicted), shape (rows,)."""
     spreads: Array
-    """Standard deviations that intervals stand for without any run given, shape (rows,)."""
+    """Standard deviations of the errors if no own run is given, shape (rows,)."""
     apart: dict[str, Array]
-    """By each of ``DISTANCES``, shape (rows, rows)."""
+    """Distance between rows by each of ``DISTANCES``, shape (rows, rows)."""
     is_same_network: Array
     """Shape (rows, rows)."""
 
     def covariance(self, levels: Levels, of_source: Any) -> Array:
-        """Return that of the errors, shape (rows, rows), by the deviation of the source's error."""
+        """Return the covariance of the errors, shape (rows, rows).
+
+        Parameters
+        ----------
+        levels : standard deviations of the parts of an error
+        of_source : standard deviation of the part that all rows share, scalar or shape (rows,)
+        """
         source = of_source * np.broadcast_to(of_source, len(self.misses))[:, None]
         rest = levels.rest**2 * np.eye(len(self.misses))
         return np.asarray(levels.shared(source, self.is_same_network, self.apart) + rest)
@@ -42,7 +48,16 @@ class Source(NamedTuple):
 def source_of(
     name: str, is_new: bool, runs: Sequence[TransformerRun], misses: Array, spreads: Array
 ) -> Source:
-    """Return runs of a source, each with a case, as arrays."""
+    """Return the runs of a source, each of which must have a case, as arrays.
+
+    Parameters
+    ----------
+    name : of the source
+    is_new : whether the rows are entries of the ledger
+    runs : measured runs
+    misses : ln(measured / predicted), shape (runs,)
+    spreads : standard deviations of the errors if no own run is given, shape (runs,)
+    """
     traits: Traits = stacked([traits_of(run) for run in runs])
     one: Traits = rows_of(traits, (slice(None), None))
     same = np.asarray(one.network == traits.network, float)
@@ -51,7 +66,7 @@ def source_of(
 
 
 def traits_of(run: TransformerRun) -> Traits:
-    """Return the traits of a published run, which is never known to be the same as another."""
+    """Return the traits by which a published run, which must have a case, is compared with other runs."""
     case = run.case
     assert case is not None
     software = f"{run.framework} {run.year}"
@@ -59,24 +74,29 @@ def traits_of(run: TransformerRun) -> Traits:
 
 
 class Anchored(NamedTuple):
-    """What is said of runs, each from the most alike other of its network and source; shape (runs,)."""
+    """Corrections of predicted runs by the most similar run of the same network and source; shape (runs,)."""
 
     shifts: Array
-    """Of logarithms of predicted times."""
+    """Added to the logarithm of the predicted time."""
     spreads: Array
+    """Standard deviation of the error that is left."""
     is_anchored: Flags
+    """Whether there is another run to start from."""
 
 
 def anchored(
     runs: Sequence[TransformerRun], misses: Array, spreads: Array, levels: dict[str, Levels]
 ) -> Anchored:
-    """Predict each run from the most alike other one of its network and source.
+    """Correct each prediction by the error of the most similar other run of the same network and source.
+
+    A run of trust A or B never starts from one of lower trust.
 
     Parameters
     ----------
     runs : measured, each with a case
-    misses, spreads : without any run given, shape (runs,)
-    levels : by source
+    misses : ln(measured / predicted) without a correction, shape (runs,)
+    spreads : standard deviations of those errors, shape (runs,)
+    levels : standard deviations of the parts of an error, by source
     """
     result = Anchored(np.zeros(len(runs)), np.array(spreads), np.zeros(len(runs), dtype=bool))
     unsure = np.array([run.trust not in TRUSTED for run in runs])

@@ -1,8 +1,8 @@
-"""Which measured rows are held out: in no fit and in no table of the report.
+"""Which measured rows are held out: used in no fit and in no table of the report.
 
-A file of ``validation/measured/`` grows at its end alone.  ``validation/held_out.csv`` names the first row of
-each that came after the first ledger: it and all below are held out until ``learned`` says ``yes`` there, and
-a fit then refuses each that the ledger has no entry of.
+New rows of a file of ``validation/measured/`` are only appended.  ``validation/held_out.csv`` names, for each
+file, the first row added after the first ledger: that row and all below are held out until the column
+``learned`` is ``yes``.  A fit then refuses each of them that has no entry in the ledger.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from perfmodel.evidence.accuracy.ledger.ledger import ledger
 from perfmodel.evidence.accuracy.measured_table import records
 
 UNSEEN = frozenset({"abci2-benchmark", "csc-ml-benchmarks", "flagperf", "sarus-horovod"})
-"""Shipped sources of training runs that no fit has seen: they judge it.  With them in it, those fitted before
-were predicted worse from specs by a fit to the others, one accelerator, mean and median: 15.6 and 11.6 %
-instead of 14.8 and 11.3 %."""
+"""Shipped sources of training runs that no fit learns from; they are a test set.  When a fit did learn from
+them, the out-of-sample error of the others on one accelerator from specs grew: mean 15.6 instead of 14.8 %,
+median 11.6 instead of 11.3 %."""
 
 
 @cache
 def _first_new() -> dict[str, tuple[str, bool]]:
-    """The id of the first row after the first ledger, and whether fits take it, by file of the measured."""
+    """Return by file the id of the first row added after the first ledger, and whether fits learn from it."""
     rows = records(folder("validation") / "held_out.csv")
     return {row["file"]: (row["first_row"], row["learned"] == "yes") for row in rows}
 
 
 def learned_part(name: str) -> tuple[Path, str | None]:
-    """Return the path of a file of ``validation/measured/``, and the id of the row where it is held out."""
+    """Return the path of a file of ``validation/measured/``, and the id of its first held-out row or None."""
     first, is_learned = _first_new().get(name, (None, True))
     return folder("validation") / "measured" / name, None if is_learned else first
 
 
 def learned_bytes(name: str) -> bytes:
-    """Return what a file of ``validation/measured/`` holds above its held-out rows, to be hashed."""
+    """Return the content of a file of ``validation/measured/`` above its held-out rows, for a checksum."""
     path, before = learned_part(name)
     return read_table(path, before=before).getvalue().encode()
 
 
 def require_entries(name: str, learned: Iterable[str]) -> None:
-    """Refuse to learn from rows that were not predicted before.
+    """Check that every new row that a fit learns from was predicted first: that it is in the ledger.
 
     Parameters
     ----------
-    name : of a file of ``validation/measured/``
+    name : of a file in ``validation/measured/``
     learned : ids of its rows that a fit learns from, in their order
 
     Raises
     ------
-    InputError : one of them came after the first ledger, and has no entry there
+    InputError : one of them was added after the first ledger, and has no entry in the ledger
     """
     first, _ = _first_new().get(name, (None, True))
     ids = [next(iter(row.values())) for row in records(learned_part(name)[0])]

@@ -1,7 +1,7 @@
-"""The ledger: errors of shipped versions on rows that nothing had learned from, and what they teach.
+"""The ledger: errors of shipped versions on rows that no fit had seen, and interval scales learned from them.
 
-``validation/ledger.csv`` only grows.  Each row that comes new is predicted by the version at hand before
-anything learns from it, and its error and the half-width that was stated are kept for ever.
+``validation/ledger.csv`` only grows.  The current version predicts each new measured row before any fit
+learns from it; the error and the stated half-width are recorded permanently.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from perfmodel.model.fitted.ledger_scales import (
 
 NAME = "ledger.csv"
 SHRINKAGE = 3.0
-"""Sources that the scale of all classes counts for, beside those of one class (a choice)."""
+"""Weight of the scale of all classes, in sources, when the scale of one class is drawn towards it (a
+choice)."""
 MISREAD, NO_TIME, NOT_NEW = "misread", "no measured time", "source not new"
-"""Classes of entries that teach nothing here: the row was read as another job; its time was worked out from a
-batch that nobody stated; or its source has other rows, which the fit learned from."""
-APART = (MISREAD, NO_TIME, NOT_NEW)
+"""Classes of entries that no scale is learned from: the row was read as another job; its time was derived
+from a batch size that its source does not state; or the fit had learned from other rows of the source."""
+EXCLUDED = (MISREAD, NO_TIME, NOT_NEW)
 CLASSES: dict[str, tuple[str, Callable[[str], str]]] = {
     "transformers, from specs": (TRANSFORMERS, lambda name: name),
     "collectives, several nodes, from 1 MiB": (COLLECTIVES, lambda name: SEVERAL),
@@ -51,9 +52,9 @@ CLASSES: dict[str, tuple[str, Callable[[str], str]]] = {
     "data parallel, from specs, several accelerators": (DATA_PARALLEL, lambda name: TOGETHER),
     "data parallel, anchored on one accelerator": (DATA_PARALLEL, lambda name: ANCHORED),
 }
-"""Kind of an entry -> kind of its scale, and class by the entry's own.
+"""Kind of an entry -> kind of its scale, and function from the entry's class to the class of its scale.
 
-What is new of a collective's path is in the shape of its interval already, three times as wide."""
+Collectives have no class for a new transport: its interval is already three times as wide."""
 COLUMNS = (
     "kind",
     "source",
@@ -65,29 +66,29 @@ COLUMNS = (
     "scale",
 )
 WORDS = {"novel": NEW}
-"""Classes by what the ledger calls them, where that is another word."""
+"""Word of the file -> class, where they differ."""
 
 
 class Entry(NamedTuple):
     """One row of the ledger."""
 
     version: str
-    """Of perfmodel, which predicted it."""
+    """Version of perfmodel that predicted the row."""
     kind: str
     source: str
     id: str
-    """Of the measured row; empty where the source has no name."""
+    """Id of the measured row; empty if the source has no name."""
     job: str
-    """Class: ``known``, ``new``, ``experts``, or why it is no error of the model."""
+    """Class: ``known``, ``new``, ``experts``, or why the error is not one of the model."""
     error: float
     """ln(measured / predicted)."""
     half_width: float
-    """Of the stated 80 % interval, in log time."""
+    """Half-width of the stated 80 % interval, in the logarithm of the time."""
     scale: float = 1.0
-    """Factor of the ledger in that: version 0.2.0 had none."""
+    """Factor of the ledger that ``half_width`` includes; 1 for version 0.2.0, which had none."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return its line in the file."""
+        """Return the cells of the entry's line in the file, in the order of ``COLUMNS``."""
         words = {ours: theirs for theirs, ours in WORDS.items()}
         name = words.get(self.job, self.job)
         numbers = str(self.error), str(self.half_width)
@@ -95,24 +96,24 @@ class Entry(NamedTuple):
 
     @property
     def scaled_as(self) -> tuple[str, str] | None:
-        """Kind and class of its scale; None of what has none."""
-        if self.kind not in CLASSES or self.job in APART:
+        """Kind and class of the scale that the entry belongs to; None if it belongs to none."""
+        if self.kind not in CLASSES or self.job in EXCLUDED:
             return None
         kind, class_of = CLASSES[self.kind]
         return kind, class_of(self.job)
 
     @property
     def ratio(self) -> float:
-        """Error over the half-width that was stated, its scale apart."""
+        """Absolute error over the stated half-width without its scale."""
         return abs(self.error) * self.scale / self.half_width
 
 
 def read_ledger(path: Path) -> tuple[Entry, ...]:
-    """Return every entry of a ledger, oldest first; none where there is no file yet.
+    """Return the entries of a ledger, oldest first; none if the file does not exist.
 
     Raises
     ------
-    InputError : the file cannot be read, or is no ledger
+    InputError : the file cannot be read, or has other columns than a ledger
     """
     if not path.exists():
         return ()
@@ -127,12 +128,15 @@ def read_ledger(path: Path) -> tuple[Entry, ...]:
 
 @cache
 def ledger() -> tuple[Entry, ...]:
-    """Return every entry of the ledger that comes along."""
+    """Return the entries of the shipped ledger; the file is read once."""
     return read_ledger(folder("validation") / NAME)
 
 
-def shrunk(values: dict[str, list[float]], towards: float) -> float:
-    """Return the quantile of a class, drawn to another value as if ``SHRINKAGE`` sources had that."""
+def _shrunken_quantile(values: dict[str, list[float]], towards: float) -> float:
+    """Return the 80 % quantile of values by source, shrunk towards another value.
+
+    The mean is taken of logarithms, as if ``SHRINKAGE`` more sources had the value ``towards``.
+    """
     if not values:
         return towards
     n = len(values)
@@ -142,18 +146,19 @@ def shrunk(values: dict[str, list[float]], towards: float) -> float:
 
 
 def scales(entries: Sequence[Entry]) -> dict[str, dict[str, tuple[float, int]]]:
-    """Return the factor of each class and its sources, by kind.
+    """Return by kind and class the factor that scales intervals, and the number of sources behind it.
 
-    A class is drawn to its kind, a kind to all kinds.  What is new is never narrower than what is known.
+    The factor of a class is shrunk towards that of its kind, and that towards the factor of all kinds.  The
+    factor of ``new`` is at least that of ``known``.
     """
     used = [each for each in entries if each.scaled_as is not None]
     pooled = quantile(by_source((each.source, each.ratio) for each in used), COVERED)
     result: dict[str, dict[str, tuple[float, int]]] = {}
     for kind, job in _classes():
         of_kind = [each for each in used if each.scaled_as and each.scaled_as[0] == kind]
-        towards = shrunk(by_source((each.source, each.ratio) for each in of_kind), pooled)
+        towards = _shrunken_quantile(by_source((each.source, each.ratio) for each in of_kind), pooled)
         own = by_source((each.source, each.ratio) for each in of_kind if each.scaled_as == (kind, job))
-        result.setdefault(kind, {})[job] = shrunk(own, towards), len(own)
+        result.setdefault(kind, {})[job] = _shrunken_quantile(own, towards), len(own)
     for of in result.values():
         if NEW in of:
             of[NEW] = max(of[NEW][0], of[KNOWN][0]), of[NEW][1]
@@ -161,6 +166,7 @@ def scales(entries: Sequence[Entry]) -> dict[str, dict[str, tuple[float, int]]]:
 
 
 def _classes() -> list[tuple[str, str]]:
+    """Return the kind and class of every scale."""
     jobs = {
         TRANSFORMERS: (KNOWN, NEW, EXPERTS),
         COLLECTIVES: (SEVERAL, ONE, SMALL),
@@ -170,21 +176,21 @@ def _classes() -> list[tuple[str, str]]:
 
 
 class Judged(NamedTuple):
-    """An entry, and the half-width that the other sources' entries give it."""
+    """An entry of the ledger, and the half-width that the entries of other sources give its interval."""
 
     entry: Entry
     half_width: float
     constant: float
-    """Half-width of its kind, the same for all, from the other sources; not a number where there is none."""
+    """One half-width for all entries of its kind, from the other sources; not a number if there are none."""
 
     @property
     def source(self) -> str:
-        """Who measured it."""
+        """Source of the measured row."""
         return self.entry.source
 
 
 def left_out(entries: Sequence[Entry]) -> list[Judged]:
-    """Judge each entry by the scales of all sources but its own."""
+    """Return each entry with the half-width that the scales of all other sources give it."""
     used = [each for each in entries if each.scaled_as is not None]
     result = []
     for source in dict.fromkeys(each.source for each in used):
@@ -201,40 +207,42 @@ def left_out(entries: Sequence[Entry]) -> list[Judged]:
 
 
 def _constant(entries: Iterable[Entry], kind: str) -> float:
+    """Return the half-width that covers 80 % of the errors of a kind; every source has the same weight."""
     errors = by_source((each.source, abs(each.error)) for each in entries if each.kind == kind)
     return quantile(errors, COVERED) if errors else math.nan
 
 
 class Line(NamedTuple):
-    """One line of the ledger's table: the same rows with three kinds of intervals."""
+    """One line of the report's table of the ledger: the same rows with intervals of three origins."""
 
     kind: str
     job: str | None
-    """Its class; None of the line of all."""
+    """Class of the rows; None for all classes of the kind."""
     stated: Summary
+    """With the intervals stated at the time."""
     today: Summary
-    """By the scales of the other sources."""
+    """With intervals scaled by the entries of the other sources."""
     constant: Summary
-    """By one width, which a single source has none of."""
+    """With one half-width for all, from the other sources; none if the kind has one source."""
 
     @property
     def name(self) -> str:
-        """What it is of, below the line of its kind."""
+        """Label of the line: the kind, or the class indented below its kind."""
         return f"- {self.job}" if self.job else self.kind
 
     @property
     def half_width(self) -> float:
-        """Median, of today's intervals."""
+        """Median half-width of today's 80 % intervals, in the logarithm of the time."""
         return self.today.half_width or 0.0
 
     @property
     def factor(self) -> float:
-        """Either way, that the half-width is."""
+        """The median half-width as a factor by which a time may be longer or shorter."""
         return math.exp(self.half_width)
 
 
 def lines() -> list[Line]:
-    """Return the table: each kind of entries, and each class of it."""
+    """Return the lines of the report's table: one for each kind of entries, and for each of its classes."""
     judged = left_out(ledger())
     result = []
     for kind in dict.fromkeys(each.entry.kind for each in judged):
@@ -270,7 +278,7 @@ def section() -> str:
         "ledger.md.j2",
         entries=len(entries),
         sources=len({each.source for each in entries}),
-        apart=sum(each.job in APART for each in entries),
+        apart=sum(each.job in EXCLUDED for each in entries),
         lines=rows,
         widest=_widest(rows),
         facts=_facts(rows),
@@ -279,14 +287,17 @@ def section() -> str:
 
 
 def _widest(rows: Sequence[Line]) -> list[Line]:
-    """Return the classes of each kind, or the kind where it has one alone, the widest first."""
+    """Return the lines of classes, and of kinds with a single class, the widest intervals first."""
     of_classes = {row.kind for row in rows if row.job}
     every = (row for row in rows if row.job or row.kind not in of_classes)
     return sorted(every, key=lambda row: -row.half_width)
 
 
 def _facts(rows: Sequence[Line]) -> list[tuple[str, Open, float, float]]:
-    """Return what stating an option is worth: the kind, the option, and half-widths without and with it."""
+    """Return by how much stating an option narrows an interval, the most first.
+
+    Each entry has the kind of prediction, the option, and the half-widths without and with it.
+    """
     result = []
     for kind in (TRANSFORMERS, DATA_PARALLEL):
         known = next(row for row in rows if row.kind.startswith(kind) and row.job == KNOWN)

@@ -1,4 +1,4 @@
-"""Entries of the ledger, of rows that nothing has learned from yet."""
+"""Make entries of the ledger from measured rows that no fit has learned from."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from perfmodel.model.setting.resolve import resolve
 def append(
     path: Path, rows: Iterable[Any], version: str, catalogue: Catalogue | None = None
 ) -> tuple[int, int]:
-    """Append what rows are missed by to a ledger; return how many it had not, and how many it had.
+    """Append the errors of predicted rows to a ledger; return the numbers of new entries and of those it had.
 
-    A row that an earlier version misread is predicted again.  Rows that cannot be predicted, those of trust C
-    and D, and those that the fit learned from are no entries.
+    A row that an earlier version misread gets a new entry.  Rows that cannot be predicted, rows of trust C
+    and D, and rows that the fit learned from get none.
 
     Parameters
     ----------
-    path : of the ledger; written whole or not at all
+    path : of the ledger; rewritten as a whole, or unchanged after an error
     rows : of any kind, predicted from specs by the shipped fit
     version : of perfmodel
-    catalogue : hardware to look names up in
+    catalogue : hardware; by default the built-in catalogue
 
     Raises
     ------
@@ -60,12 +60,13 @@ def append(
 
 
 def _learned() -> dict[str, str]:
-    """Ids of the rows that the shipped fits learned from, and their sources."""
+    """Return the source by id of the rows that the shipped fits learned from."""
     every: Iterable[Any] = (*shipped_runs(), *shipped_transformer_runs(), *shipped_measurements())
     return {each.run_id: each.source for each in every}
 
 
 def _entries(rows: Iterable[Outcome], version: str, catalogue: Catalogue) -> Iterator[Entry]:
+    """Yield an entry for each trusted row that has a measured time, a prediction and an interval."""
     for row in rows:
         if row.predicted is None or not row.measured or row.high_80 is None or not trusted(row):
             continue
@@ -77,7 +78,7 @@ def _entries(rows: Iterable[Outcome], version: str, catalogue: Catalogue) -> Ite
 
 
 def _class_of(row: Any, catalogue: Catalogue) -> tuple[str, str, float]:
-    """Kind and class of a row's entry, and the scale of its interval."""
+    """Return kind and class of a row's entry, and the ledger's factor in its interval."""
     if isinstance(row, TransformerRow):
         new = novelty_of(row.run)
         return "transformers, from specs", new.job if row.run.states_batch else NO_TIME, new.scale.factor

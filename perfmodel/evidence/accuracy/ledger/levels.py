@@ -1,10 +1,11 @@
-"""Learn what errors of transformers are shared by source, network and likeness; judge what runs then say.
+"""Learn which parts of transformer errors jobs share by source, by network and by similarity.
 
-Errors are those of development rows, each source predicted by a fit to the others, and of the ledger.  The
-numbers are those under which they are likeliest, a source counting for the root of its rows; then deviations
-among jobs of one source are those by which 80 % intervals hold 80 % with a few runs given, every source
-alike.  ``python -m perfmodel.evidence.accuracy.ledger.levels`` writes them, and the scales of the ledger,
-into ``evidence.json``.
+The errors are those of development rows, each source predicted by a fit to the others, and of entries of the
+ledger.  The standard deviations of the parts maximise the likelihood of the errors, in which a source with n
+rows weighs as sqrt(n) rows.  Those among jobs of one source are then scaled so that 80 % intervals hold 80 %
+of the rows when a few runs of a source are given, every source alike.
+``python -m perfmodel.evidence.accuracy.ledger.levels`` writes them, and the scales of the ledger, into
+``evidence.json``.
 """
 
 from __future__ import annotations
@@ -40,34 +41,37 @@ from perfmodel.model.transformers.uncertainty import Novelty
 
 DEVIATIONS = ("source", "network", "row", "rest")
 OF_LEDGER = "source of the ledger"
-"""Deviation of its sources, which are missed by more; an interval's own width says it, so it is not kept."""
-BELIEVED = {"source": 0.1, OF_LEDGER: 0.2, "network": 0.1, "row": 0.1, "rest": 0.03}
-"""Deviations before any row was looked at (assumed)."""
-DOUBT, DOUBT_OF_FALLS = 1.0, 1.5
-"""Standard deviation of their logarithms, and of those of falls, which are believed to be ``FALL``."""
+"""Standard deviation shared by rows of one source of the ledger, whose errors are larger; it is fitted but
+not kept, because the width of an interval includes it."""
+PRIOR_MEANS = {"source": 0.1, OF_LEDGER: 0.2, "network": 0.1, "row": 0.1, "rest": 0.03}
+"""Prior means of the standard deviations (assumed)."""
+PRIOR_SPREAD, PRIOR_SPREAD_OF_FALLS = 1.0, 1.5
+"""Prior standard deviations of the logarithms of the deviations, and of those of the falls."""
 FALL = 0.5
+"""Prior mean of a fall: the rate at which similarity decreases with a distance (assumed)."""
 MOST = 60
-"""Rows of a source, drawn at random, that are learned from."""
+"""Largest number of rows of a source that the fit uses; larger sources are sampled at random."""
 SEED = 20261126
 STEPS = (0.5, 0.2, 0.07)
-"""Of logarithms, tried up and down one number after the other until none helps."""
+"""Steps of the pattern search in logarithms; each is tried up and down on every number until none helps."""
 GIVEN = (1, 3, 6)
-"""Runs that are given where intervals are made to hold 80 %."""
+"""Numbers of runs of a source that are given when intervals are scaled to hold 80 %."""
 DRAWS = 10
+"""Random choices of the given runs, for each number of them."""
 
 
 def _spread(new: Novelty, factors: dict[str, tuple[float, int]]) -> float:
-    """By the scales of the ledger as they are worked out now."""
+    """Return the standard deviation of an error, with the scale of ``factors`` instead of the shipped one."""
     return float(new.spread / new.scale.factor * factors[new.job][0])
 
 
 def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> list[Source]:
-    """Return all sources: of development rows, then the named ones of the ledger.
+    """Return the errors of all sources: those of development rows, then the named ones of the ledger.
 
     Parameters
     ----------
-    fits : to development rows; by default those that come with the package
-    logs : predicted logarithms of them [s]; by default those of fits to the other sources
+    fits : fits to development rows; by default the shipped rows
+    logs : ln(predicted time [s]) of those rows; by default each source by a fit to the other sources
     """
     fits = fits or shipped_transformers()
     misses = fits.data.logs - (fits.by_source if logs is None else logs)
@@ -94,7 +98,8 @@ def sources(fits: TransformerFolds | None = None, logs: Array | None = None) -> 
     return result
 
 
-def _drawn(each: Source) -> Source:
+def _sampled(each: Source) -> Source:
+    """Return a source with at most ``MOST`` of its rows, drawn at random with a fixed seed."""
     if len(each.misses) <= MOST:
         return each
     some = np.sort(np.random.default_rng(SEED).permutation(len(each.misses))[:MOST])
@@ -108,7 +113,7 @@ def _drawn(each: Source) -> Source:
 
 
 def as_levels(logs: dict[str, float]) -> Levels:
-    """Return the logarithms of a fit as levels."""
+    """Return fitted logarithms of standard deviations and falls as levels."""
     value = {name: float(np.exp(log)) for name, log in logs.items()}
     return Levels(
         **{name: value[name] for name in DEVIATIONS}, falls={name: value[name] for name in DISTANCES}
@@ -116,10 +121,10 @@ def as_levels(logs: dict[str, float]) -> Levels:
 
 
 def _cost(logs: dict[str, float], every: Sequence[Source]) -> float:
-    """Return less the logarithm of the probability, but for a constant."""
+    """Return the negative logarithm of the posterior probability of the deviations, up to a constant."""
     levels, of_ledger = as_levels(logs), float(np.exp(logs[OF_LEDGER]))
-    total = sum((logs[name] - np.log(mean)) ** 2 for name, mean in BELIEVED.items()) / DOUBT**2
-    total += sum((logs[name] - np.log(FALL)) ** 2 for name in DISTANCES) / DOUBT_OF_FALLS**2
+    total = sum((logs[name] - np.log(mean)) ** 2 for name, mean in PRIOR_MEANS.items()) / PRIOR_SPREAD**2
+    total += sum((logs[name] - np.log(FALL)) ** 2 for name in DISTANCES) / PRIOR_SPREAD_OF_FALLS**2
     total /= 2
     for each in every:
         triangle = np.linalg.cholesky(each.covariance(levels, of_ledger if each.is_new else levels.source))
@@ -130,26 +135,32 @@ def _cost(logs: dict[str, float], every: Sequence[Source]) -> float:
 
 
 def fit(every: Sequence[Source], start: dict[str, float] | None = None) -> dict[str, float]:
-    """Return the logarithms of the likeliest deviations and falls, by pattern search from ``start``."""
-    drawn = [_drawn(each) for each in every]
-    believed = {name: float(np.log(value)) for name, value in BELIEVED.items()}
-    logs = start or believed | dict.fromkeys(DISTANCES, float(np.log(FALL)))
-    best = _cost(logs, drawn)
+    """Return the logarithms of the most probable deviations and falls, by pattern search.
+
+    Parameters
+    ----------
+    every : errors of all sources
+    start : logarithms to start from; by default the means of the priors
+    """
+    samples = [_sampled(each) for each in every]
+    prior = {name: float(np.log(value)) for name, value in PRIOR_MEANS.items()}
+    logs = start or prior | dict.fromkeys(DISTANCES, float(np.log(FALL)))
+    best = _cost(logs, samples)
     for step in STEPS if start is None else STEPS[1:]:
         moved = True
         while moved:
             moved = False
-            for name, way in [(name, way) for name in logs for way in (step, -step)]:
-                tried = logs | {name: logs[name] + way}
-                if (cost := _cost(tried, drawn)) < best - 1e-3:
+            for name, change in [(name, change) for name in logs for change in (step, -step)]:
+                tried = logs | {name: logs[name] + change}
+                if (cost := _cost(tried, samples)) < best - 1e-3:
                     logs, best, moved = tried, cost, True
     return logs
 
 
 def covering(every: Sequence[Source], levels: Levels) -> Levels:
-    """Return levels whose 80 % intervals hold 80 % with a few runs given, every source alike."""
+    """Return levels scaled so that 80 % intervals hold 80 % when a few runs are given, every source alike."""
     ratios: dict[str, list[float]] = {}
-    for each in map(_drawn, every):
+    for each in map(_sampled, every):
         random = np.random.default_rng(SEED)
         for count in GIVEN:
             for _ in range(DRAWS):
@@ -162,13 +173,14 @@ def covering(every: Sequence[Source], levels: Levels) -> Levels:
 
 
 def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tuple[Array, Array]:
-    """Return errors of judged rows with others given, and the standard deviations that are stated.
+    """Return errors of judged rows updated by given rows, and their predicted standard deviations.
 
     Parameters
     ----------
-    each : the source
-    given, judged : places of its rows
-    levels : learned
+    each : errors of one source
+    given : indices of the rows whose errors are known
+    judged : indices of the rows to predict
+    levels : standard deviations of the parts of an error
     """
     matrix = each.covariance(levels, levels.of_source(each.spreads))
     variances = np.diag(matrix)[judged]
@@ -180,12 +192,13 @@ def posterior(each: Source, given: Places, judged: Places, levels: Levels) -> tu
 
 
 def _table(levels: Levels) -> dict[str, Any]:
+    """Return levels as they are written to JSON, to four figures."""
     numbers = {name: float(f"{getattr(levels, name):.4g}") for name in DEVIATIONS}
     return numbers | {"falls": {name: float(f"{of:.4g}") for name, of in levels.falls.items()}}
 
 
 def _learned(every: Sequence[Source]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the levels of all sources, then those without each."""
+    """Yield names and levels: "" and those of all sources, then each source and those learned without it."""
     logs = fit(every)
     yield "", _table(covering(every, as_levels(logs)))
     for name in dict.fromkeys(each.name for each in every):
@@ -194,7 +207,12 @@ def _learned(every: Sequence[Source]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def refit() -> None:
-    """Learn the ledger's scales, what stated options are worth, and the levels; write them, whole or not."""
+    """Learn the ledger's scales, the worth of stated options, and the levels; write ``evidence.json``.
+
+    Raises
+    ------
+    InputError : the file cannot be written; it is then unchanged
+    """
     by_source = dict(_learned(sources()))
     table = {
         "made_by": "python -m perfmodel.evidence.accuracy.ledger.levels",

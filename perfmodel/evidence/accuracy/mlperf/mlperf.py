@@ -1,7 +1,8 @@
-"""MLPerf Training submissions, with their predicted time to train: epochs times epoch time.
+"""Predict the time to train of MLPerf Training submissions: epochs times epoch time, plus evaluations.
 
-Nothing of the model is learned from these rows.  A round is answered by what the other rounds know: the curve
-of epochs against batch size is fitted to them, and an anchor, where one is asked for, was measured in them.
+No fit of the model learns from these rows.  A round is predicted from the other rounds: the curve of epochs
+against batch size is fitted to their submissions, and an anchor, where the mode needs one, was measured in
+one of them.
 """
 
 from __future__ import annotations
@@ -28,22 +29,29 @@ from perfmodel.model.prediction import predict
 from perfmodel.workloads.recipes.epochs_to_target import FEWEST_BATCH_SIZES, EpochsFit, fit_epochs
 
 ANCHOR_STEPS = 4
-"""Steps of the anchor's iteration; each reduces the error about tenfold."""
+"""Fixed-point steps that solve for the anchor's factor; each reduces the error about tenfold."""
 
 NVIDIA = ("v100-", "a100-", "h100-", "h200-", "b200-", "b300-", "gb200-", "gb300-")
-"""How the names of its accelerators begin."""
+"""Prefixes of the ids of NVIDIA accelerators."""
 OTHERS = "not NVIDIA's, whose software alone is modelled"
-"""Why submissions on other accelerators are not predicted."""
+"""Reason why submissions on accelerators of other vendors are not predicted."""
 
 EVALUATED = "evaluation included"
-"""In the note of a row whose samples per second count the time of evaluations."""
+"""Text in the note of a row whose samples per second include the time of evaluations."""
 
 
 def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]) -> EpochsFit:
-    """Return samples to a target against batch size, by the other rounds, on any accelerator.
+    """Return the fitted curve of samples to the target against batch size, from all rounds but one.
 
-    The rounds with the same target, where they hold enough batch sizes; else all, and the target is blank.
-    As in the shipped curves, the medians of each batch size are fitted, weighted by submissions.
+    It uses the rounds with the same target if they have enough batch sizes; else all others, and the curve's
+    target is blank.  As in the shipped curves, the median of each batch size is fitted, weighted by
+    submissions on any accelerator.
+
+    Parameters
+    ----------
+    round_ : round that is left out
+    benchmark : of the curve
+    submissions : of all rounds and benchmarks
 
     Raises
     ------
@@ -63,38 +71,39 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
 
 
 class Iteration(Outcome):
-    """The iteration of a submission; times in seconds."""
+    """Measured and predicted iteration time of a submission; times in seconds."""
 
     run: Submission
-    """What was measured."""
+    """The submission."""
 
 
 class Made(NamedTuple):
-    """What a predicted time to train is made of; None where it is refused."""
+    """Components of a predicted time to train; None if the prediction is refused."""
 
     iteration: Iteration
-    """Measured [s], where the row states a rate, and predicted."""
+    """Iteration time: predicted, and measured if the row states a rate."""
     samples_to_target: float | None = None
-    """By the curve of the other rounds."""
+    """Samples until the target is met, by the curve of the other rounds."""
     samples_per_second: float | None = None
-    """By the model, evaluations apart."""
+    """Training rate by the model, without evaluations."""
     evaluation_time: float | None = None
-    """Of all evaluations until the target is met [s]."""
+    """Time of all evaluations until the target is met [s]."""
     anchor: str | None = None
-    """Accelerator that was anchored on."""
+    """Accelerator, or architecture and chip, whose measured machines the prediction starts from."""
     curve: EpochsFit | None = None
+    """Curve of samples to the target against batch size."""
 
 
 class Row(Outcome):
-    """A submission and what the model says of its time to train; times in seconds."""
+    """Measured and predicted time to train of a submission; times in seconds."""
 
     run: Submission
-    """What was measured."""
+    """The submission."""
     made: Made
-    """What the prediction is made of."""
+    """Components of the prediction."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
+        """Return the row as a dictionary for JSON; times in seconds."""
         of, made = self.run, self.made
         return {
             "run_id": of.job.run_id,
@@ -128,32 +137,34 @@ def compare_mlperf(
     earlier: bool = False,
     others: Sequence[Submission] = (),
 ) -> list[Row]:
-    """Predict the time to train of every submission, in order; what is refused stays in, with the reason.
+    """Predict the time to train of every submission, in order; refused ones stay in, with the reason.
 
     Parameters
     ----------
     mode : ``specs``: from specs alone; ``anchored``: from single machines of the other rounds with that
         accelerator, or with another of its architecture
-    submissions : by default those that come along; other makers' tell about epochs and nothing else
-    catalogue : hardware; by default what comes with the package
+    submissions : to predict, by default the shipped ones; those on accelerators of other vendors than NVIDIA
+        serve the curves of epochs alone
+    catalogue : hardware; by default the built-in catalogue
     earlier : whether a round is predicted from earlier rounds alone, as a forecast must be
-    others : submissions beside them that tell of other rounds; one with the id of one of them is left out
+    others : further submissions, which serve curves and anchors but are not predicted; those with the id of a
+        predicted one are dropped
     """
-    asked = shipped_submissions() if submissions is None else submissions
-    names = {each.job.run_id for each in asked}
-    seen = [*(each for each in others if each.job.run_id not in names), *asked]
-    rounds = _Rounds(seen, Catalogue.of(catalogue), earlier)
-    return [rounds.row(each, mode) for each in asked]
+    predicted = shipped_submissions() if submissions is None else submissions
+    names = {each.job.run_id for each in predicted}
+    known = [*(each for each in others if each.job.run_id not in names), *predicted]
+    rounds = _Rounds(known, Catalogue.of(catalogue), earlier)
+    return [rounds.row(each, mode) for each in predicted]
 
 
 @cache
 def shipped_rows(mode: Mode, earlier: bool = False) -> list[Row]:
-    """Return the rows of the submissions that come along, as ``compare_mlperf`` makes them; made once."""
+    """Return ``compare_mlperf`` of the shipped submissions; computed once for each mode."""
     return compare_mlperf(mode, earlier=earlier)
 
 
 class _Rounds:
-    """Submissions, with what each round takes from the others worked out once."""
+    """Predicts submissions from other rounds; curves and anchors of each round are computed once."""
 
     def __init__(self, submissions: Sequence[Submission], catalogue: Catalogue, earlier: bool) -> None:
         self.submissions = submissions
@@ -164,71 +175,83 @@ class _Rounds:
         self.known = frozenset(catalogue.ids("accelerators"))
 
     def is_nvidia(self, accelerator: str) -> bool:
-        """Whether the accelerator is NVIDIA's; its id says so where no memory, and so no spec, is stated."""
+        """Whether NVIDIA makes the accelerator: by its spec, else by the prefix of its id."""
         if accelerator in self.known:
             return self.catalogue.accelerator(accelerator).vendor == "NVIDIA"
         return accelerator.startswith(NVIDIA)
 
     def seen(self, round_: str) -> Sequence[Submission]:
-        """Every submission, or those up to a round where later ones are not to be known."""
+        """Return the submissions that may serve predictions of a round: all, or those up to that round."""
         held = ROUNDS[: ROUNDS.index(round_) + 1] if self.earlier else ROUNDS
         return [each for each in self.submissions if each.round in held]
 
-    def row(self, asked: Submission, mode: Mode) -> Row:
-        iteration = Iteration(asked.iteration_time, mode=mode, run=asked)
-        row = Row(asked.time_to_train, mode=mode, run=asked, made=Made(iteration))
+    def row(self, submission: Submission, mode: Mode) -> Row:
+        """Return a submission with its predicted time to train, or with the reason why there is none."""
+        iteration = Iteration(submission.iteration_time, mode=mode, run=submission)
+        row = Row(submission.time_to_train, mode=mode, run=submission, made=Made(iteration))
         try:
-            if not self.is_nvidia(asked.job.accelerator):
+            if not self.is_nvidia(submission.job.accelerator):
                 return row._replace(reason=OTHERS)
-            curve: EpochsFit = self.curve(asked.round, asked.benchmark)
-            scenario, anchor = scenario_of_submission(asked, self.catalogue), None
+            curve: EpochsFit = self.curve(submission.round, submission.benchmark)
+            scenario, anchor = scenario_of_submission(submission, self.catalogue), None
             if mode == "anchored":
-                anchor, factor = self._anchor(asked)
-                scenario = self._anchored(asked, factor)
+                anchor, factor = self._anchor(submission)
+                scenario = self._anchored(submission, factor)
             result = predict(scenario, self.catalogue)
         except (Refused, InputError) as error:
             return row._replace(reason=str(error))
-        samples, rate = float(curve.epochs(asked.batch)), asked.batch / result.iteration_time
-        evaluating = asked.rules.evaluation_time(samples, asked.batch, result.terms["forward_time"])
+        batch = submission.batch
+        samples, rate = float(curve.epochs(batch)), batch / result.iteration_time
+        evaluating = submission.rules.evaluation_time(samples, batch, result.terms["forward_time"])
         ends = {name: getattr(result.interval, name) for name in ENDS if result.interval}
-        iteration = iteration._replace(predicted=asked.batch / rate, **ends)
+        iteration = iteration._replace(predicted=batch / rate, **ends)
         made = Made(iteration, samples, rate, evaluating, anchor, curve)
-        return row._replace(predicted=samples / rate + evaluating, naive=self._naive(asked), made=made)
+        return row._replace(predicted=samples / rate + evaluating, naive=self._naive(submission), made=made)
 
-    def _anchored(self, asked: Submission, factor: float) -> Scenario:
-        """The scenario of a submission, from one accelerator that takes ``factor`` times the model's time."""
-        scenario = scenario_of_submission(asked, self.catalogue)
+    def _anchored(self, submission: Submission, factor: float) -> Scenario:
+        """Return a submission's scenario, anchored on ``factor`` times one accelerator's predicted time."""
+        scenario = scenario_of_submission(submission, self.catalogue)
         alone = predict(with_options(scenario, world_size=1, accelerators_per_node=None), self.catalogue)
         return with_options(scenario, anchor=f"iteration_time={factor * alone.iteration_time!r}s@1")
 
-    def _anchor(self, asked: Submission) -> tuple[str, float]:
-        """Accelerator anchored on, and the median factor of its single machines in the other rounds."""
+    def _anchor(self, submission: Submission) -> tuple[str, float]:
+        """Return what a submission is anchored on, and the median factor of single machines in other rounds.
+
+        It is the accelerator or, if no other round measured that, its architecture and chip.
+
+        Raises
+        ------
+        Refused : no other round measured one machine with this architecture
+        """
         others = [
             each
-            for each in self.seen(asked.round)
-            if each.benchmark == asked.benchmark
-            and each.round != asked.round
+            for each in self.seen(submission.round)
+            if each.benchmark == submission.benchmark
+            and each.round != submission.round
             and each.job.nodes == 1
             and each.job.samples_per_second
             and each.job.accelerator in self.known
             and self.is_nvidia(each.job.accelerator)
         ]
-        accelerator = asked.job.accelerator
-        built = self._design(accelerator)
+        accelerator = submission.job.accelerator
+        design = self._design(accelerator)
         same = [each for each in others if each.job.accelerator == accelerator]
-        similar = [each for each in others if self._design(each.job.accelerator) == built]
+        similar = [each for each in others if self._design(each.job.accelerator) == design]
         factors = [factor for each in same or similar if (factor := self.factor(each)) is not None]
         if not factors:
             raise Refused("unanchored", "no other round measured one machine with this architecture")
-        return (accelerator if same else built), median(factors)
+        return (accelerator if same else design), median(factors)
 
     def _design(self, accelerator: str) -> str:
-        """Architecture and chip."""
+        """Return architecture and chip of an accelerator."""
         spec = self.catalogue.accelerator(accelerator)
         return f"{spec.architecture} {spec.chip}"
 
     def _factor(self, single: Submission) -> float | None:
-        """What the computation of one accelerator must be multiplied by for a machine's measured time."""
+        """Return the factor on one accelerator's computation time that reproduces a machine's measured time.
+
+        None if the submission has no scenario.
+        """
         try:
             scenario = scenario_of_submission(single, self.catalogue)
         except Refused:
@@ -243,19 +266,24 @@ class _Rounds:
             factor *= measured / (trained + factor * evaluating)
         return factor
 
-    def _naive(self, asked: Submission) -> float | None:
-        """The last round before with the same accelerator: its samples, and its rate per accelerator."""
+    def _naive(self, submission: Submission) -> float | None:
+        """Return the naive time to train [s], None if no earlier round has the same accelerator.
+
+        It is the median samples to the target over the median rate per accelerator, both of the latest such
+        round.
+        """
+        job = submission.job
         alike = [
             each
             for each in self.submissions
-            if (each.benchmark, each.job.accelerator) == (asked.benchmark, asked.job.accelerator)
+            if (each.benchmark, each.job.accelerator) == (submission.benchmark, job.accelerator)
         ]
-        for held in reversed(ROUNDS[: ROUNDS.index(asked.round)]):
+        for held in reversed(ROUNDS[: ROUNDS.index(submission.round)]):
             of = [each for each in alike if each.round == held]
             rates = [rate / each.job.world_size for each in of if (rate := each.job.samples_per_second)]
             samples = [each.samples_to_target for each in of if each.samples_to_target]
             if rates and samples:
-                return median(samples) / (median(rates) * asked.job.world_size)
+                return median(samples) / (median(rates) * job.world_size)
         return None
 
 
@@ -263,15 +291,16 @@ KEYS: dict[str, Callable[[Row], str]] = {
     "benchmark": lambda row: row.run.benchmark,
     "round": lambda row: f"{row.run.benchmark} {row.run.round}",
 }
-"""What rows are grouped by -> the group of a row."""
+"""Name of a grouping -> function from a row to the label of its group."""
 
 
 def summarise_mlperf(rows: Sequence[Row], skipped: Sequence[str] = ()) -> dict[str, Any]:
-    """Return errors of all, of each benchmark, and of each round in each benchmark.
+    """Return error statistics of all rows, of each benchmark, and of each round of a benchmark.
 
     Parameters
     ----------
-    skipped : reasons of what is no submission
+    rows : predicted or refused
+    skipped : reasons why further rows of the file were not read as submissions
     """
     reasons = [*skipped, *(row.reason for row in rows)]
     return {"refused_by_reason": by_reason(reasons), "all": {"all": statistics(rows)}, **by_group(rows, KEYS)}

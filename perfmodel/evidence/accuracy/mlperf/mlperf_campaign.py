@@ -1,4 +1,4 @@
-"""Submissions to MLPerf Training, as a campaign."""
+"""The campaign of submissions to MLPerf Training: how each row was read and predicted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _details(line: Line, of: Submission, outcome: Row, catalogue: Catalogue) -> 
             "iteration time",
             show(iteration.measured, "s") if iteration.measured else "",
             show(iteration.predicted or 0.0, "s") + span,
-            "predicted beside measured",
+            "measured and predicted",
         ),
     ]
     evaluation = made.evaluation_time or 0.0

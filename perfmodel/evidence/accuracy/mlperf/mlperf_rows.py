@@ -1,4 +1,4 @@
-"""Submissions to MLPerf Training: training runs that were timed to a target, and their scenarios."""
+"""Read submissions to MLPerf Training, which are training runs timed to a target; make scenarios of them."""
 
 from __future__ import annotations
 
@@ -28,50 +28,51 @@ from perfmodel.model.setting.link_caveats import GENERIC_NODE
 from perfmodel.workloads.recipes.recipes import benchmarks
 
 LARGEST_FIGURE = 1e12
-"""Largest number of seconds or samples; more is a wrong unit."""
+"""Largest number of seconds or samples that a row may state; more indicates a wrong unit."""
 
 
 class Submission(NamedTuple):
     """One system's result in one benchmark."""
 
     job: Run
-    """How it was trained: as its row states it, and as all submissions are."""
+    """The training run: what its row states, and what the rules fix for all submissions."""
     round: str
     benchmark: str
     """``resnet50`` (v1.5) or ``bert`` (large)."""
     submitter: str
     system: str
     time_to_train: float
-    """[s] from the start of the run to the target."""
+    """Time from the start of the run to the target [s]."""
     samples_to_target: float | None
-    """Samples trained on until the target was met: the median of the successful runs."""
+    """Samples trained on until the target was met, median of the successful runs; None if not stated."""
 
     @property
     def source(self) -> str:
-        """Who measured it."""
+        """Organisation that submitted it."""
         return self.submitter
 
     @property
     def batch(self) -> int:
-        """Samples of one iteration."""
+        """Global batch size: samples of one iteration."""
         assert self.job.global_batch_size is not None
         return self.job.global_batch_size
 
     @property
     def iteration_time(self) -> float | None:
-        """Measured [s], where the row states a rate, which may count evaluations."""
+        """Measured iteration time [s], None if the row states no rate; the rate may include evaluations."""
         rate = self.job.samples_per_second
         return None if rate is None else self.batch / rate
 
     @property
     def rules(self) -> Rules:
-        """What its round asked."""
+        """Rules of its benchmark in its round."""
         return rules_of(self.benchmark, self.round)
 
 
 _figure = number(high=LARGEST_FIGURE)
 DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
-"""Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
+"""Columns that a submission must fill in; ``world_size`` is needed, too, but can follow from other
+columns."""
 COLUMNS = (*DECISIVE, "run_id", "workload", *COUNTS, "year")
 
 
@@ -80,8 +81,8 @@ def submission_of(line: Line) -> Submission:
 
     Raises
     ------
-    Refused : a benchmark the model does not know, or too little stated
-    InputError : a cell that does not fit
+    Refused : the benchmark is unknown, or the row states too little
+    InputError : a cell does not fit its column
     """
     benchmark = word_of(line.text("workload"), BENCHMARKS)
     if benchmark not in BENCHMARKS:
@@ -95,11 +96,11 @@ def submission_of(line: Line) -> Submission:
     run = run._replace(
         workload=rules.workload,
         sequence_length=benchmarks()[benchmark].sample_tokens,
-        precision="fp16",  # half-precision gradients are sent, beside fp32 weights
+        precision="fp16",  # fp32 weights, but half-precision gradients in the all-reduce
         local_batch_size=max(round(batch / run.world_size), 1),
         strategy="all-reduce",
         overlap=rules.overlap,
-        input="synthetic",  # DALI decodes on the accelerator, ahead
+        input="synthetic",  # DALI decodes ahead of training, on the accelerator
         year=run.year or YEARS[round_],
     )
     time = line.checked("time_to_train", line.text("time_to_train"), _figure)
@@ -110,15 +111,16 @@ def submission_of(line: Line) -> Submission:
 def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submission], list[str]]:
     """Return the submissions of a CSV file with the columns of ``validation/measured/mlperf.csv``.
 
-    Rows of other benchmarks, and rows that leave open what decides the time, are passed over: their reasons.
+    The second list has the reasons why other rows are skipped: another benchmark, or too little stated.
 
     Parameters
     ----------
-    before : submission to stop at; None, the file is read to its end
+    path : of the file
+    before : id of the submission to stop before; None reads the file to its end
 
     Raises
     ------
-    InputError : a file that cannot be read, a missing column, a cell that does not fit
+    InputError : the file cannot be read, lacks a column, has a cell that does not fit, or has no rows
     """
     known: list[Submission] = []
     skipped: list[str] = []
@@ -134,12 +136,12 @@ def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submis
 
 @cache
 def shipped_submissions() -> tuple[Submission, ...]:
-    """The ResNet-50 and BERT submissions that come with the package and are not held out, read once."""
+    """Return the shipped ResNet-50 and BERT submissions that are not held out; read once."""
     return tuple(read_submissions(*learned_part("mlperf.csv"))[0])
 
 
 def framework_of(submission: Submission) -> str | None:
-    """Return ``NAME@YEAR`` of what ran a submission, by ``validation/mlperf_software.csv``."""
+    """Return the software of a submission as ``NAME@YEAR`` or None, by ``mlperf_software.csv``."""
     run = submission.job._replace(framework=f"{submission.job.framework} {submission.system}")
     return software_of(run, submission.benchmark, "mlperf_software.csv")
 
@@ -148,12 +150,12 @@ def framework_of(submission: Submission) -> str | None:
 def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scenario:
     """Return the scenario of a submission, from its configuration alone.
 
-    A local batch that does not fit into memory is split into the fewest micro-batches that do; where none
-    does, into single samples.
+    A local batch that does not fit into memory is split into the fewest micro-batches that fit; if none fits,
+    into single samples.
 
     Raises
     ------
-    Refused : an accelerator or machine nobody specified
+    Refused : the catalogue has no such accelerator, or no machine that large
     """
     named("accelerators", submission.job.accelerator, catalogue)
     run = submission.job._replace(node=_node(submission, catalogue))
@@ -173,13 +175,19 @@ def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scen
 
 
 def _algorithm(submission: Submission) -> str:
-    """What NCCL would choose, or the switches between nodes where those add."""
+    """Return ``switch-tree`` if the system's switches between nodes reduce, else ``auto``: NCCL's choice."""
     first = system_of(submission.system).in_network_from
     adds = first and submission.job.nodes > 1 and ROUNDS.index(submission.round) >= ROUNDS.index(first)
     return "switch-tree" if adds else "auto"
 
 
 def _node(submission: Submission, catalogue: Catalogue) -> str:
+    """Return the id of a submission's machine: its own, or the usual one of its accelerator if large enough.
+
+    Raises
+    ------
+    Refused : no machine has that many accelerators
+    """
     if own := system_of(submission.system).node:
         return own
     run = submission.job

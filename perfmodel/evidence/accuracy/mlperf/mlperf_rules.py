@@ -1,4 +1,4 @@
-"""What MLPerf Training asks of benchmarks by round, and what is known of systems, by tables."""
+"""Rules of MLPerf Training by benchmark and round, and facts about submitted systems, from CSV tables."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy.measured_table import records
 
 YEARS = {row["round"]: int(row["year"]) for row in records(folder("validation") / "mlperf_rounds.csv")}
-"""Of each round, in the order they were held."""
+"""Year of each round, in chronological order."""
 ROUNDS = tuple(YEARS)
 
 
 class Rules(NamedTuple):
-    """How a benchmark is trained, and what the rules ask, from a round on: ``mlperf_benchmarks.csv``."""
+    """How a benchmark is trained and evaluated from a round on: a line of ``mlperf_benchmarks.csv``."""
 
     workload: str
     optimizer: str
     overlap: str
     target: str
-    """Quality that is asked for."""
+    """Quality at which training stops."""
     evaluated_samples: float
-    """Of one evaluation."""
+    """Samples of one evaluation."""
     first_evaluation: float
-    """Samples trained on before the first; 0: as many as between two."""
+    """Samples trained on before the first evaluation; 0: as many as between two evaluations."""
     evaluation_interval: float
-    """Samples between two; 0: what the present rule says of the batch."""
+    """Samples trained on between two evaluations; 0: by the formula of the batch size of newer rounds."""
 
     def evaluations(self, samples_to_target: float, global_batch_size: float) -> int:
-        """Return how many evaluations there are until the target is met, the last one among them.
+        """Return the number of evaluations until the target is met, including the last one.
 
         Examples
         --------
@@ -53,13 +53,21 @@ class Rules(NamedTuple):
     def evaluation_time(
         self, samples_to_target: float, global_batch_size: float, forward_time: float
     ) -> float:
-        """Return the time of all evaluations until the target is met, of a batch that of its forward pass."""
+        """Return the time of all evaluations until the target is met [s].
+
+        Parameters
+        ----------
+        samples_to_target : samples trained on until then
+        global_batch_size : samples of one iteration, and of one batch of an evaluation
+        forward_time : time of a batch's forward pass, and so of its evaluation [s]
+        """
         batches = -(-self.evaluated_samples // global_batch_size)
         return self.evaluations(samples_to_target, global_batch_size) * batches * forward_time
 
 
 @cache
 def _table() -> dict[str, list[tuple[int, Rules]]]:
+    """Return by benchmark the index of the first round of each set of rules, and the rules, in order."""
     result: dict[str, list[tuple[int, Rules]]] = {}
     for row in records(folder("validation") / "mlperf_benchmarks.csv"):
         cells: dict[str, Any] = {name: row[name] for name in Rules._fields}
@@ -78,18 +86,20 @@ def rules_of(benchmark: str, round_: str) -> Rules:
 
 
 class System(NamedTuple):
-    """What is known of systems with a text in their names: a line of ``mlperf_systems.csv``."""
+    """Facts about systems whose names contain a text: a line of ``mlperf_systems.csv``."""
 
     system: str
+    """The text."""
     node: str
-    """Where it is not the one the accelerator is usually sold in."""
+    """Id of the machine if it is not the usual one of the accelerator; else empty."""
     in_network_from: str
-    """First round in which its switches between nodes added."""
+    """First round in which its switches between nodes reduced gradients; empty if they never did."""
     why: str
+    """Where the facts come from."""
 
 
 @cache
 def system_of(name: str) -> System:
-    """Return what is known of a system."""
+    """Return the facts about the system of that name; all fields are empty if there are none."""
     known = (System(**row) for row in records(folder("validation") / "mlperf_systems.csv"))
     return next((each for each in known if each.system in name), System("", "", "", ""))

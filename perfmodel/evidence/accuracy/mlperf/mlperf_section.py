@@ -1,4 +1,4 @@
-"""The report's section on MLPerf Training: time to train by round, next to a naive answer's."""
+"""The report's section on MLPerf Training: errors of the time to train by round, next to a naive baseline."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS, OTHERS, Row, shipped
 from perfmodel.evidence.accuracy.report.error_statistics import statistics
 
 GOAL = 0.15
-"""Median absolute error that was aimed at."""
+"""Goal for the median absolute error."""
 LARGE = 64
-"""Accelerators from which a job counts as large."""
+"""Number of accelerators from which a job counts as large."""
 SEEN = 64
-"""Accelerators of the largest job in any fit."""
+"""Number of accelerators of the largest job in any fit."""
 SIZES: dict[str, Callable[[int], bool]] = {
     "": lambda n: True,
     f", to {SEEN} accelerators": lambda n: n <= SEEN,
@@ -32,7 +32,7 @@ MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 
 @cache
 def section() -> str:
-    """Return the section, as Markdown; made once."""
+    """Return the section as Markdown; rendered once."""
     modes = {
         "From specs alone": shipped_rows("specs"),
         "Anchored on machines of the other rounds": shipped_rows("anchored"),
@@ -60,7 +60,7 @@ def section() -> str:
 
 @cache
 def covered() -> dict[str, dict[str, Any]]:
-    """Return the statistics of the iteration time, which no fit has seen, in both modes, all and by size."""
+    """Return the error statistics of iteration times, which no fit has seen, by mode and size of job."""
     result = {}
     for name, mode in MODES.items():
         rows = [row.made.iteration for row in shipped_rows(mode)]
@@ -71,11 +71,16 @@ def covered() -> dict[str, dict[str, Any]]:
 
 
 def _naive(rows: list[tuple[Row, ...]]) -> list[tuple[str, list[dict[str, Any]], dict[str, Any]]]:
-    """By size: errors of each way to predict and of the naive answer, on the rows that have them all."""
+    """Return by size of job the errors of each mode and of the naive baseline.
+
+    Parameters
+    ----------
+    rows : for each submission its row in every mode; those that lack a prediction are left out
+    """
     shown = [each for each in rows if each[0].naive and all(row.error is not None for row in each)]
     result = []
     for name, holds in NAIVE_SIZES.items():
         alike = [each for each in shown if holds(each[0].run.job.world_size)]
-        ways = [statistics(of) for of in zip(*alike, strict=True)]
-        result.append((name, ways, ways[0]["baseline"]))
+        by_mode = [statistics(of) for of in zip(*alike, strict=True)]
+        result.append((name, by_mode, by_mode[0]["baseline"]))
     return result

@@ -1,6 +1,6 @@
-"""Measured rates of large matrix products, against those implied by the fit to whole iterations.
+"""Measured rates of large matrix products, compared with the rates that the fit to whole iterations implies.
 
-Nothing was learned from these rows: they check one part of the model alone.
+No fit learns from these rows: they check one part of the model on its own.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ PRECISION: Final = "bf16"
 
 
 class Product(NamedTuple):
-    """The largest rate that a search over shapes found for one accelerator."""
+    """The highest rate of a matrix product on one accelerator that a search over shapes reached."""
 
     accelerator: str
     rows: int
     columns: int
     depth: int
     nominal: float
-    """[FLOP/s], as the publisher states it."""
+    """Peak rate that the publisher states [FLOP/s]."""
     measured: float
-    """[FLOP/s]"""
+    """Measured rate [FLOP/s]."""
 
 
 @cache
 def products() -> tuple[Product, ...]:
-    """Return the measured products that come with the package."""
+    """Return the shipped measured products in ``PRECISION``."""
     rows = records(folder("validation") / "measured" / "achievable_peaks.csv")
     return tuple(
         Product(
@@ -53,11 +53,11 @@ def products() -> tuple[Product, ...]:
 
 
 def rate(product: Product, catalogue: Catalogue) -> float:
-    """Return the rate of a product by itself, as the shipped fit has it [FLOP/s].
+    """Return the rate of a stand-alone matrix product by the shipped fit [FLOP/s].
 
     Raises
     ------
-    InputError : an accelerator nobody specified
+    InputError : the catalogue has no such accelerator
     """
     flops = 2.0 * product.columns * product.depth
     layer = Layer(
@@ -70,15 +70,15 @@ def rate(product: Product, catalogue: Catalogue) -> float:
         gemm_columns=float(product.columns),
         gemm_depth=float(product.depth),
     )
-    alone = Workload("product", "one matrix product", "custom", (layer,), sample="row")
-    asked = Scenario(workload="resnet50", accelerator=product.accelerator, precision=PRECISION)
-    setting = resolve(asked, catalogue)._replace(workload=alone)
+    one_product = Workload("product", "one matrix product", "custom", (layer,), sample="row")
+    scenario = Scenario(workload="resnet50", accelerator=product.accelerator, precision=PRECISION)
+    setting = resolve(scenario, catalogue)._replace(workload=one_product)
     forward_time = computation(setting, product.rows, calibration()).forward_time
     return float(flops * product.rows / forward_time)
 
 
 def compare_products() -> list[Outcome]:
-    """Return what the model says of the time of one FLOP of each product on an accelerator with a spec."""
+    """Return measured and predicted time per FLOP [s] of each product on an accelerator with a spec."""
     catalogue, result = Catalogue.built_in(), []
     for product in products():
         try:
@@ -89,7 +89,7 @@ def compare_products() -> list[Outcome]:
 
 
 def section() -> str:
-    """Return the section of the report, as Markdown."""
+    """Return the report's section on matrix products as Markdown."""
     answers, seen = compare_products(), calibration().seen["accelerator"]
     result = errors([each.error for each in answers if each.error is not None])
     return render(

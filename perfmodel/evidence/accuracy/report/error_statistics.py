@@ -23,38 +23,39 @@ GROUPS: dict[str, Callable[[Row], Any]] = {
     "strategy": lambda row: row.run.strategy,
     "world-size": lambda row: row.run.world_size,
 }
-"""What rows are grouped by -> the group of a row."""
-
+"""Name of a grouping -> function from a row to the label of its group."""
 BASELINES = {
     "specs": "constant utilisation",
     "anchored": "linear scaling",
     "anchored-machine": "linear scaling",
 }
+"""Mode -> naive baseline that its predictions are compared with."""
 
 
 class Errors(NamedTuple):
-    """Statistics of signed errors, predicted over measured less 1; None where there is nothing."""
+    """Statistics of signed errors, predicted / measured - 1; None if there are no rows."""
 
     n: int
     mean_absolute_error: float | None
     median_absolute_error: float | None
     bias: float | None
-    """Mean of the signed errors; positive: we say too slow."""
+    """Mean of the signed errors; positive if predictions are too slow."""
     within_10: float | None
-    """Share of rows off by at most 10 %."""
+    """Share of rows with an absolute error of at most 10 %."""
     within_20: float | None
+    """Share of rows with an absolute error of at most 20 %."""
 
 
 def errors(signed: Sequence[float]) -> Errors:
     """Return the statistics of signed errors.
 
-    A sixteenth too slow, an eighth too fast, a quarter too slow, a sixteenth too fast: an eighth on average,
-    a sixteenth and an eighth in the middle, and the signs leave a thirty-second.
+    Errors of 1/16, -1/8, 1/4 and -1/16: the absolute values have the mean 1/8 and the median (1/16 + 1/8)/2,
+    the signed values the mean 1/32.
 
-    >>> found = errors([1 / 16, -1 / 8, 1 / 4, -1 / 16])
-    >>> found.n, found.mean_absolute_error, found.median_absolute_error, found.bias
+    >>> result = errors([1 / 16, -1 / 8, 1 / 4, -1 / 16])
+    >>> result.n, result.mean_absolute_error, result.median_absolute_error, result.bias
     (4, 0.125, 0.09375, 0.03125)
-    >>> found.within_10, found.within_20
+    >>> result.within_10, result.within_20
     (0.5, 0.75)
     """
     if not signed:
@@ -71,9 +72,9 @@ def errors(signed: Sequence[float]) -> Errors:
 
 
 def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
-    """Return the statistics of the rows that were predicted, with interval coverage and the naive answer's.
+    """Return error statistics, interval coverage and the naive baseline's errors of the predicted rows.
 
-    A mean over rows is mostly that of the largest sources; what is over sources weighs each source alike.
+    The largest sources dominate a mean over rows; in a mean over sources each source has the same weight.
     """
     predicted = [row for row in rows if row.error is not None]
     signed = [(row.run.source, row.error) for row in predicted if row.error is not None]
@@ -94,17 +95,24 @@ def statistics(rows: Iterable[Outcome]) -> dict[str, Any]:
 AnyRun = TypeVar("AnyRun", bound=Any)
 
 
-def beside(
+def compare_own(
     own: Sequence[AnyRun], shipped: Sequence[AnyRun], compare: Callable[[list[AnyRun]], list[AnyRow]]
 ) -> list[AnyRow]:
-    """Compare a user's rows together with those that come along, but for those of the same ids."""
+    """Return a user's rows with their predictions, to which the shipped rows contribute.
+
+    Parameters
+    ----------
+    own : the user's rows
+    shipped : shipped rows; those with the id of one of the user's are dropped
+    compare : predicts rows, some from others, such as from anchors
+    """
     names = {each.run_id for each in own}
     others = [each for each in shipped if each.run_id not in names]
     return compare([*others, *own])[len(others) :]
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """Return the mean, None of nothing."""
+    """Return the mean, None if there are no values."""
     known = list(values)
     return fmean(known) if known else None
 
@@ -115,18 +123,18 @@ def trusted(row: Outcome) -> bool:
 
 
 def counted(row: Outcome) -> bool:
-    """Whether a row enters the error table: trust A or B, and an anchor, if any, that is not in doubt."""
+    """Whether a row counts in the error table: trust A or B, and no ambiguous anchor."""
     return trusted(row) and row.anchor != "ambiguous"
 
 
 def furthest(rows: Iterable[AnyRow]) -> list[AnyRow]:
-    """Return the rows that were predicted, those first whose ratio is furthest from 1, either way."""
+    """Return the predicted rows by descending absolute ln(predicted / measured)."""
     far = [(-abs(math.log(1 + row.error)), row.run.run_id, row) for row in rows if row.error is not None]
     return [row for *_, row in sorted(far, key=lambda each: each[:2])]
 
 
 def grouped(rows: Iterable[AnyRow], key: Callable[[AnyRow], Any]) -> dict[str, dict[str, Any]]:
-    """Return the statistics of each group with a predicted row, by the key of its rows."""
+    """Return the error statistics of each group of rows with a prediction, by its label."""
     groups: defaultdict[Any, list[AnyRow]] = defaultdict(list)
     for row in rows:
         if row.error is not None:
@@ -135,12 +143,12 @@ def grouped(rows: Iterable[AnyRow], key: Callable[[AnyRow], Any]) -> dict[str, d
 
 
 def by_group(rows: Sequence[AnyRow], groups: Mapping[str, Callable[[AnyRow], Any]]) -> dict[str, Any]:
-    """Return the statistics of each group, by what rows are grouped by."""
+    """Return the error statistics of each group, by the name of the grouping and the label of the group."""
     return {name: grouped(rows, key) for name, key in groups.items()}
 
 
 def by_reason(reasons: Iterable[str | None]) -> dict[str, int]:
-    """Return how many were refused for each kind of reason, the most frequent first.
+    """Return the number of refused rows by type of reason, the most frequent first.
 
     >>> by_reason(["unknown link: a", None, "no batch size", "unknown link: b"])
     {'unknown link': 2, 'no batch size': 1}
@@ -149,7 +157,7 @@ def by_reason(reasons: Iterable[str | None]) -> dict[str, int]:
 
 
 def refusals(reasons: Iterable[str | None]) -> list[tuple[int, str]]:
-    """Return how many were refused for each kind of reason, and of what is unknown the most frequent names.
+    """Return the number of refused rows by type of reason, with the most frequent names of what is unknown.
 
     >>> refusals(["unknown link: a", None, "no batch size", "unknown link: b"])
     [(2, 'unknown link: a, b'), (1, 'no batch size')]
@@ -164,16 +172,17 @@ def refusals(reasons: Iterable[str | None]) -> list[tuple[int, str]]:
 
 
 def counts(rows: Sequence[Outcome]) -> dict[str, Any]:
-    """Return how many rows there are, how many are refused, and why."""
+    """Return the number of rows, of refused ones, and of those by reason."""
     reasons = [row.reason for row in rows if row.reason]
     return {"rows": len(rows), "refused": len(reasons), "refused_by_reason": by_reason(reasons)}
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the summary of ``perfmodel validate``: counts, statistics, and statistics by group.
+    """Return the summary of ``perfmodel validate``: counts, error statistics, and statistics by group.
 
-    Rows of trust C and rows whose anchor is ambiguous have their own entries, as have all of trust A and B
-    together, whatever their anchor; trust D is only counted.
+    The main statistics are of rows of trust A and B without an ambiguous anchor.  Further entries have the
+    rows with an ambiguous anchor, all of trust A and B together, and trust C; rows of trust D are only
+    counted.
     """
     table = [row for row in rows if counted(row)]
     doubtful = [row for row in rows if trusted(row) and row.anchor == "ambiguous"]

@@ -1,8 +1,8 @@
-"""What an interval gains by options that are stated: how far predictions of published jobs move without them.
+"""By how much stating an option narrows an interval: the change of predictions if it is left to its default.
 
-Each published job is predicted as it was, and with one option left to its default, as somebody does who does
-not know it or does not say it.  The logarithm of the ratio of both times is an error that stating the option
-takes away; what was measured plays no part in it.
+Each published job is predicted as it was run, and with one option left to its default, as by a user who does
+not know its value.  The logarithm of the ratio of both times is an error that stating the option removes;
+measured times are not used.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.open_options import OPTIONS
 
 MOST, SEED = 20, 20261126
-"""Jobs drawn of each source, and how."""
+"""Largest number of jobs that are drawn from each source, and the seed."""
 
 
 class _Kind(NamedTuple):
+    """A kind of jobs: its campaign, the scenario of a row, and the options that are left open in turn."""
+
     campaign: Campaign[Any]
     scenario: Callable[[Line, Any, Catalogue], Scenario | None]
     options: tuple[str, ...]
@@ -50,7 +52,7 @@ KINDS = {
 
 
 def without(options: dict[str, Any], option: str) -> dict[str, Any] | None:
-    """Return options of a job less one of them; None where it is not stated.
+    """Return the options of a job without one of them; None if the job does not state it.
 
     >>> without({"framework": "nemo@2024"}, "framework year"), without({"gpus": 8}, "framework")
     ({'framework': 'nemo'}, None)
@@ -68,9 +70,11 @@ def _time(options: dict[str, Any], catalogue: Catalogue) -> float:
 def shifts(kind: str) -> Iterator[tuple[str, str, float]]:
     """Yield option, source and ln(time without the option / time with it) of published jobs.
 
+    Held-out rows and jobs that no command describes are skipped.
+
     Parameters
     ----------
-    kind : a key of ``KINDS``; held-out rows are left out, and jobs that no command describes
+    kind : a key of ``KINDS``
     """
     campaign, scenario, options = KINDS[kind]
     catalogue, by_source = Catalogue.built_in(), defaultdict(list)
@@ -90,7 +94,10 @@ def shifts(kind: str) -> Iterator[tuple[str, str, float]]:
 
 
 def facts(kind: str) -> dict[str, dict[str, Any]]:
-    """Return the standard deviation that each option takes away, mean square over sources, and these."""
+    """Return by option the standard deviation of the error that stating it removes, and its sources.
+
+    It is the root of the mean over sources of the mean square of ``shifts``.
+    """
     squares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for option, source, shift in shifts(kind):
         squares[option][source].append(shift**2)

@@ -1,4 +1,4 @@
-"""The main accuracy figures, each beside its goal."""
+"""The main accuracy figures, each with its goal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from perfmodel.evidence.accuracy.training_compare import Row
 from perfmodel.evidence.accuracy.training_rows import Run
 
 COVERAGE_BAR = 0.75
-"""What intervals of 80 % must cover at the least; the ledger says if they hold."""
+"""Goal for the coverage of 80 % intervals: the least acceptable share; the ledger tests the same on new
+rows."""
 ALL_REDUCE, SERVERS = "anchored, all-reduce and parameter servers", "anchored, parameter server alone"
 FOLD = "one process, fold of `ryujaehun`"
 ONE_PROCESS = "data-parallel-single-process"
@@ -24,7 +25,7 @@ GROUPS: tuple[tuple[str, tuple[float, float] | None, str, Callable[[Run], bool]]
     (FOLD, None, "anchored", lambda run: (run.strategy, run.source) == (ONE_PROCESS, "ryujaehun")),
     ("anchored, all strategies", None, "anchored", lambda run: True),
 )
-"""Name, bars of the mean and the median, mode, and which runs."""
+"""Groups of rows: name, goals for mean and median absolute error, mode, and which runs belong to it."""
 
 
 class Headline(NamedTuple):
@@ -32,24 +33,24 @@ class Headline(NamedTuple):
 
     name: str
     bar: tuple[float, float] | None
-    """Goals: upper limits of the mean over rows and of the median."""
+    """Goals: upper limits of the mean and the median absolute error; None if the line has no goals."""
     of: Mapping[str, Any]
-    """Statistics of its rows."""
+    """Error statistics of its rows."""
 
     def missed(self) -> list[str]:
-        """Say which figures of the line miss their goals."""
+        """Return a text for each figure of the line that misses its goal."""
         whats, covered = ("mean", "median"), self.of["coverage_80"]
-        said = [
+        misses = [
             f"{what} {percent(value)}, bar {percent(bar)}"
             for what, bar in zip(whats, self.bar or (), strict=False)
             if (value := self.of[f"{what}_absolute_error"]) >= bar
         ]
         if covered is not None and covered < COVERAGE_BAR:
-            said.append(f"80 % covers {percent(covered)}, bar {percent(COVERAGE_BAR)}")
-        return [f"{self.name}: {each}" for each in said]
+            misses.append(f"80 % covers {percent(covered)}, bar {percent(COVERAGE_BAR)}")
+        return [f"{self.name}: {each}" for each in misses]
 
     def missed_over_sources(self) -> list[str]:
-        """Say whether the mean over sources exceeds the goal of the mean over rows."""
+        """Return a text if the mean over sources exceeds the goal of the mean over rows; else none."""
         mean = self.of["mean_over_sources"]
         if self.bar is None or mean < self.bar[0]:
             return []
@@ -57,9 +58,14 @@ class Headline(NamedTuple):
 
 
 def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
-    """Return the main figures of every group with a predicted row.
+    """Return the main figures of every group that has a predicted row.
 
-    Where some of a group's anchors are ambiguous, a second line below the group's own counts their rows too.
+    If some anchors of a group are ambiguous, a second line follows that includes their rows.
+
+    Parameters
+    ----------
+    specs : rows predicted from specs
+    anchored : rows predicted from an anchor
     """
     modes = {"specs": specs, "anchored": anchored}
     result = []

@@ -1,4 +1,4 @@
-"""``leave_out.csv``, beside the report: what leave-out tests last said, and the learning curve."""
+"""``validation/leave_out.csv``: the latest results of the leave-out tests and the learning curve."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TITLES = {
 
 
 def title(test: str) -> str:
-    """Return what a test leaves out, in words.
+    """Return the heading of a test: the rows that it leaves out, in words.
 
     >>> title("year:2024")
     'Rows from 2024 on, by a fit to those before'
@@ -38,11 +38,11 @@ def title(test: str) -> str:
 
 
 def write_lines(path: Path, lines: Sequence[Record]) -> None:
-    """Write summaries of tests as CSV, in place of those of the same tests; all or nothing.
+    """Write summaries of tests to a CSV file; they replace earlier ones of the same tests.
 
     Raises
     ------
-    InputError : the file cannot be read or written
+    InputError : the file cannot be read or written; it is then unchanged
     """
     tests = {line["test"] for line in lines}
     written = records(path) if path.exists() else []
@@ -55,7 +55,7 @@ def _cell(value: object) -> object:
 
 
 def summaries(lines: Iterable[dict[str, str]]) -> dict[str, list[Summary]]:
-    """Return the summaries of a file by test, in its order."""
+    """Return the summaries in the lines of a file, by test, in the file's order."""
     result: dict[str, list[Summary]] = {}
     for line in lines:
         numbers: dict[str, Any] = {
@@ -69,5 +69,5 @@ def summaries(lines: Iterable[dict[str, str]]) -> dict[str, list[Summary]]:
 
 
 def section() -> str:
-    """Return the report's section on leave-out tests, as Markdown."""
+    """Return the report's section on leave-out tests as Markdown."""
     return render("leave_out.md.j2", tests=summaries(records(folder("validation") / NAME)), title=title)

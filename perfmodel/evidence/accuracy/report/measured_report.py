@@ -1,4 +1,4 @@
-"""The report that shows predictions beside measurements: what ``templates/report.md.j2`` is made of."""
+"""The accuracy report, ``validation/report.md``: the values that ``templates/report.md.j2`` shows."""
 
 from __future__ import annotations
 
@@ -26,21 +26,28 @@ from perfmodel.evidence.traces import public_traces as traces
 from perfmodel.model.fitted.calibration import calibration
 
 WORST = 20
-"""Rows in the table of the worst misses."""
+"""Number of rows in the table of the largest errors."""
 
 
 def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> None:
-    """Write the report on the same runs predicted in both modes as Markdown, all or nothing.
+    """Write the accuracy report as Markdown.
+
+    Parameters
+    ----------
+    path : of the file
+    specs : data-parallel runs predicted from specs
+    anchored : the same runs predicted from an anchor
+    more : a further section as Markdown, placed before that on MLPerf
 
     Raises
     ------
-    InputError : the file cannot be written
+    InputError : the file cannot be written; it is then unchanged
     """
     write_whole(path, report(specs, anchored, more))
 
 
 def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str:
-    """Return the report on the same runs predicted in both modes, with the section ``more`` before MLPerf."""
+    """Return the accuracy report as Markdown; parameters are those of ``write_report``."""
     summaries = summary(specs), summary(anchored)
     first = headline(specs, anchored)
     sections = (
@@ -61,8 +68,8 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         ledger=ledger.section(),
         assumed=calibration().assumed,
         headline=first,
-        missed=[said for line in first for said in line.missed()],
-        missed_over_sources=[said for line in first for said in line.missed_over_sources()],
+        missed=[text for line in first for text in line.missed()],
+        missed_over_sources=[text for line in first for text in line.missed_over_sources()],
         mlperf_covered=mlperf_section.covered(),
         sources=_sources(specs),
         modes=[
@@ -80,7 +87,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
 
 
 def _sources(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What was measured: each source of the rows, how many they are and how many are predicted."""
+    """Return title, year and trust of each source, and its numbers of rows and predictions."""
     known = {source["key"]: source for source in records(folder("validation") / "sources.csv")}
     counts = Counter(row.run.source for row in rows)
     predicted = Counter(row.run.source for row in rows if row.error is not None)
@@ -92,14 +99,15 @@ def _sources(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _refusals(rows: Sequence[Row]) -> dict[str, Any]:
-    """Count runs of trust A and B, those complete enough to predict, and the reasons for refusals."""
+    """Return the numbers of rows of trust A and B, of those with batch and time, and of their refusals."""
     sure = [row for row in rows if trusted(row)]
-    asked = [row for row in sure if row.reason not in ("no batch size", "no measured time")]
-    refused = Counter(row.reason for row in asked if row.reason)
-    return {"trusted": len(sure), "asked": len(asked), "refused": dict(refused.most_common())}
+    complete = [row for row in sure if row.reason not in ("no batch size", "no measured time")]
+    refused = Counter(row.reason for row in complete if row.reason)
+    return {"trusted": len(sure), "complete": len(complete), "refused": dict(refused.most_common())}
 
 
 def _mode(title: str, rows: Sequence[Row], result: dict[str, Any]) -> dict[str, Any]:
+    """Return what the report shows of one mode: its summary, and the rows with the largest errors."""
     overall = {"all of trust A and B": result}
     if result["ambiguous"]["n"]:
         overall["with ambiguous anchors"] = result["with_ambiguous"]

@@ -1,4 +1,4 @@
-"""The report's section on verdicts of memory: what fits, and how sure that was."""
+"""The report's section on memory: how certain and how right verdicts on fitting are, and errors of peaks."""
 
 from __future__ import annotations
 
@@ -15,31 +15,36 @@ from perfmodel.evidence.accuracy.report.error_statistics import mean
 
 @cache
 def section() -> str:
-    """Return the section, as Markdown; made once."""
+    """Return the section as Markdown; rendered once."""
     sources = judged()
     new = {name: each for name, each in sources.items() if each.new}
     return render(
         "memory.md.j2",
         sources=sources,
         overall={
-            "of all sources": shares(sources),
-            "of new sources": shares(new),
-            "on accelerators of other sizes": shares(on_other_accelerators()),
+            "of all sources": verdict_statistics(sources),
+            "of new sources": verdict_statistics(new),
+            "on accelerators of other sizes": verdict_statistics(on_other_accelerators()),
         },
-        peaks={"all": peak_shares(sources), "of new sources": peak_shares(new)},
+        peaks={"all": peak_statistics(sources), "of new sources": peak_statistics(new)},
         factors={kind: math.exp(width) for kind, width in half_widths().items()},
         refused=refused(),
     )
 
 
 def _means(of: Mapping[str, Judged], what: str) -> dict[str, float | None]:
-    """Mean of one thing by row, and over the means of sources."""
+    """Return the mean of the field ``what`` over rows, and over sources of the means of their rows."""
     rows = [(source, value) for source, each in of.items() for value in getattr(each, what)]
     return {what: mean(value for _, value in rows), f"{what}_over_sources": mean_of_means(rows)}
 
 
-def shares(of: Mapping[str, Judged]) -> dict[str, float | None]:
-    """Return shares of verdicts that are certain, and of these that are right."""
+def verdict_statistics(of: Mapping[str, Judged]) -> dict[str, float | None]:
+    """Return the number of verdicts and sources, the share of certain verdicts, and of those the right ones.
+
+    Parameters
+    ----------
+    of : by source
+    """
     verdicts = [len(each.certain) for each in of.values() if each.certain]
     return {
         "sources": len(verdicts),
@@ -49,8 +54,13 @@ def shares(of: Mapping[str, Judged]) -> dict[str, float | None]:
     }
 
 
-def peak_shares(of: Mapping[str, Judged]) -> dict[str, float | None]:
-    """Return errors of peaks and the coverage of their intervals."""
+def peak_statistics(of: Mapping[str, Judged]) -> dict[str, float | None]:
+    """Return the number of peaks and sources, the errors of peaks, and the coverage of their intervals.
+
+    Parameters
+    ----------
+    of : by source
+    """
     rows = [error for each in of.values() for error in each.errors]
     return {
         "sources": sum(bool(each.errors) for each in of.values()),

@@ -1,4 +1,4 @@
-"""The families the model gets wrong, and whether ``validation/misses.md`` says why."""
+"""Families of runs with large errors, and whether ``validation/misses.md`` has an entry on each."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from perfmodel.core.files.resources import folder
 LIMIT = 0.25
 """Median absolute error above which a family needs an entry."""
 KINDS = ("source", "accelerator", "workload", "strategy", "world-size")
-"""Kinds of family."""
+"""What the runs of a family have in common."""
 
 _HEADING = re.compile(rf"^#+ ({'|'.join(KINDS)}): (.+?)\s*$", re.MULTILINE)
 
 
 def beyond_limit(summaries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
-    """Return the families, however small, whose median error exceeds the limit in any mode.
+    """Return the families, however small, whose median absolute error exceeds ``LIMIT`` in any mode.
+
+    Parameters
+    ----------
+    summaries : of ``error_statistics.summary``, one for each mode
 
     Returns
     -------
-    (kind, name), such as ``("source", "pollux")`` -> mode -> statistics, in every mode it was predicted in
+    (kind, name), such as ``("source", "pollux")`` -> mode -> error statistics
     """
     result: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for summary in summaries:
@@ -36,7 +40,7 @@ def beyond_limit(summaries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], d
 
 
 def explained(text: str | None = None) -> set[tuple[str, str]]:
-    """Return the families with an entry in ``text``, by default that of ``validation/misses.md``.
+    """Return kind and name of the families with an entry in ``text``, by default ``validation/misses.md``.
 
     >>> sorted(explained("## accelerator: k80, m60\\n\\nUnexplained.\\n"))
     [('accelerator', 'k80'), ('accelerator', 'm60')]

@@ -1,4 +1,4 @@
-"""``out_of_sample.csv``, beside the report: each run predicted by a fit to all other sources, twice."""
+"""``validation/out_of_sample.csv``: each run predicted by a fit to all other sources, in two modes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ COLUMNS = ("run_id", "mode", *TIMES, "scale", "reason")
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as CSV, times in seconds to six figures, all or nothing; an empty cell is not known.
+    """Write rows as CSV, times in seconds to six figures; an empty cell means unknown.
 
     Raises
     ------
-    InputError : the file cannot be written
+    InputError : the file cannot be written; it is then unchanged
     """
 
     def cells(row: Row) -> list[str | None]:
@@ -36,9 +36,9 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def shipped_rows(mode: Mode) -> list[Row]:
-    """Return every shipped run as the shipped ``out_of_sample.csv`` predicts it, in the order of the runs.
+    """Return the shipped runs with their predictions from the shipped ``out_of_sample.csv``, in order.
 
-    Nothing is predicted; the naive answers, which know no fit, are taken beside it.
+    Only the naive baselines, which depend on no fit, are computed.
     """
     known = {row["run_id"]: row for row in records(folder("validation") / NAME) if row["mode"] == mode}
     runs = shipped_runs()

@@ -1,4 +1,4 @@
-"""Figures of the report: predicted against measured, coverage; by matplotlib, an extra."""
+"""Figures of the report: predicted against measured times, and interval coverage; needs matplotlib."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "coverage.svg")
 
 MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")
-"""What ``perfmodel.core.errors.needed`` is asked before any work is done."""
+"""Arguments of ``perfmodel.core.errors.needed`` to check for matplotlib before any work is done."""
 
 
 def write_plots(folder: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> None:
-    """Write the figures as SVG into ``folder``, the same bytes for the same rows.
+    """Write the figures as SVG into ``folder``; the same rows give the same bytes.
+
+    Parameters
+    ----------
+    folder : made if it does not exist
+    specs : runs predicted from specs
+    anchored : runs predicted from an anchor
 
     Raises
     ------
@@ -52,7 +58,7 @@ def _save(figure: Any, path: Path) -> None:
 
 
 def _predicted(rows: Sequence[Row], mode: str) -> Any:
-    """Log-log, with bands of 10 and 20 %."""
+    """Return a log-log figure of predicted against measured times, with bands of 10 and 20 %."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 5.5))
@@ -92,7 +98,10 @@ def _predicted(rows: Sequence[Row], mode: str) -> Any:
 
 
 def _coverage(rows: dict[str, list[Row]]) -> Any:
-    """Share of runs inside the interval of each level, with widths scaled to that level."""
+    """Return a figure of the share of runs inside intervals of each level, by mode.
+
+    Intervals of other levels are the 80 % intervals scaled by quantiles of the normal law.
+    """
     from statistics import NormalDist
 
     import matplotlib.pyplot as plt

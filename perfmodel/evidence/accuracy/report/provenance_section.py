@@ -1,4 +1,4 @@
-"""Which sources' rows tell of each learned number, and what a prior that rests on one is worth without it."""
+"""The sources that determine each learned number, and the effect of priors that depend on one source."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Shares: TypeAlias = dict[str, dict[str, float]]
+"""Name of a number -> source -> its share of the information on the number."""
 
-HELD = 0.9
-"""Share of what all rows tell of a number, that the sources which it rests on hold."""
+INFORMATION_SHARE = 0.9
+"""Share of the information on a number that the sources which it depends on hold together."""
 
 
 def information_shares(names: list[str], slopes: Array, weights: Array, sources: Names) -> Shares:
-    """Return by number the fewest sources that hold ``HELD`` of what rows tell of it, and their shares.
+    """Return by number the fewest sources with ``INFORMATION_SHARE`` of its information, and their shares.
+
+    The information of a row on a number is its weight times the square of its slope.
 
     Parameters
     ----------
     names : of the numbers
     slopes : of the logarithms of predicted times by standard scores of the priors, shape (rows, numbers)
-    weights, sources : of the rows
+    weights, sources : of the rows, shape (rows,)
 
     Examples
     --------
@@ -52,63 +55,71 @@ def information_shares(names: list[str], slopes: Array, weights: Array, sources:
     for name, each in zip(names, information.T, strict=True):
         order = np.argsort(-each, kind="stable")
         held = np.cumsum(each[order]) / (each.sum() or 1.0)
-        needed = order[: int(np.searchsorted(held, HELD)) + 1 if each.any() else 0]
+        needed = order[: int(np.searchsorted(held, INFORMATION_SHARE)) + 1 if each.any() else 0]
         result[name] = {str(keys[i]): round(float(each[i] / each.sum()), 2) for i in needed}
     return result
 
 
 @cache
 def _runs() -> of_transformers.Data:
+    """Return the runs of transformers that fits learn from."""
     runs = of_transformers.learned_from(shipped_transformer_runs())
     return of_transformers.data_of([*runs, *shipped_whole_transformers()])
 
 
 @cache
 def _near() -> of_transformers.Tangent:
+    """Return the model of transformers, linearised at the shipped fit."""
     return of_transformers.tangent(transformers.scores_of(transformers.fitted().parameters), _runs().jobs)
 
 
 @cache
 def _measured() -> of_collectives.Data:
+    """Return the collectives that fits learn from."""
     return of_collectives.data_of(of_collectives.learned_from(shipped_measurements()))
 
 
 def transformer_shares() -> Shares:
-    """Return what the numbers that are learned from transformers rest on."""
+    """Return the sources that determine the numbers learned from transformers, by number."""
     data = _runs()
     weights = of_transformers.weights(data)
     return information_shares([*transformers.PARAMETERS], _near().slopes, weights, data.sources)
 
 
 def collective_shares() -> Shares:
-    """Return what the numbers that are learned from collectives rest on."""
+    """Return the sources that determine the numbers learned from collectives, by number."""
     data, names, spread = _measured(), [*collectives.PARAMETERS], collectives.means()[1]
-    _, slopes = of_collectives.evaluated(
+    _, slopes = of_collectives.times_and_slopes(
         np.log([fitted_to_collectives().parameters[name] for name in names]), data
     )
     return information_shares(names, slopes * spread, of_collectives.weights(data), data.sources)
 
 
 class OneSource(NamedTuple):
-    """A prior that rests on one source, and mean errors of that source's rows by a fit to the others."""
+    """A prior that depends on one source, and mean errors of that source's rows by fits to the others."""
 
     kind: str
     name: str
+    """Name of the number."""
     source: str
     share: float
-    """Of what all rows tell of the number."""
+    """Share of the source in the information on the number."""
     prior: float
+    """Mean of the prior."""
     learned: float
+    """Fitted value."""
     neutral: float
+    """Mean of the prior without the source."""
     because: str
+    """Reason for the neutral mean."""
     error: float
-    """Drawn towards the prior."""
+    """Error of a fit with the prior as it is."""
     neutral_error: float
-    """Drawn towards the neutral mean, all other priors as they are."""
+    """Error of a fit with the neutral mean, all other priors as they are."""
 
 
 def one_source() -> list[OneSource]:
-    """Return every prior that rests on one source."""
+    """Return every prior that depends on one source, with its effect on that source's errors."""
     return [
         *_lines(TRANSFORMERS, transformers.PARAMETERS, transformers.fitted().parameters, _error_of_runs),
         *_lines(
@@ -123,6 +134,15 @@ def _lines(
     learned: Mapping[str, float],
     error: Callable[..., float],
 ) -> list[OneSource]:
+    """Return the priors of one kind that depend on one source.
+
+    Parameters
+    ----------
+    kind : of measured rows
+    priors : by number
+    learned : fitted values by number
+    error : from source, name of a number and its neutral mean to the error of the source's rows
+    """
     result = []
     for name, mean in neutral_means(kind).items():
         origin = origins(kind)[name]
@@ -136,6 +156,7 @@ def _lines(
 
 @cache
 def _error_of_runs(source: str, name: str = "", mean: float = 0.0) -> float:
+    """Return the mean absolute error of a source's runs by a fit to the others, one prior mean replaced."""
     data = _runs()
     seen = data.sources != source
     drawn_to = transformers.scores_of({name: mean})
@@ -146,6 +167,7 @@ def _error_of_runs(source: str, name: str = "", mean: float = 0.0) -> float:
 
 @cache
 def _error_of_collectives(source: str, name: str = "", mean: float = 0.0) -> float:
+    """Return the mean absolute error of a source's collectives by such a fit, one prior mean replaced."""
     data = _measured()
     seen = data.sources != source
     parameters = of_collectives.fit(data.rows(seen), collectives.means({name: mean})[0])
@@ -154,12 +176,12 @@ def _error_of_collectives(source: str, name: str = "", mean: float = 0.0) -> flo
 
 
 def section() -> str:
-    """Return the report's section on numbers that rest on one source, as Markdown."""
+    """Return the report's section on numbers that depend on one source as Markdown."""
     return render("provenance.md.j2", priors=one_source(), facts=facts(), assumed=assumed_of_software())
 
 
 def assumed_of_software() -> dict[str, tuple[str, ...]]:
-    """Return facts of software that nobody states, and the sources with whose runs they are plausible."""
+    """Return the assumed facts about software, and the sources whose runs support each."""
     catalogue = Catalogue.built_in()
     every = (stated for id in catalogue.ids("software") for stated in catalogue.software(id).provenance)
     return {stated.note: stated.runs for stated in every if stated.runs}

@@ -1,4 +1,4 @@
-"""The report's section on measured rows that are refused: how many of each kind, and why."""
+"""The report's section on refused rows: their number by kind of measurement and reason."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from perfmodel.evidence.accuracy.training_compare import Row
 
 
 def section(training: Sequence[Row]) -> str:
-    """Return the section, as Markdown.
+    """Return the section as Markdown.
 
     Parameters
     ----------
-    training : runs of data parallelism, predicted from specs; rows of other kinds are those that come along
+    training : data-parallel runs, predicted from specs; rows of other kinds are the shipped ones
     """
     reasons: dict[str, Sequence[str | None]] = {"training": [row.reason for row in training]}
     reasons |= {kind: each.reasons() for kind, each in CAMPAIGNS.items() if kind not in reasons}
@@ -23,11 +23,11 @@ def section(training: Sequence[Row]) -> str:
 
 
 def refused_table(reasons: Mapping[str, Sequence[str | None]]) -> str:
-    """Return a table of refused rows by kind and reason, as Markdown.
+    """Return a table of refused rows by kind and reason as Markdown.
 
     Parameters
     ----------
-    reasons : by kind, one for each row, None where it is predicted
+    reasons : by kind, the reason of each row, None for a predicted row
 
     >>> print(refused_table({"collectives": [None, "one rank", "one rank", None]}))
     | kind | rows | refused | reason | rows of it |

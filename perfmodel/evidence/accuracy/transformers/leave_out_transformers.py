@@ -1,4 +1,4 @@
-"""Measured runs of transformers for leave-out tests: their categories, and the fit that judges them."""
+"""Leave-out tests of transformers: categories of measured runs, and the fits that predict left-out runs."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ KIND = "transformers"
 
 
 class TransformerFolds:
-    """Fits to some of the measured runs, and what they say of the others."""
+    """Fits to a part of the measured runs, which predict the others."""
 
     def __init__(self, runs: Sequence[TransformerRun], whole: Sequence[TransformerRun] = ()) -> None:
-        """Take runs that have a case; the fit to all is what others are linearised at.
+        """Fit the model to all runs; fits to a part of them are linear around that fit.
 
         Parameters
         ----------
-        runs : that are judged
-        whole : of one accelerator that holds a transformer whole, which are learned from as well
+        runs : runs that tests judge, each with a case
+        whole : runs of a whole transformer on one accelerator, which fits only learn from
         """
         self.runs, self.whole = runs, whole
         self.data: Data = data_of([*runs, *whole])
@@ -59,13 +59,13 @@ class TransformerFolds:
 
     @cached_property
     def stacks(self) -> Names:
-        """Stack of every run, shape (runs,); of one that holds a transformer whole, its framework."""
+        """Software stack of every run, shape (runs,); the framework of a run of a whole transformer."""
         stacks = [software_of_row(run.framework).stack for run in self.runs]
         return np.array([*stacks, *(run.framework for run in self.whole)])
 
     @cached_property
     def by_source(self) -> Array:
-        """Logarithm of the time by a fit to the other sources [s]: what widths are learned from."""
+        """ln(time [s]) of every run by a fit to the other sources, from which interval widths are learned."""
         return left_out(self.data, self.scores)
 
     @cached_property
@@ -77,20 +77,20 @@ class TransformerFolds:
         return left_out(self.data, self.scores, groups=self.stacks)
 
     def scores_without(self, seen: Flags) -> Array:
-        """Return the standard scores of a fit to the runs that are seen.
+        """Return the standard scores of the parameters by a fit to the runs that are seen.
 
-        Priors have their neutral means where no run of the sources that they rest on is seen.
+        A prior has its neutral mean if no run of the sources that it depends on is seen.
         """
         data = self.data.rows(seen)
         drawn_to = neutral_scores(seen=np.unique(data.sources).tolist())
         return fit_near(self._near.rows(seen), data, drawn_to)
 
     def logs(self, fold: Fold) -> Array:
-        """Return the logarithm of the time of the judged runs, by a fit to those that are seen [s]."""
+        """Return ln(time [s]) of the judged runs of a fold by a fit to its seen runs."""
         return log_times(self.scores_without(fold.seen), rows(self.data.jobs, fold.judged))
 
     def widths(self, seen: Flags) -> Fitted:
-        """Return what the shipped fit says of widths, learned in the same way from some of the runs alone."""
+        """Return the shipped fit with interval widths learned from the seen runs alone."""
         seen = seen & self._is_judged
         data, logs = self.data.rows(seen), self.by_source[seen]
         every = covering(np.abs(logs - data.logs), data.sources)
@@ -104,7 +104,7 @@ class TransformerFolds:
         )
 
     def judge(self, fold: Fold) -> Judged:
-        """Return how far the judged runs are missed, and how wide their intervals are."""
+        """Return errors and interval widths of the judged runs of a fold, by a fit to its seen runs."""
         known = self.widths(fold.seen)
         runs = [run for run, judged in zip(self.runs, fold.judged.tolist(), strict=False) if judged]
         width = np.array([spread_of(run, known) for run in runs])
@@ -113,12 +113,18 @@ class TransformerFolds:
 
 
 def spread_of(run: TransformerRun, known: Fitted) -> float:
-    """Return the standard deviation of ln(measured / predicted) of a run, from specs."""
+    """Return the standard deviation of ln(measured / predicted) of a run predicted from specs.
+
+    Parameters
+    ----------
+    run : with a case
+    known : fit whose spreads, accelerators and stacks count
+    """
     return float(novelty_of(run, known).spread_by(known.spreads, run.kind, known))
 
 
 def fabric_of(run: TransformerRun) -> str:
-    """Return the kind of link between the nodes of a run, or inside its one node; of one rank nothing."""
+    """Return the type of link between the nodes of a run, or inside its one node; "" for a single rank."""
     assert run.case is not None
     layout, fabric = run.case.layout, run.case.fabric
     if layout.world_size == 1:
@@ -127,7 +133,7 @@ def fabric_of(run: TransformerRun) -> str:
 
 
 def evidence_of(fits: TransformerFolds) -> Evidence:
-    """Return what is fitted to as evidence."""
+    """Return the measured runs with their categories, and the fits that judge them."""
     facts = [
         Facts(
             run.run_id,
@@ -146,7 +152,7 @@ def evidence_of(fits: TransformerFolds) -> Evidence:
 
 
 def facts_of_whole(run: TransformerRun) -> Facts:
-    """Return the facts of a run that holds a transformer whole, which is learned from alone."""
+    """Return the categories of a run of a whole transformer on one accelerator, which tests do not judge."""
     assert run.case is not None
     return Facts(
         run.run_id,
@@ -168,11 +174,11 @@ def _families() -> dict[str, str]:
 
 
 def family_of(stack: str) -> str:
-    """Return the family of a stack, by the libraries that do most of its work; others are their own."""
+    """Return the family of a software stack, by its main libraries; by default the stack itself."""
     return _families().get(stack, stack)
 
 
 @cache
 def shipped_transformers() -> TransformerFolds:
-    """Return fits to the shipped runs that are learned from; made once."""
+    """Return the folds over the shipped runs that fits learn from; computed once."""
     return TransformerFolds(learned_from(shipped_transformer_runs()), shipped_whole_transformers())

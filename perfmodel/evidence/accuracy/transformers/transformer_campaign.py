@@ -1,4 +1,4 @@
-"""Transformers under any parallelism, as campaigns: the time of a step, and the memory that a rank takes."""
+"""The campaigns of transformers under any parallelism: time of a step, and memory of a rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
-from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, answered
+from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, run_command
 from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.evidence.accuracy.scenarios import Refused
@@ -38,6 +38,7 @@ from perfmodel.workloads import workload as workload_named
 
 
 def _network(case: Case) -> str:
+    """Return the dimensions of a case's network in words."""
     model = case.model
     experts = f", {model.experts:g} experts of which {model.top_k:g} work" if model.experts else ""
     heads = f"{model.heads:g} heads, {model.kv_heads:g} of keys"
@@ -46,6 +47,7 @@ def _network(case: Case) -> str:
 
 
 def _kernels(case: Case) -> str:
+    """Return what is assumed of the kernels of a case's software in words."""
     software = case.stack
     words = [f"pace {PACES[software.pace]}", f"launches {LAUNCHES[software.launch]}"]
     words += ["fused"] if software.fused else []
@@ -56,6 +58,7 @@ def _kernels(case: Case) -> str:
 
 
 def _recomputation(case: Case) -> str:
+    """Return the recomputation of a case in words."""
     layout = case.layout
     share = f" of {layout.recomputed_layers:.0%} of layers" if layout.recompute == FULL else ""
     return RECOMPUTE[int(layout.recompute)] + share
@@ -67,7 +70,7 @@ WORDS: dict[str, Callable[[Case], str]] = {
     "sharding": lambda case: SHARDING[int(case.layout.sharding)],
     "recomputation": _recomputation,
 }
-"""Values of ``readings.csv`` that are no attribute of a case."""
+"""Facts of ``readings.csv`` that are not attributes of a case, and how each is computed from one."""
 TIMES = {
     "iteration_time": "as stated",
     "tokens_per_second": "tokens of a step over the rate",
@@ -75,11 +78,11 @@ TIMES = {
     "mfu": "the model's FLOP of a step over that share of the bf16 peak",
     "hardware_tflops_per_accelerator": "FLOP of a step, 4/3 for recomputation, over the rate",
 }
-"""Columns that tell the time of a step, the first that is not blank being taken, and how."""
+"""Columns from which the time of a step follows, and how; the first that is not blank counts."""
 
 
 def readings_of_case(line: Line, case: Case) -> list[Reading]:
-    """Return how a row was read: what it states, and what was taken for the rest."""
+    """Return for each fact of a case what the row states, the value, and why that was assumed."""
     framework, workload = line.cells["framework"], line.cells["workload"]
     software = software_named(framework)
     assert software is not None
@@ -102,6 +105,7 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
 
 
 def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catalogue) -> Details:
+    """Return how a row was read, the terms of its step, and the command that predicts it."""
     if run.case is None:
         return Details()
     readings = readings_of_case(line, run.case)
@@ -116,7 +120,7 @@ def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catal
 
 
 def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
-    """The scenario nearest to a case; None where no network of that shape comes along under its name."""
+    """Return the scenario nearest to a case, None if no shipped network has that name and shape."""
     name, layout, software = line.cells["workload"].partition(" (")[0], case.layout, case.stack
     known = software_named(line.cells["framework"])
     try:
@@ -150,20 +154,29 @@ def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
 
 
 NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micro_batch_size")
-"""Of a layout's words: what follows from the others, or is given with the batch."""
+"""Words of a layout that are not passed as options: they follow from others, or are set with the batch."""
 
 
 def _command_of(
     line: Line, case: Case, catalogue: Catalogue, answer: Callable[[Prediction], float]
 ) -> Command | None:
-    if (asked := _scenario(line, case, catalogue)) is None:
+    """Return the command line that comes nearest to a case, with its answer; None if no scenario does.
+
+    Parameters
+    ----------
+    line : the row
+    case : the case that it was read as
+    catalogue : hardware
+    answer : the value of a prediction that the campaign measures
+    """
+    if (scenario := _scenario(line, case, catalogue)) is None:
         return None
-    command = command_line("predict", asked.model_dump(exclude_unset=True))
-    return answered(command, lambda: answer(predict(asked, catalogue)))
+    command = command_line("predict", scenario.model_dump(exclude_unset=True))
+    return run_command(command, lambda: answer(predict(scenario, catalogue)))
 
 
 def nearest_scenario(line: Line, run: TransformerRun, catalogue: Catalogue) -> Scenario | None:
-    """Return the scenario nearest to a run; None where no network of that shape comes along by its name."""
+    """Return the scenario nearest to a run, None if no shipped network has its name and shape."""
     return None if run.case is None else _scenario(line, run.case, catalogue)
 
 
@@ -182,35 +195,36 @@ CAMPAIGN = Campaign[TransformerRun](
 
 
 class MeasuredMemory(NamedTuple):
-    """What a run took on its fullest accelerator, and what that is predicted from."""
+    """Measured peak memory of a run on its fullest accelerator, and the case that predicts it."""
 
     case: Case | None
     peak: float | None
-    """[B]; None where it is only known to have fitted or not."""
+    """Peak [B]; None if the source only says whether the run fitted."""
     uncounted: float
-    """Of what a rank needs, bytes that the peak does not count: those of the driver and its libraries."""
+    """Bytes of driver and libraries, if the peak does not include them; else 0."""
     reason: str | None = None
-    """Why there is no case."""
+    """Reason why there is no case."""
 
 
 OF_TENSORS = ("allocated", "active")
-"""Words of peaks that count tensors alone."""
+"""Words in ``peak_kind`` of peaks that include tensors alone."""
 MEMORY_COLUMNS = ("memory_id", *COLUMNS[1:], "outcome", "peak_memory_bytes", "peak_kind")
 
 
 @cache
 def _runs() -> dict[tuple[str, str], dict[str, str]]:
-    """Cells that are not blank of the runs that come along, by source and id."""
+    """Return the cells that are not blank of the shipped runs, by source and id."""
     return {(line.cells["source"], line.cells["run_id"]): line.published for line in CAMPAIGN.lines()}
 
 
 def _with_run(line: Line) -> Line:
-    """The row, with what the run of the same id states beside it."""
+    """Return a row of memory, whose blank cells are filled in from the run of the same source and id."""
     run = _runs().get((line.cells["source"], line.cells["memory_id"]), {})
     return line._replace(cells={**line.cells, **run, **line.published})
 
 
 def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
+    """Return the measured memory of a row."""
     row = _with_run(line)
     peak = row.number("peak_memory_bytes")
     uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
@@ -221,7 +235,7 @@ def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
 
 
 def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) -> list[Outcome]:
-    """Predict what the fullest rank needs [B]."""
+    """Return measured and predicted memory of the fullest rank [B], or why there is no prediction."""
     return [
         Outcome(each.peak, reason=each.reason)
         if each.case is None
@@ -231,6 +245,7 @@ def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) ->
 
 
 def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, catalogue: Catalogue) -> Details:
+    """Return how a row of memory was read, the parts of its prediction, and the command that predicts it."""
     case = measured.case
     if case is None:
         return Details()

@@ -1,4 +1,4 @@
-"""Measured runs of transformers beside the model: by the shipped fit, or each source by the others."""
+"""Predict measured runs of transformers, in sample or each source by a fit to the others; summarise."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.step import step_of
 
 ALONE = "unanchored: no other run of this network and source"
+"""Reason why a run has no anchored prediction."""
 
 
 class Row(Outcome):
-    """A measured run and what the model says of its step; times in seconds."""
+    """Measured and predicted time of a step of a transformer; times in seconds."""
 
     run: TransformerRun
-    """What was measured."""
+    """The measured run."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
+        """Return the row as a dictionary for JSON; times in seconds."""
         run = self.run
         return {
             "run_id": run.run_id,
@@ -64,16 +65,21 @@ class Row(Outcome):
 def compare_transformers(
     measured: Sequence[TransformerRun], modes: Sequence[Mode] = ("specs",), out_of_sample: bool = False
 ) -> list[list[Row]]:
-    """Predict each run in each mode: by the shipped fit, or each source by a fit to all others.
+    """Predict each run in each mode, by the shipped fit or, out of sample, by a fit without its source.
 
-    Out of sample the width of a source's intervals and the weight of its anchors, too, come from the others;
-    what predicted those had seen this source, which leaves some per cent of it in both.
+    Out of sample, the width of a source's intervals and the weight of its anchors also come from the other
+    sources.  The fits that predicted those had seen this source, so that its rows have some per cent of
+    influence on both.
 
     Parameters
     ----------
     measured : runs; those without a case stay in, with their reason
-    modes : ``specs``, or ``anchored`` on the nearest other run of the same network and source
+    modes : ``specs``, or ``anchored`` on the most similar other run of the same network and source
     out_of_sample : whether each source is predicted by a fit to the others
+
+    Returns
+    -------
+    rows for each mode, in the order of ``measured``
     """
     able = [run for run in measured if run.case is not None]
     if not able:
@@ -83,29 +89,31 @@ def compare_transformers(
     naive = _naive_times(data).tolist()
     for mode in modes:
         logs, spreads = _anchored(able, data, *alone, out_of_sample) if mode == "anchored" else alone
-        said = zip(able, logs.tolist(), spreads, naive, strict=True)
-        known = {id(run): _row(run, mode, *of) for run, *of in said}
+        predictions = zip(able, logs.tolist(), spreads, naive, strict=True)
+        known = {id(run): _row(run, mode, *prediction) for run, *prediction in predictions}
         result.append([known.get(id(run)) or _row(run, mode) for run in measured])
     return result
 
 
-Said: TypeAlias = tuple[Array, list[float]]
-"""Of runs that have a case, shape (runs,): logarithms of predicted times [s], not a number where a run has no
-anchor, and standard deviations of ln(measured / predicted) that intervals stand for."""
+LogTimes: TypeAlias = tuple[Array, list[float]]
+"""Predictions of runs, shape (runs,): ln(predicted time [s]), not a number if a run has no anchor, and
+standard deviations of ln(measured / predicted)."""
 
 
-def _by_shipped_fit(able: list[TransformerRun], data: Data) -> Said:
+def _by_shipped_fit(able: list[TransformerRun], data: Data) -> LogTimes:
+    """Return predictions of runs by the shipped fit; each run must have a case."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(step_of(data.jobs, fitted().parameters).iteration_time)
     return logs, [_spread(run, fitted().spreads) for run in able]
 
 
 def _spread(run: TransformerRun, spreads: Mapping[str, float]) -> float:
-    """That of a run predicted from specs, by the spreads of classes."""
+    """Return the standard deviation of the error of a run predicted from specs, by the spreads of classes."""
     return float(novelty_of(run).spread_by(spreads, run.kind))
 
 
-def _out_of_sample(able: list[TransformerRun], data: Data) -> Said:
+def _out_of_sample(able: list[TransformerRun], data: Data) -> LogTimes:
+    """Return predictions of runs, each by a fit to the other sources."""
     trusted = np.array([run.trust in TRUSTED for run in able])
     learned, whole = data.rows(trusted), shipped_whole_transformers()
     every = data_of([*able, *whole])
@@ -117,12 +125,14 @@ def _out_of_sample(able: list[TransformerRun], data: Data) -> Said:
 
 def _anchored(
     able: list[TransformerRun], data: Data, logs: Array, spreads: list[float], out_of_sample: bool
-) -> Said:
+) -> LogTimes:
+    """Return predictions of runs, corrected by the most similar other run of the same network and source."""
     names = np.unique(data.sources).tolist()
     levels = {name: learned_levels(name if out_of_sample else None) for name in names}
     stretch = np.array([novelty_of(run).stretch for run in able])
-    said = anchored(able, data.logs - logs, np.array(spreads) / stretch, levels)
-    return np.where(said.is_anchored, logs + said.shifts, np.nan), (stretch * said.spreads).tolist()
+    corrected = anchored(able, data.logs - logs, np.array(spreads) / stretch, levels)
+    shifted = np.where(corrected.is_anchored, logs + corrected.shifts, np.nan)
+    return shifted, (stretch * corrected.spreads).tolist()
 
 
 def _row(
@@ -132,6 +142,16 @@ def _row(
     spread: float = 0.0,
     naive: float | None = None,
 ) -> Row:
+    """Return a run with its prediction and 80 % interval, or with the reason why there is none.
+
+    Parameters
+    ----------
+    run : measured run
+    mode : of the prediction
+    log : ln(predicted time [s]); not a number if there is no prediction
+    spread : standard deviation of ln(measured / predicted)
+    naive : time by the naive baseline [s]
+    """
     row = Row(None if math.isnan(run.time) else run.time, mode=mode, run=run)
     if math.isnan(log):
         return row._replace(reason=run.reason or ALONE)
@@ -141,7 +161,7 @@ def _row(
 
 
 def _naive_times(data: Data) -> Array:
-    """Time by one utilisation of all accelerators, the median of the other sources; all work is counted."""
+    """Return naive times [s]: the ideal times over one utilisation, the median over the other sources."""
     ratios = data.logs - np.log(_ideal_times(data.jobs))
     of = {
         source: float(np.median(ratios[data.sources == source]))
@@ -152,7 +172,7 @@ def _naive_times(data: Data) -> Array:
 
 
 def _ideal_times(jobs: Job) -> Array:
-    """Time of a step's products at the best measured rate, on all accelerators alike [s]."""
+    """Return the time of a step's products, recomputed ones included, at the best measured rate [s]."""
     layout = jobs.layout
     rate = np.where(jobs.stack.in_8_bits, jobs.chip.product_rate_8, jobs.chip.product_rate)
     return np.asarray(jobs.flops(3 + layout.recomputed_layers) / (layout.world_size * rate))
@@ -162,20 +182,20 @@ KEYS: dict[str, Callable[[Row], str]] = {
     "source": lambda row: row.run.source,
     "accelerator": lambda row: row.run.accelerator,
     "class": lambda row: row.run.kind,
-    "world-size": lambda row: _counted(row.run),
+    "world-size": lambda row: _world_size_range(row.run),
 }
-"""What rows are grouped by -> the group of a row."""
+"""Name of a grouping -> function from a row to the label of its group."""
 
 
-def _counted(run: TransformerRun) -> str:
-    """World sizes in powers of four, so that groups have rows."""
+def _world_size_range(run: TransformerRun) -> str:
+    """Return the range between powers of four that contains the run's world size, such as "4 to 15"."""
     world = float(run.case.layout.world_size) if run.case is not None else 1.0
     least = 4 ** int(math.log(world, 4) + 1e-9)
     return f"{least} to {4 * least - 1}"
 
 
 class Comparison(NamedTuple):
-    """Predicted runs, and their summary."""
+    """Predicted runs in one mode, and the summary of their errors."""
 
     rows: list[Row]
     summary: dict[str, Any]
@@ -186,12 +206,15 @@ def compared(
     modes: Sequence[Mode] = ("specs",),
     out_of_sample: bool = False,
 ) -> list[Comparison]:
-    """Predict runs as they are usually read; where some can be read otherwise, say what becomes of all then.
+    """Predict runs in each mode and summarise the errors.
+
+    If some runs come from a source whose statement of recomputation is not taken at its word, the summaries
+    also have the main errors with all rows read as stated.
 
     Parameters
     ----------
-    read : runs, as they are usually read or as they are stated
-    modes, out_of_sample : as of ``compare_transformers``
+    read : returns the runs; its argument says whether to read rows as stated
+    modes, out_of_sample : as in ``compare_transformers``
     """
     runs = read(False)
     usual = compare_transformers(runs, modes, out_of_sample)
@@ -209,7 +232,7 @@ def compared(
 
 @cache
 def shipped_out_of_sample() -> list[Comparison]:
-    """Predict the runs that come along, each source by a fit to the others, in both modes; made once."""
+    """Return the shipped runs, each source predicted by a fit to the others, in both modes; computed once."""
     return compared(shipped_transformer_runs, ("specs", "anchored"), out_of_sample=True)
 
 
@@ -217,7 +240,10 @@ STATED_NODES = "dense, stated layout, several nodes"
 
 
 def summarise_transformers(compared: Sequence[Row]) -> dict[str, Any]:
-    """Return errors of all rows of trust A and B, by source, class and the like, and regret of layouts."""
+    """Return error statistics of rows, by the groups of ``KEYS`` too, and the regret of layouts.
+
+    Rows of trust C count in ``untrusted`` alone.
+    """
     able = [row for row in compared if row.predicted is not None]
     sure = [row for row in able if trusted(row)]
     stated = [
@@ -241,7 +267,7 @@ def summarise_transformers(compared: Sequence[Row]) -> dict[str, Any]:
 
 
 def _read_as_nearest(able: list[Row]) -> dict[str, dict[str, int]]:
-    """Rows by the stack they are read by, and by what their sources call the software nobody described."""
+    """Return the number of rows with unknown software, by the stack in its place and the source's name."""
     result: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for run in (row.run for row in able if row.run.nearest_stack):
         result[run.nearest_stack][run.framework] += 1
@@ -249,17 +275,20 @@ def _read_as_nearest(able: list[Row]) -> dict[str, dict[str, int]]:
 
 
 class Regret(NamedTuple):
-    """What the layout that is predicted to be fastest costs over the fastest measured, the mean of groups."""
+    """Loss of the layout with the shortest predicted time: its measured time over the shortest, less 1."""
 
     groups: int
+    """Number of groups of runs that differ in their layout alone."""
     mean: float | None
+    """Mean over groups."""
     worst: float | None
+    """Largest of all groups."""
     random: float | None
-    """The same of a layout taken at random."""
+    """Mean over groups of the loss of a layout chosen at random."""
 
 
 def _series(compared: list[Row]) -> dict[str, list[Row]]:
-    """Dense runs whose layouts are compared: of the one large sweep, and of all other sources."""
+    """Return the dense runs whose layouts are compared: those of the one large sweep, and all others."""
     dense = [row for row in compared if row.run.kind != "experts"]
     sweep = "vtrain-single"
     return {
@@ -269,7 +298,7 @@ def _series(compared: list[Row]) -> dict[str, list[Row]]:
 
 
 def regret(compared: Sequence[Row]) -> Regret:
-    """Return what choosing layouts by prediction costs, over groups of one source, network and machine."""
+    """Return the regret of choosing layouts by prediction, over groups of runs of one source and job."""
     groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     for row in compared:
         run, case = row.run, row.run.case

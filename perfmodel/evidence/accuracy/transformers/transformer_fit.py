@@ -1,4 +1,4 @@
-"""Fit the model of transformers' steps to measured ones: to all, or to all but one source."""
+"""Fit the model of transformers' steps to measured times: to all, or without one source."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from perfmodel.model.transformers.parameters import PARAMETERS, named
 from perfmodel.model.transformers.step import step_of
 
 NOISE = 0.20
-"""Standard deviation of ln(measured / model) of a good row; one that is missed by more pulls no harder."""
+"""Standard deviation of ln(measured / model) of a good row; the pull of a row is limited at this error."""
 SOURCE_ROWS = 10.0
-"""That the rows of a source count for at most: sources differ by more than the rows of one."""
+"""Largest weight of a source, in rows: sources differ more from each other than the rows of one do."""
 EXPERTS_WEIGHT = 0.4
-"""Of a run with experts, whose dispatcher, capacity and balance no source states."""
+"""Weight of a run with experts: no source states its dispatcher, capacity and balance."""
 STEP = 1e-3
-"""Of a standard score, for differences."""
+"""Step of a standard score in finite differences."""
 ROUNDS = 5
-"""Of linearisation; the numbers move by less than a hundredth of a spread in the last."""
+"""Number of linearisations; the scores change by less than 0.01 in the last."""
 LEAST_SOURCES = 2
+"""Least number of sources from which the spread of a class is learned."""
 
 
 class Data(NamedTuple):
@@ -35,18 +36,18 @@ class Data(NamedTuple):
 
     jobs: Job
     logs: Array
-    """Logarithm of the measured time [s]."""
+    """ln(measured time [s])."""
     sources: Names
     kinds: Names
     """Classes of ``TransformerRun.kind``."""
 
     def rows(self, which: Any) -> Data:
-        """Return some of the runs."""
+        """Return the selected runs."""
         return Data(*(rows(column, which) for column in self))
 
 
 def data_of(measured: Sequence[TransformerRun]) -> Data:
-    """Return runs as arrays; each must have a case."""
+    """Return runs as arrays; each run must have a case."""
     return Data(
         jobs_of([run.case for run in measured if run.case is not None]),
         np.log([run.time for run in measured]),
@@ -56,40 +57,49 @@ def data_of(measured: Sequence[TransformerRun]) -> Data:
 
 
 def log_times(scores: Array, jobs: Job) -> Array:
-    """Logarithm of the predicted time [s], shape (jobs,), by parameters' standard scores."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # of experts, where there are none
+    """Return ln(predicted time [s]), shape (jobs,), for standard scores of the parameters."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # divisions by the number of experts, which may be 0
         return np.asarray(np.log(step_of(jobs, named(scores)).iteration_time))
 
 
 class Tangent(NamedTuple):
-    """The model near some parameters."""
+    """The model, linearised at given parameters."""
 
     at: Array
+    """Standard scores of the parameters, shape (parameters,)."""
     logs: Array
-    """Shape (runs,)."""
+    """ln(predicted time [s]) there, shape (runs,)."""
     slopes: Array
-    """Shape (runs, parameters)."""
+    """Slopes by standard scores, shape (runs, parameters)."""
 
     def rows(self, which: Flags) -> Tangent:
-        """Return some of the runs."""
+        """Return the selected runs."""
         return Tangent(self.at, self.logs[which], self.slopes[which])
 
 
 def tangent(scores: Array, jobs: Job) -> Tangent:
-    """Return the model linearised at some parameters."""
+    """Return the model linearised at standard scores of the parameters, by finite differences."""
     now = log_times(scores, jobs)
     moved = [log_times(scores + STEP * unit, jobs) for unit in np.eye(len(scores))]
     return Tangent(scores, now, (np.stack(moved, axis=1) - now[:, None]) / STEP)
 
 
 def weights(data: Data) -> Array:
-    """Return the weight of each run: no source counts for more than ``SOURCE_ROWS``."""
+    """Return the weight of each run, shape (runs,): those of a source sum to at most ``SOURCE_ROWS``."""
     each = np.minimum(1.0, SOURCE_ROWS / rows_of_source(data.sources))
     return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
 
 
 def solved(near: Tangent, data: Data, weight: Array, drawn_to: Array) -> Array:
-    """Return the standard scores nearest to measured times by a linearised model, drawn towards others."""
+    """Return the standard scores with which a linearised model fits measured times best.
+
+    Parameters
+    ----------
+    near : linearised model of the runs
+    data : measured runs
+    weight : of each run
+    drawn_to : prior means of the standard scores
+    """
     one = np.ones(len(PARAMETERS))
     return least_squares(
         lambda scores: (near.logs + near.slopes @ (scores - near.at), near.slopes),
@@ -107,15 +117,16 @@ def solved(near: Tangent, data: Data, weight: Array, drawn_to: Array) -> Array:
 
 
 PRIORS: Array = np.zeros(len(PARAMETERS))
-"""Standard scores of the means of all priors."""
+"""Standard scores of the prior means: all 0."""
 
 
 def fit(data: Data, drawn_to: Array = PRIORS) -> Array:
-    """Return the standard scores of the parameters nearest to the measured times.
+    """Return the standard scores of the parameters that fit measured times best.
 
     Parameters
     ----------
-    drawn_to : standard scores that they are drawn towards, shape (parameters,)
+    data : measured runs
+    drawn_to : prior means of the standard scores, shape (parameters,)
     """
     scores, weight = drawn_to, weights(data)
     for _ in range(ROUNDS):
@@ -130,17 +141,17 @@ def left_out(
     groups: Names | None = None,
     drawn_to: Array = PRIORS,
 ) -> Array:
-    """Return the logarithm of each run's time by a fit to the other sources [s].
+    """Return ln(time [s]) of each run by a fit to the other sources, shape (runs,).
 
-    Each such fit is linear around the fit to all, which moves what is said of a source by 0.2 % at most.
+    Each such fit is linear around the fit to all, which changes predictions by at most 0.2 %.
 
     Parameters
     ----------
     data : measured runs
-    scores : of the fit to all that is learned from, around which each of the others is linear
-    learned : which runs are learned from, shape (runs,); all by default
-    groups : what each run is left out with, shape (runs,); its source by default
-    drawn_to : as of ``fit``
+    scores : standard scores of the fit to all learned runs, at which the model is linearised
+    learned : which runs fits learn from, shape (runs,); all by default
+    groups : group with which each run is left out, shape (runs,); its source by default
+    drawn_to : as in ``fit``
     """
     groups = data.sources if groups is None else groups
     usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
@@ -155,19 +166,19 @@ def left_out(
 
 
 MOVED = 0.3
-"""Standard scores by which a fit may move from where the model was linearised."""
+"""Largest change of a standard score that a fit may make from where the model was linearised."""
 
 
 def fit_near(near: Tangent, data: Data, drawn_to: Array = PRIORS) -> Array:
-    """Return the standard scores of a fit to some runs, from the model linearised at a fit to more of them.
+    """Return the standard scores of a fit to a part of the runs, from the model linearised at another fit.
 
-    It is linearised anew where the fit leaves it by more than ``MOVED``, so that much may be left out.
+    The model is linearised again whenever a score changes by more than ``MOVED``.
 
     Parameters
     ----------
-    near : of these runs
+    near : model of these runs, linearised at a fit to more runs
     data : runs to learn from
-    drawn_to : as of ``fit``
+    drawn_to : as in ``fit``
     """
     weight = weights(data)
     for _ in range(ROUNDS):
@@ -179,13 +190,15 @@ def fit_near(near: Tangent, data: Data, drawn_to: Array = PRIORS) -> Array:
 
 
 def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, float]:
-    """Return the standard deviation of ln(measured / predicted) by class, every source alike.
+    """Return the standard deviation of ln(measured / predicted) by class, every source with the same weight.
+
+    A class with fewer than ``LEAST_SOURCES`` sources has that of all runs.
 
     Parameters
     ----------
     data : measured runs
-    logs : what each is predicted to take, left out
-    without : a source that must not be looked at
+    logs : ln(time [s]) of each by a fit without its source
+    without : a source whose runs must not be used
     """
     result = {}
     for kind in np.unique(data.kinds).tolist():
@@ -197,13 +210,13 @@ def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, fl
 
 
 def spread_between(data: Data, logs: Array, groups: Names) -> float:
-    """Return by how much groups are missed that no fit has seen: the root mean square of their means.
+    """Return the standard deviation of the error of unseen groups: the root mean square of their mean errors.
 
     Parameters
     ----------
     data : measured runs
-    logs : what each is predicted to take, its group left out
-    groups : of each run: its accelerator, or its software; every source of one alike
+    logs : ln(time [s]) of each by a fit without its group
+    groups : accelerator or software of each run; within a group every source has the same weight
     """
     misses = data.logs - logs
 
@@ -215,5 +228,5 @@ def spread_between(data: Data, logs: Array, groups: Names) -> float:
 
 
 def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
-    """Return the runs that a fit learns from: trusted ones that have a case."""
+    """Return the runs that a fit learns from: those of trust A and B that have a case."""
     return [run for run in measured if run.case is not None and run.trust in TRUSTED]

@@ -1,4 +1,4 @@
-"""Memory of measured transformers beside the model: published peaks."""
+"""Published peaks of transformers' memory, and their predictions."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 RESERVED = "reserved"
-"""What PyTorch's allocator holds, used or not."""
+"""A peak that includes all that PyTorch's allocator holds, used or not."""
 COUNTED = {"allocated": "allocated", "active": "allocated", "used": RESERVED}
-"""What a peak counts, by a word of its ``peak_kind``."""
+"""Word of ``peak_kind`` -> what such a peak includes."""
 
 
 class Peak(NamedTuple):
-    """A run's published peak beside what the model says of it; bytes of PyTorch's allocator."""
+    """Published and predicted peak of a run's memory; bytes of PyTorch's allocator."""
 
     run: TransformerRun
     published: float
     predicted: float
-    """What is used, or where the source counts what is reserved, what that comes to."""
+    """Bytes of tensors or, if the source counts reserved bytes, of all that the allocator reserves."""
     counted: str
-    """``reserved`` or ``allocated``; nothing where the source does not say."""
+    """``reserved`` or ``allocated``; empty if the source does not say."""
     open: str
-    """What the source does not say of the run."""
+    """What the source does not state of the run; empty if it states all."""
 
     @property
     def error(self) -> float:
-        """Predicted over published, less 1."""
+        """Signed error, predicted / published - 1."""
         return self.predicted / self.published - 1
 
 
 def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
-    """Return the published peaks of some runs, in the order of their file.
+    """Return published and predicted peaks of runs, in the order of their files.
 
-    PyTorch's allocator reserves more than is used at once, as it can seldom use all of what lies between
-    blocks: where a source publishes what was reserved, the prediction is what is used times
+    PyTorch's allocator reserves more than is used at once, because it can seldom use all of the gaps between
+    blocks.  If a source publishes reserved bytes, the prediction is the bytes used times
     ``reserved_over_used`` of the other sources.
     """
     known = {run.run_id: run for run in runs if run.case is not None}
@@ -67,12 +67,14 @@ def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
 
 
 def reserved_over_used(used: Sequence[Peak], without: str) -> float:
-    """Return published over predicted peaks of what is reserved: the median of sources but one, at least 1.
+    """Return the factor from used to reserved bytes: the median over sources of published / predicted.
+
+    It is at least 1.
 
     Parameters
     ----------
-    used : with what is used as their prediction
-    without : a source that must not be looked at
+    used : peaks whose predictions are the bytes used
+    without : a source whose peaks must not be used
     """
     ratios = by_source(
         (peak.run.source, peak.published / peak.predicted)
@@ -84,11 +86,12 @@ def reserved_over_used(used: Sequence[Peak], without: str) -> float:
 
 @cache
 def new_cells() -> list[dict[str, str]]:
-    """Return the rows of ``measured/transformer_memory.csv``, which came after the model was made."""
+    """Return the rows of ``measured/transformer_memory.csv``, which were added after the model was made."""
     return records(folder("validation") / "measured" / "transformer_memory.csv")
 
 
 def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
+    """Return the peak of a row of ``measured/transformer_memory.csv``."""
     kind, unknown = row["peak_kind"], "software" if run.nearest_stack else ""
     counted = next((counted for word, counted in COUNTED.items() if word in kind), "")
     if not unknown and not (run.states_layout and run.states_memory):
@@ -97,25 +100,26 @@ def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
 
 
 def _tensors(run: TransformerRun) -> float:
+    """Return the predicted bytes of tensors on the fullest rank of a run, which must have a case."""
     assert run.case is not None
     return float(memory_of(bare_job(run.case)).tensors)
 
 
 def layout_words(run: TransformerRun) -> str:
-    """Return a run's layout in short; it must have a case."""
+    """Return the layout of a run, which must have a case, in short words."""
     assert run.case is not None
     layout = run.case.layout
     return f"{short(layout.words())}, {layout.micro_batch_size:g} x {layout.accumulation_steps:g}"
 
 
 def needed_bytes(run: TransformerRun) -> float:
-    """Return what the fullest rank of a run needs [B]; it must have a case."""
+    """Return the predicted memory of the fullest rank of a run, which must have a case [B]."""
     assert run.case is not None
     return float(memory_of(bare_job(run.case)).total)
 
 
 def shares_needed(runs: Iterable[TransformerRun]) -> list[tuple[float, TransformerRun]]:
-    """Return predicted need over memory of runs that state recomputation and sharding, the largest first."""
+    """Return predicted memory over capacity of runs that state recomputation and sharding, largest first."""
     stated = [run for run in runs if run.case is not None and run.states_memory]
     shares = [(needed_bytes(run) / run.case.chip.memory_bytes, run) for run in stated if run.case is not None]
     return sorted(shares, key=lambda each: -each[0])

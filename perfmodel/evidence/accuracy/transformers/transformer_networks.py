@@ -1,4 +1,4 @@
-"""The network that a row trained, and the time it took: what the row states, and what publishers say."""
+"""The network that a row trained and its measured time, from the row and from what publishers state."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from perfmodel.model.transformers.job import Case
 from perfmodel.workloads.architecture import Architecture
 
 USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
-"""Tokens of a sample, where nobody says."""
+"""Tokens of a sample if no source states them: in general, for GPT-2, and with minGPT."""
 WORDS, WORDS_GATED = 50304, 32000
+"""Vocabulary if no source states it: of networks without and with gated feed-forward layers."""
 CAUSAL_FLOPS = ("ml-engineering-steps",)
-"""Sources that count half of all scores."""
+"""Sources whose FLOP/s count half of all attention scores."""
 NAMES_EXPERTS = re.compile(r"\bmoe\b|\bexperts?\b|\d+x\d|\d-?a\d+(\.\d+)?b\b", re.IGNORECASE)
-"""In names of mixtures of experts: 8x7B, 30B-A3B."""
+"""Matches the names of mixtures of experts, such as 8x7B and 30B-A3B."""
 PARAMETERS_WITHIN = 1.5
-"""Parameters as read over those that a row states, either way: embeddings are counted or not."""
+"""Largest ratio, up or down, of the computed to the stated number of parameters; embeddings may be
+missing."""
 MATRIX_PEAK = {"tpu-v3": 123e12}
-"""Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
+"""Accelerator -> peak by which sources divide, if it is not the bf16 peak of the specs [FLOP/s]."""
 
 PUBLISHED = {
     "experts": "experts",
@@ -37,7 +39,7 @@ PUBLISHED = {
     **{name: name for name in ("query_rank", "kv_rank", "rope_size", "value_size", "window")},
     "full_frequency": "full_every",
 }
-"""What publishers alone say of a network -> column of ``transformer_architectures.csv``; blank is 0."""
+"""Field of an ``Architecture`` that only publishers state -> column of ``transformer_architectures.csv``."""
 
 
 def _table() -> Path:
@@ -46,20 +48,21 @@ def _table() -> Path:
 
 @cache
 def _architectures() -> dict[str, dict[str, str]]:
-    """What publishers say of networks that rows name, by the name's letters."""
+    """Return what publishers state of networks, as columns of a table, by the letters of the name."""
     return {_letters(row["workload"]): row for row in records(_table())}
 
 
 def _letters(name: str) -> str:
+    """Return letters and digits of a network's name in lower case, without its additions."""
     return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
 
 
 def architecture_of(row: Line) -> Architecture:
-    """Return the network that a row names, by its cells and by what its publisher says.
+    """Return the network that a row names, from its cells and from what the network's publisher states.
 
     Raises
     ------
-    Refused : too little of it is known
+    Refused : too little is known of the network, or row and publisher contradict each other
     """
     name, active = row.text("workload"), row.number("n_active_params")
     parameters, is_t5 = row.number("n_params"), row.text("workload").startswith(("T5", "mT5"))
@@ -70,7 +73,10 @@ def architecture_of(row: Line) -> Architecture:
     filled = Line(_table(), 0, known)
 
     def of(column: str) -> int | None:
-        """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""
+        """Return a number from the row or else from the publisher; heads of experts the other way round.
+
+        Rows often state wrong heads for mixtures of experts, but the right number of layers of a proxy.
+        """
         first, then = (filled, row) if has_experts and "heads" in column else (row, filled)
         return first.whole(column) or then.whole(column)
 
@@ -107,7 +113,7 @@ def architecture_of(row: Line) -> Architecture:
 
 
 def origin_of(row: Line) -> str:
-    """Return where layers and widths of ``architecture_of`` come from, where not from the row alone."""
+    """Return where layers and widths of ``architecture_of`` come from, in words; "" if from the row alone."""
     if row.whole("layers") and row.whole("hidden_size"):
         return ""
     known = _architectures().get(_letters(row.text("workload")), {})
@@ -117,16 +123,18 @@ def origin_of(row: Line) -> str:
 
 
 def _check(row: Line, model: Architecture, published_layers: int) -> None:
-    """Refuse a row that is about another network than the one it was read as.
+    """Check that the network of a row is the one that the row is about.
 
     Parameters
     ----------
-    published_layers : of the network that it names, 0 where that is not known
+    row : the row
+    model : network as read
+    published_layers : layers of the network that the row names, 0 if unknown
 
     Raises
     ------
-    Refused : experts that nobody described; a network cut to fewer layers, of which some lacked experts;
-        more or fewer parameters than the row states
+    Refused : the experts are not described; the network is cut to fewer layers, and the row does not state
+        which of them have experts; or the numbers of parameters differ too much
     """
     name, width = row.text("workload"), row.whole("ffn_hidden_size")
     stated, active = row.number("n_params"), row.number("n_active_params")
@@ -144,11 +152,16 @@ def _check(row: Line, model: Architecture, published_layers: int) -> None:
 
 
 def stated_samples(row: Line, length: int) -> float | None:
-    """Return the samples of a step that a row states, or that its time and its rate make; None for neither.
+    """Return the samples of a step that a row states, or its time multiplied by its rate; None for neither.
+
+    Parameters
+    ----------
+    row : the row
+    length : tokens of a sample
 
     Raises
     ------
-    Refused : the time of a step of nobody knows how many samples
+    Refused : the row states the time of a step, but nothing from which its samples follow
     """
     samples = row.number("global_batch_size") or rules.PUBLISHED_BATCHES.get(row.text("source"))
     time, rate = row.number("iteration_time"), row.number("tokens_per_second")
@@ -166,16 +179,22 @@ def states_batch(row: Line) -> bool:
 
 
 def _counts_samples(row: Line) -> bool:
-    """Whether replicas, micro-batches and their size are stated, which make the samples of a step."""
+    """Whether a row states micro-batches and their size, from which the samples of a step follow."""
     return bool(row.number("micro_batch_size") and row.number("accumulation_steps"))
 
 
 def measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
-    """Return the measured time of a step [s]: stated, or from a rate or a utilisation.
+    """Return the measured time of a step [s]: as stated, or from a rate or a utilisation.
+
+    Parameters
+    ----------
+    row : the row
+    case : the case that it was read as
+    catalogue : hardware
 
     Raises
     ------
-    Refused : nothing was measured
+    Refused : the row states none of them
     """
     samples, length = float(case.layout.global_batch_size), case.sequence_length
     if stated := row.number("iteration_time"):
@@ -197,7 +216,7 @@ def measured_time(row: Line, case: Case, catalogue: Catalogue) -> float:
 
 
 def usual_length(workload: str, framework: str) -> int:
-    """Return the tokens of a sample where a row does not state them."""
+    """Return the tokens of a sample that are assumed if a row does not state them."""
     if "mingpt" in framework.lower():
         return MINGPT_LENGTH
     return GPT2_LENGTH if "GPT-2" in workload else USUAL_LENGTH

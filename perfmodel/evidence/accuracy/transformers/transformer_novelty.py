@@ -1,4 +1,4 @@
-"""What is new about a measured run of a transformer."""
+"""Novelty of a measured run of a transformer: what the fit has not seen, which widens the interval."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ UNKNOWN = "software that nobody described"
 
 
 def novelty_of(run: TransformerRun, fit: Fitted | None = None) -> Novelty:
-    """Return what is new about a run that has a case, to the shipped fit or another."""
+    """Return what a fit has not seen of a run, which must have a case.
+
+    Parameters
+    ----------
+    run : measured run
+    fit : by default the shipped one
+    """
     assert run.case is not None
-    # software that nobody described may be far from the nearest that somebody did
+    # unknown software may differ much from the known stack that replaces it
     software = UNKNOWN if run.nearest_stack else software_of_row(run.framework).stack
     others = widenings(run.case.model, float(run.case.sequence_length), run.precision, _utilisation(run))
     return novelty(run.case.model, run.accelerator, software, fit, others)
 
 
 def _utilisation(run: TransformerRun) -> float:
-    """Return the utilisation that the shipped fit predicts of a run that has a case."""
+    """Return the utilisation that the shipped fit predicts for a run, which must have a case."""
     assert run.case is not None
     job, precision = job_of(run.case), PRECISIONS[run.precision]
     peak = peak_of(run.case.fabric.accelerator, precision)

@@ -1,4 +1,4 @@
-"""Fit the model of transformers' steps to the shipped runs and write what it learns."""
+"""Fit the model of transformers' steps to the shipped runs and write the learned numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from perfmodel.model.transformers.parameters import PARAMETERS, named
 
 
 def refit() -> None:
-    """Fit to the shipped runs; write the result, whole or not at all."""
+    """Fit to the shipped runs and write parameters and interval widths to ``TRANSFORMER_FIT``.
+
+    Raises
+    ------
+    InputError : a row has no entry in the ledger, or the file cannot be written
+    """
     learned = shipped_transformers()
     require_entries("transformer_runs.csv", (run.run_id for run in learned.runs))
     widths, parameters = learned.widths(np.ones(len(learned.data.logs), dtype=bool)), named(learned.scores)

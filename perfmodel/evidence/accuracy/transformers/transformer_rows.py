@@ -1,4 +1,4 @@
-"""Read measured runs of transformers from a CSV file; a row that cannot be predicted has a reason."""
+"""Read measured runs of transformers from a CSV file; a row that cannot be predicted states the reason."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ from perfmodel.workloads.architecture import Architecture
 
 COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
 EARLIEST_LIBRARY = 2017
+"""Earliest year of a collective library; older runs are predicted with that of this year."""
 PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp8"}
+"""Precision of a row -> precision that the model has rates for."""
 UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
-"""Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
+"""Sources whose runs were set up by users, not by the developers of the stack, the network or the machine."""
 SELECTIVE_SOURCES = ("vtrain-single",)
-"""Sources whose rows recompute attention alone, though they say all: their layers take less time than
-all products with a second forward pass would at the best measured rate.  Unless ``as_stated``."""
+"""Sources whose rows are read as recomputing attention alone, although they state full recomputation: their
+layers take less time than all products with a second forward pass at the best measured rate.  ``as_stated``
+turns this off."""
 GRAPHS_FROM = 2025
 """Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
 
 
 class TransformerRun(NamedTuple):
-    """One measured run, and what it is predicted from."""
+    """One measured run of a transformer, and the case that predicts it."""
 
     run_id: str
     source: str
@@ -53,32 +56,33 @@ class TransformerRun(NamedTuple):
     precision: str
     year: int
     series: str
-    """Rows of one source that differ in the layout alone share it."""
+    """Common label of the rows of one source that differ in the layout alone."""
     time: float
-    """Of one step [s]; not a number where nothing was measured."""
+    """Measured time of one step [s]; not a number if the row does not state it."""
     case: Case | None
     reason: str | None
-    """Why it cannot be predicted."""
+    """Why the run cannot be predicted; None if it can."""
     trust: str
     states_layout: bool
-    """Tensor and pipeline parallelism, and the micro-batch."""
+    """Whether the row states tensor and pipeline parallelism, and the micro-batch."""
     states_memory: bool
-    """Recomputation and sharding."""
+    """Whether the row states recomputation and sharding."""
     framework: str = ""
     states_batch: bool = True
-    """The samples of a step, or its time; otherwise rates are compared, at the usual batch."""
+    """Whether the row states the samples of a step, or its time; if not, rates are compared, at the usual
+    batch."""
     nearest_stack: str = ""
-    """The stack it is read by, where nobody described its software."""
+    """Known stack that replaces the run's unknown software; empty if the software is known."""
 
     @property
     def tokens(self) -> float:
-        """Tokens of one step; the row must have a case."""
+        """Tokens of one step; the run must have a case."""
         assert self.case is not None
         return float(self.case.layout.global_batch_size) * self.case.sequence_length
 
     @property
     def kind(self) -> str:
-        """The class that its error belongs to, by what is known of it."""
+        """Class of the run's error: experts, or dense with or without a stated layout; "" without a case."""
         if self.case is None:
             return ""
         if self.case.model.experts:
@@ -93,22 +97,25 @@ def read_transformer_runs(
     as_stated: bool = False,
     before: str | None = None,
 ) -> list[TransformerRun]:
-    """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
+    """Return the measured runs of a CSV file; rows that cannot be predicted stay in, with the reason.
 
     Parameters
     ----------
-    before : run to stop at; None, the file is read to its end
+    path : of the file
+    catalogue : hardware
+    as_stated : whether rows of ``SELECTIVE_SOURCES`` are read as they state
+    before : id of the run to stop before; None reads the file to its end
 
     Raises
     ------
-    InputError : a file that cannot be read, a missing column, a cell that does not fit it
+    InputError : the file cannot be read, lacks a column, or has a cell that does not fit
     """
     return [transformer_run_of(line, catalogue, as_stated) for line in measured_lines(path, COLUMNS, before)]
 
 
 @cache
 def shipped_transformer_runs(as_stated: bool = False) -> tuple[TransformerRun, ...]:
-    """The published runs that come with the package and are not held out, read once."""
+    """Return the shipped runs that are not held out; read once."""
     path, before = learned_part("transformer_runs.csv")
     return tuple(read_transformer_runs(path, Catalogue.built_in(), as_stated, before))
 
@@ -118,11 +125,11 @@ def transformer_run_of(
     catalogue: Catalogue,
     as_stated: bool = False,
 ) -> TransformerRun:
-    """Return the run of a line.
+    """Return the run of a row; if it cannot be predicted, with the reason.
 
     Raises
     ------
-    InputError : a cell that does not fit its column
+    InputError : a cell does not fit its column
     """
     case, reason, time = None, None, math.nan
     try:
@@ -156,11 +163,11 @@ def case_of_row(
     catalogue: Catalogue,
     as_stated: bool = False,
 ) -> Case:
-    """Return what a row is predicted from; nothing that was measured is looked at.
+    """Return the case by which a row is predicted; measured values are not used.
 
     Raises
     ------
-    Refused : too little is stated, or something that nobody knows
+    Refused : the row states too little, or a name that is unknown
     """
     precision = "fp8" if "float8" in row.text("options") else PRECISIONS.get(row.text("precision"), "")
     if not precision:
@@ -180,7 +187,7 @@ def case_of_row(
     share = rules.packed_share(row.text("source"), workload, length)
     model = model._replace(attended=model.attended * share)
     software = software_of(facts, chip, model, layout, options)
-    if row.text("source") == "korthikanti-2022":  # without sequence parallelism where it recomputes all
+    if row.text("source") == "korthikanti-2022":  # rows with full recomputation have no sequence parallelism
         software = software._replace(shares_sequence=row.text("recompute") == "selective")
     case = Case(model, layout, chip, software, _fabric(row, accelerator, catalogue, year), length)
     word = row.word("recompute", RECOMPUTE)
@@ -191,6 +198,7 @@ def case_of_row(
 
 
 def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
+    """Return the options of a row's software, from its columns ``options`` and ``workload``."""
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
@@ -211,6 +219,18 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
 def _layout(
     row: Line, facts: Release, chip: Chip, model: Architecture, parameters: float, length: int, world: int
 ) -> Layout:
+    """Return the layout of a row, without recomputation; rules fill in what the row leaves open.
+
+    Parameters
+    ----------
+    row : the row
+    facts : its software
+    chip : its accelerator
+    model : its network
+    parameters : of the network
+    length : tokens of a sample
+    world : number of accelerators
+    """
     source, workload = row.text("source"), row.text("workload")
     sharding = row.word("sharding", SHARDING)
     is_sharded = sharding == "zero3" or facts.checkpoints_operations or bool(chip.is_tpu)
@@ -257,6 +277,7 @@ def _layout(
 
 
 def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
+    """Return the links of a row: as stated, else those of the accelerator and its usual machine."""
     host = catalogue.link(accelerator.host_link)
     own = catalogue.link(accelerator.peer_link) if accelerator.peer_link else None
     link = own or host
@@ -275,6 +296,7 @@ def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int
 
 
 def _inter_link(row: Line, accelerator: Accelerator, catalogue: Catalogue) -> Link:
+    """Return the link between nodes: as stated, else that of the accelerator's usual machine."""
     if row.text("inter_link"):
         return catalogue.link(named("links", row.text("inter_link"), catalogue))
     usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None

@@ -1,26 +1,25 @@
-"""What a measured run of a transformer leaves open, and the rule that fills it.
+"""Rules that fill in what a measured run of a transformer does not state.
 
-Rows state much and never all.  A rule looks at nothing that was measured, and is written down here alone:
+Rows state much, but never everything.  No rule uses a measured value:
 
-* layers and widths: ``transformer_architectures.csv``, by the name of the network; else those of a GPT of so
-  many parameters (12 l h^2, width 128 l, heads of 128, below a width of 2048 of 64).
-* degrees of parallelism: data parallelism gives the rest; sharded and TPU runs have neither tensor nor
-  pipeline parallelism; any other the least tensor parallelism (up to 8), then the least pipeline, by which
-  weights and states take less than 60 % of the memory.
-* batch: 2 Mi tokens a step; of sharded and TPU runs 8,192 tokens an accelerator.
-* micro-batch: 1 of pipelines and fine-tuning, but as many as stages where the stack cuts so by itself; of
-  sharded and TPU runs the whole local batch; else halved from that until at most 4 (16 of sequences below
-  1,024 tokens).
-* chunks of layers: 2 where the stack's recipes interleave and there are 4 stages or more (6 of MLPerf's
-  GPT-3).
-* sharding: the stack's own; ZeRO 3 of XLA where 18 B a parameter exceed 80 % of the memory; ZeRO 1 where they
+* layers and widths: those of ``transformer_architectures.csv``, by the name of the network; else those of a
+  GPT with that number of parameters (12 l h^2, width 128 l, heads of 128, or of 64 below a width of 2048).
+* degrees of parallelism: if data parallelism is stated, the rest follows from it; sharded and TPU runs have
+  neither tensor nor pipeline parallelism; others have the least tensor parallelism (up to 8), then the least
+  pipeline parallelism, with which weights and states take less than 60 % of the memory.
+* batch: 2 Mi tokens a step; for sharded and TPU runs 8,192 tokens an accelerator.
+* micro-batch: 1 sample for pipelines and fine-tuning, but as many micro-batches as stages if the stack cuts
+  so by itself; for sharded and TPU runs the whole local batch; else that batch, halved until at most 4
+  samples (16 for sequences below 1,024 tokens).
+* chunks of layers: 2 if the stack's recipes interleave and there are 4 stages or more (6 for MLPerf's GPT-3).
+* sharding: the stack's own; ZeRO 3 for XLA if 18 B a parameter exceed 80 % of the memory; ZeRO 1 if they
   exceed all of it.
-* recomputation: none where the stack's recipes have none; else of attention without a fused kernel, then of
+* recomputation: none if the stack's recipes have none; else that of attention without a fused kernel, then of
   as many layers as leave 8 % of the memory free.
 * software: by ``transformer_software.csv``.
-* dropout: of networks without gates.
-* attention: of fine-tuning whose source packs short samples into sequences, inside each sample alone.
-* adapters: one of each accelerator, or one where a node has fewer than 4; links as the usual machine's.
+* dropout: only in networks without gates.
+* attention: in fine-tuning whose source packs short samples into sequences, within each sample alone.
+* NICs: one for each accelerator, or one if a node has fewer than 4; links as in the usual machine.
 """
 
 from __future__ import annotations
@@ -35,31 +34,37 @@ from perfmodel.model.transformers.memory import memory_of
 from perfmodel.workloads.architecture import Architecture
 
 MEMORY_SHARE, ROOM = 0.60, 0.92
+"""Shares of the memory: that weights and states may take, and that remains with recomputation."""
 STATES_BYTES = 18
-"""Of a parameter: weight, gradient, states, and some."""
+"""Bytes of a parameter's weight, gradient and optimizer states, and a margin."""
 STEP_TOKENS, SHARDED_TOKENS = 2**21, 8192
+"""Tokens of a step, and of a step on one accelerator of sharded and TPU runs."""
 MOST_TENSOR = 8
+"""Largest degree of tensor parallelism."""
 ADAPTER_RANK = 16
-"""Of a row that says LoRA and no more: MLPerf's, with adapters of all products of attention; NeMo's own rank
-of 32 on queries, keys and values alone trains as many parameters."""
+"""Rank of the adapters of a row that states LoRA alone: MLPerf's, with adapters of all products of attention.
+NeMo's own rank of 32 on queries, keys and values alone trains as many parameters."""
 PACKED_SOURCES = ("nemo-24.07", "dgxc-v25.02")
 """Sources that fine-tune on SQuAD 1.1, its samples packed into sequences: NeMo's performance summary says so,
 and DGX Cloud's recipe is NeMo's ``finetune_recipe(performance_mode=True)`` on its ``SquadDataModule`` (both
 read 2026-11-22)."""
 PACKED_TOKENS = 250
-"""Of a sample of SQuAD 1.1: 94.06 MiB of 98,169 (TensorFlow Datasets' catalogue, read 2026-11-22), at 4 B."""
+"""Tokens of a sample of SQuAD 1.1: 94.06 MiB over 98,169 samples (TensorFlow Datasets' catalogue, read
+2026-11-22), at 4 B a token."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
+"""Tokens from which a sequence is long, and the largest micro-batch of long and of short sequences."""
 NARROW = 2048
+"""Width below which heads are 64 instead of 128 wide."""
 PUBLISHED_BATCHES = {"llama1-paper": 2048.0}
 """Samples of a step that the publication states elsewhere: 4 Mi tokens (Touvron et al. 2023, table 2)."""
 USUAL_INTER_LINK = "ib-ndr-400g"
-"""Where the accelerator's usual machine has no adapter."""
+"""Link between nodes if the accelerator's usual machine has no NIC."""
 TARGET_TOKENS = 114 / 512
-"""Of the decoder of T5, per token of the encoder."""
+"""Tokens of T5's decoder per token of the encoder."""
 
 
 def gpt_of(parameters: float) -> tuple[int, int]:
-    """Return layers and width of a GPT of so many parameters.
+    """Return layers and width of a GPT with that number of parameters.
 
     >>> gpt_of(12 * 32 * 4096**2)
     (32, 4096)
@@ -69,19 +74,19 @@ def gpt_of(parameters: float) -> tuple[int, int]:
 
 
 def heads_of(hidden: int) -> int:
-    """Return the usual number of heads of a width."""
+    """Return the usual number of attention heads of a network of that width."""
     return max(1, hidden // (64 if hidden < NARROW else 128))
 
 
 def degrees(
     world: int, replicas: float | None, parameters: float, memory_bytes: float, is_sharded: bool
 ) -> tuple[int, int]:
-    """Return tensor and pipeline parallelism where a row does not state them.
+    """Return the degrees of tensor and pipeline parallelism that are assumed if a row does not state them.
 
     Parameters
     ----------
-    world : accelerators
-    replicas : data parallelism, where that is stated
+    world : number of accelerators
+    replicas : degree of data parallelism, None if not stated
     parameters : of the network
     memory_bytes : of an accelerator [B]
     is_sharded : whether replicas share parameters, or the accelerator is a TPU
@@ -106,7 +111,14 @@ def degrees(
 
 
 def without_context(world: int, samples: float, length: int) -> tuple[int, int]:
-    """Return the degrees of long sequences that nothing but tensors and stages share out: deep pipelines."""
+    """Return the degrees of tensor and pipeline parallelism for long sequences without context parallelism.
+
+    Parameters
+    ----------
+    world : number of accelerators
+    samples : of a step
+    length : tokens of a sample
+    """
     tensor = min(MOST_TENSOR, world)
     rest = world // tensor
     least = min(rest, 4) if length > 2**16 else 1
@@ -114,7 +126,14 @@ def without_context(world: int, samples: float, length: int) -> tuple[int, int]:
 
 
 def step_samples(replicas: float, length: int, is_sharded: bool) -> float:
-    """Return the samples of a step where a row does not state them."""
+    """Return the samples of a step that are assumed if a row does not state them.
+
+    Parameters
+    ----------
+    replicas : degree of data parallelism
+    length : tokens of a sample
+    is_sharded : whether replicas share parameters, or the accelerator is a TPU
+    """
     if is_sharded:
         return replicas * max(1, round(SHARDED_TOKENS / length))
     return max(replicas, round(STEP_TOKENS / length / replicas) * replicas)
@@ -123,7 +142,17 @@ def step_samples(replicas: float, length: int, is_sharded: bool) -> float:
 def micro_batch(
     stack: Release, local: float, length: int, stages: int, is_sharded: bool, is_fine_tuning: bool
 ) -> float:
-    """Return the samples of a micro-batch where a row does not state them."""
+    """Return the samples of a micro-batch that are assumed if a row does not state them.
+
+    Parameters
+    ----------
+    stack : software
+    local : samples of a replica in a step
+    length : tokens of a sample
+    stages : degree of pipeline parallelism
+    is_sharded : whether replicas share parameters, or the accelerator is a TPU
+    is_fine_tuning : whether a trained network is trained further
+    """
     if stages > 1 and stack.cuts_by_stages:
         return max(1.0, local / stages)
     if stages > 1 or is_fine_tuning:
@@ -137,12 +166,12 @@ def micro_batch(
 
 
 def is_fine_tuning(workload: str) -> bool:
-    """Whether a row's workload says that a trained network is trained on."""
+    """Whether the name of a row's workload says that a trained network is trained further."""
     return "lora" in workload.lower() or "SFT" in workload
 
 
 def packed_share(source: str, workload: str, length: int) -> float:
-    """Return the share of a sequence's scores that its samples, packed one after another, have within each.
+    """Return the share of a sequence's attention scores that are within one of its packed samples.
 
     >>> packed_share("nemo-24.07", "LLAMA2-7B SFT", 4000), packed_share("nemo-24.07", "LLAMA2-7B", 4000)
     (0.0625, 1.0)
@@ -152,7 +181,16 @@ def packed_share(source: str, workload: str, length: int) -> float:
 
 
 def chunks(stack: Release, source: str, layers: int, stages: int, interleaved: bool) -> int:
-    """Return the chunks of layers on each stage where a row does not state them."""
+    """Return the chunks of layers on each pipeline stage that are assumed if a row does not state them.
+
+    Parameters
+    ----------
+    stack : software
+    source : of the row
+    layers : of the network
+    stages : degree of pipeline parallelism
+    interleaved : whether the row says that its schedule interleaves chunks
+    """
     if stages < 4 or not (stack.interleaves or interleaved):
         return 1
     most = 6 if source.startswith("mlperf") else 2
@@ -160,7 +198,15 @@ def chunks(stack: Release, source: str, layers: int, stages: int, interleaved: b
 
 
 def sharding_of(stack: Release, parameters: float, tensor: int, stages: int, memory_bytes: float) -> str:
-    """Return how replicas share states where a row does not say."""
+    """Return the sharding of optimizer states and parameters that is assumed if a row does not state it.
+
+    Parameters
+    ----------
+    stack : software
+    parameters : of the network
+    tensor, stages : degrees of tensor and pipeline parallelism
+    memory_bytes : of an accelerator [B]
+    """
     if stack.shards_optimizer:
         return "zero1"
     if stack.pace == "xla" and STATES_BYTES * parameters / tensor > 0.8 * memory_bytes:
@@ -169,7 +215,7 @@ def sharding_of(stack: Release, parameters: float, tensor: int, stages: int, mem
 
 
 def recomputation(case: Case, stack: Release) -> Layout:
-    """Return the layout of a case with what it computes again, where its row does not say."""
+    """Return the layout of a case with the recomputation that is assumed if its row does not state it."""
     layout, free = case.layout, ROOM * case.chip.memory_bytes
 
     def needs(recompute: int) -> float:
@@ -196,13 +242,15 @@ def stated_recomputation(layout: Layout, word: str) -> Layout:
 
 
 def step_flops(model: Architecture, parameters: float, samples: float, length: int, causal: bool) -> float:
-    """Return the model's FLOP of a step, as sources count them that print FLOP/s or MFU.
+    """Return the model FLOP of a step, as sources count them that print FLOP/s or MFU [FLOP].
 
     Parameters
     ----------
-    model, parameters : the network, and those that one token passes through
-    samples, length : of a step
-    causal : whether the source counts half of all scores
+    model : the network
+    parameters : parameters that one token passes through
+    samples : of a step
+    length : tokens of a sample
+    causal : whether the source counts half of all attention scores
     """
     positions = length * (0.5 if causal else 1.0)
     width = model.hidden / model.heads

@@ -1,4 +1,4 @@
-"""The largest published runs beside the model: utilisation of networks of 175 billion parameters and more."""
+"""Published and predicted utilisation of the largest runs: networks of 175 billion parameters and more."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ LARGEST = (
     "dgxc-0069",
     "dgxc-0024",
 )
-"""Of the measured runs, which stand in the table."""
+"""Ids of the measured runs in the table."""
 
 
 class Utilisation(NamedTuple):
-    """Published and predicted use of the 16-bit peak by the network's own FLOP, with whole attention."""
+    """Published and predicted share of the 16-bit peak, of model FLOP with all attention scores."""
 
     run: TransformerRun
     published: float
@@ -36,12 +36,12 @@ class Utilisation(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Predicted over published time of a step, less 1."""
+        """Signed error of the time of a step, predicted / published - 1."""
         return self.published / self.predicted - 1
 
 
 def largest(rows: Iterable[Row]) -> list[Utilisation]:
-    """Return the use of the largest runs: some of those measured, and publications that no fit learns from.
+    """Return the utilisation of the largest runs: some measured ones, and claims that no fit learns from.
 
     Parameters
     ----------
@@ -49,21 +49,22 @@ def largest(rows: Iterable[Row]) -> list[Utilisation]:
     """
     known = {row.run.run_id: row for row in rows}
     measured = [known[run_id] for run_id in LARGEST if run_id in known]
-    return [each for row in [*measured, *claims()] if (each := _used(row)) is not None]
+    return [each for row in [*measured, *claims()] if (each := _utilisation(row)) is not None]
 
 
 def claims() -> Sequence[Row]:
-    """Return the published runs that no fit learns from, predicted by the shipped one."""
+    """Return the published runs that no fit learns from, predicted by the shipped fit."""
     path = folder("validation") / "transformer_claims.csv"
     (rows,) = compare_transformers(read_transformer_runs(path, Catalogue.built_in()))
     return rows
 
 
-def _used(row: Row) -> Utilisation | None:
+def _utilisation(row: Row) -> Utilisation | None:
+    """Return the utilisation of a predicted run, None without a prediction."""
     case = row.run.case
     if case is None or row.predicted is None or row.low_80 is None or row.high_80 is None:
         return None
-    # a share of the peak in 16 bits, whatever the products take
+    # the share of the 16-bit peak, even if products run in 8 bits
     peak = Catalogue.built_in().accelerator(row.run.accelerator).training_peak("bf16")[0]
     least = _flops(case) / (float(case.layout.world_size) * peak)
     return Utilisation(
@@ -72,7 +73,7 @@ def _used(row: Row) -> Utilisation | None:
 
 
 def _flops(case: Case) -> float:
-    """FLOP of a step that the network asks for, nothing computed again [FLOP]."""
+    """Return the model FLOP of a step, without recomputation [FLOP]."""
     model = case.model
     parameters = model.layers * (model.attention_parameters + model.dense_parameters)
     parameters = parameters + model.embeddings * model.embedding_parameters

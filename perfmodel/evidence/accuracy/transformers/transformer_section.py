@@ -23,12 +23,12 @@ from perfmodel.model.transformers.parameters import PARAMETERS, fitted, neutral_
 SWEEP = "vtrain-single"
 """The source with more rows than all others together."""
 FAR = 0.40
-"""Errors beyond which a run is listed."""
+"""Absolute error above which the report lists a run."""
 
 
 @cache
 def section() -> str:
-    """Return the section, as Markdown; made once."""
+    """Return the section as Markdown; rendered once."""
     (rows, specs), (_, anchored) = shipped_out_of_sample()
     return render(
         "transformers.md.j2",
@@ -51,7 +51,7 @@ def section() -> str:
 
 
 def by_neutral_priors() -> dict[str, Any]:
-    """Return statistics out of sample, all and by source, of a fit that is drawn towards neutral means."""
+    """Return out-of-sample error statistics, all and by source, of fits whose priors have neutral means."""
     runs = learned_from(shipped_transformer_runs())
     data, drawn_to = data_of([*runs, *shipped_whole_transformers()]), neutral_scores()
     times = np.exp(left_out(data, fit(data, drawn_to), drawn_to=drawn_to)).tolist()

@@ -1,4 +1,4 @@
-"""The software of a row: whose facts, in ``hardware_specs/software``, it is read by."""
+"""The software of a row: the stack of ``hardware_specs/software`` whose facts predict it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from perfmodel.evidence.accuracy.scenarios import Refused
 
 
 class Software(NamedTuple):
-    """A line of ``validation/transformer_software.csv``."""
+    """The stack that predicts rows with a given software: a line of ``transformer_software.csv``."""
 
     name: str
-    """Part of what sources call it, in lower case."""
+    """Text that the source's name of the software contains, in lower case."""
     stack: str
-    """Whose facts it is read by."""
+    """Stack whose facts predict it."""
     nearest: str
-    """Why that is the nearest stack; empty where it is the software itself."""
+    """Why that is the nearest stack; empty if it is the software itself."""
 
 
 @cache
@@ -27,17 +27,17 @@ def _table() -> tuple[Software, ...]:
 
 
 def software_named(framework: str) -> Software | None:
-    """Return the first line whose name is part of a row's, None where there is none."""
+    """Return the software of a row by the source's name for it, None if it is unknown."""
     name = framework.lower()
     return next((each for each in _table() if each.name in name), None)
 
 
 def software_of_row(framework: str) -> Software:
-    """Return the line for what a row calls its software.
+    """Return the software of a row by the source's name for it.
 
     Raises
     ------
-    Refused : no line is of it
+    Refused : the software is unknown
     """
     known = software_named(framework)
     if known is None:
