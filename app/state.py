@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import file_marks, history, own_uploads, session_hardware
-from app.looks import for_planners, labelled
+from app.looks import for_planners, refused_words
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.core.errors import InputError, unknown_name
@@ -76,7 +76,7 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
                 shown = known[name] if name in known and known[name].kind == "text" else None
-                session.refused[spelling] = Refused(text, str(error), _key(shown) if shown else "")
+                session.refused[spelling] = Refused(text, refused_words(error), _key(shown) if shown else "")
                 if shown:
                     session[_key(shown)] = text
     elif not session.seen or session.seen[0] != page:
@@ -126,7 +126,7 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
 
 def show_mistake(error: InputError) -> None:
     """Show what is wrong with an answer, and at the text that it is about, where it is about one."""
-    name, said = _at_fault(error), labelled(str(error))
+    name, said = _at_fault(error), refused_words(error)
     if name is None:
         st.error(plain(said))
         return
@@ -303,8 +303,8 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
     except InputError as error:
         for spelling in option.spellings:
             st.session_state.refused.pop(spelling, None)
-        st.session_state.refused[option.name] = Refused(text, str(error), _key(option))
-        column.error(plain(str(error)))
+        st.session_state.refused[option.name] = Refused(text, refused_words(error), _key(option))
+        column.error(plain(refused_words(error)))
         return None
     return text
 

@@ -465,7 +465,7 @@ def test_bad_input_is_refused_in_words(words, message):
 
 @pytest.mark.parametrize("name", ["node_failure_interval", "epochs", "price", "carbon_intensity"])
 def test_a_condition_that_changes_nothing_of_a_fleet_is_refused_in_python(name):
-    with pytest.raises(InputError, match="has no say with --have"):
+    with pytest.raises(InputError, match="has no say with have"):
         perfmodel.fleets("2 x dgx-1v", conditions=perfmodel.Conditions(**{name: 3.0}))
 
 

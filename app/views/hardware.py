@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import charts, hardware, history, own_uploads, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
+from app.looks import refused_words
 from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -128,7 +129,7 @@ def take(text_of: Callable[[], str]) -> None:
         session[TAKEN] = (text_of.__name__, hardware.take(text_of()))
         history.act()
     except InputError as error:
-        session[TAKEN] = (text_of.__name__, str(error))
+        session[TAKEN] = (text_of.__name__, refused_words(error))
 
 
 def say_taken(text_of: Callable[[], str]) -> None:

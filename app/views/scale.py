@@ -19,7 +19,7 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled, show_warnings
+from app.looks import labelled, refused_words, show_warnings
 from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
@@ -70,7 +70,7 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
         except InputError as error:
             if not name:  # lines laid over it would answer another question
                 raise
-            st.error(plain(f"{name}: {error}"))
+            st.error(plain(f"{name}: {refused_words(error)}"))
             continue
         result[name or _chosen(line[-1], asked)] = line
     return result

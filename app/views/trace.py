@@ -11,7 +11,7 @@ from app.answering import answering
 from app.figure import Figure
 from app.file_marks import in_use
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled
+from app.looks import labelled, refused_words
 from app.options import file_words, options, scenario
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -206,7 +206,7 @@ def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
     try:
         st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
     except InputError as error:
-        st.error(plain(str(error)))
+        st.error(plain(refused_words(error)))
 
 
 def learn(seen: uploads.Seen, asked: Asked) -> None:

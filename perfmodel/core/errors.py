@@ -17,6 +17,7 @@ from perfmodel.core.problem import (
     Words,
     called,
     problem,
+    python,
     shell,
 )
 
@@ -48,7 +49,7 @@ class InputError(ValueError):
             return self.args
         return (Problem(UNSORTED, values={"words": super().__str__()}),)
 
-    def words(self, place: Place = shell, longest: int | None = None) -> str:
+    def words(self, place: Place = python, longest: int | None = None) -> str:
         """Return what is wrong as an interface says it, as of ``Problem.words``."""
         said = "; ".join(each.words(place, longest) for each in self.problems[: self.most])
         others = len(self.problems) - self.most
@@ -77,7 +78,7 @@ class InputError(ValueError):
 
     def note(self) -> Note:
         """Return the sentence, for an answer that says what was left out, with the code of the problem."""
-        return Note(str(self), self.problems[0].code)
+        return Note(brief(self.words(shell)), self.problems[0].code)
 
     def __str__(self) -> str:
         return brief(self.words())

@@ -1,7 +1,8 @@
 """What is wrong with an input, as data: a code, the fields it is about, their values; and its words.
 
 The sentences are in ``perfmodel/core/messages``, a table for each subject.  A ``--name`` in one is an
-option, which every interface calls in its own way; a name in braces is a value.
+option, which every interface calls in its own way; a name in braces is a value.  The words of options and
+the notes of answers name options by the same notation.
 """
 
 from __future__ import annotations
@@ -129,12 +130,12 @@ class Problem:
     before: str = ""
     """What the sentence begins with: the part of the input that it is about."""
 
-    def words(self, place: Place = shell, longest: int | None = None) -> str:
+    def words(self, place: Place = python, longest: int | None = None) -> str:
         """Return the sentence.
 
         Parameters
         ----------
-        place : how options are called
+        place : how options are called, by default as in Python
         longest : letters of a text of the input that it repeats
 
         >>> Problem("value.invalid", (("gpus",),), {"value": "-1", "expected": "at least 1"}).words()
@@ -143,7 +144,7 @@ class Problem:
         if self.said:
             return self.said
         values = {
-            name: called(value, place) if type(value) is Words else _shortened(value, longest)
+            name: called(value, place) if isinstance(value, (Words, Note)) else _shortened(value, longest)
             for name, value in self.values.items()
         }
         if isinstance(self.values.get("known"), tuple):

@@ -18,10 +18,8 @@ from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import laid_over
 
-COST = "cost"
 Decorator = Callable[[Any], Any]
 
 
@@ -63,9 +61,11 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
     options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
     made += [option_of(each, **_settings(each)) for each in options]
-    tables = [each for each in fields.values() if _is_table(each) and each.default is None]
-    if any(each.type is Conditions and not each.info.only for each in tables):
-        made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
+    made += [
+        click.option(f"--{each.info.flag}", is_flag=True, help=each.words)
+        for each in fields.values()
+        if each.info.flag
+    ]
     if one.of_scenario:
         made.append(scenario_file_option)
     if one.hardware:
@@ -89,9 +89,7 @@ def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
     for one in fields.values():
         if _is_table(one):
             inner = declared(one.type).values()
-            every = [each.field for each in inner if each.field not in one.info.but]
-            wanted = one.info.only or every
-            result += [each for each in inner if each.field in wanted and each.field not in fields]
+            result += [each for each in inner if each.field not in (*one.info.but, *fields)]
         elif one.info.shell:
             result.append(one)
     return result
@@ -113,12 +111,12 @@ def _request(
 ) -> Any:
     """Return the request of what was typed; a file's scenario lies below it."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    file, cost = given.pop("scenario_file", None), given.pop(COST, False)
+    file = given.pop("scenario_file", None)
     for name, each in fields.items():
         if _is_table(each):
             own = {*declared(each.type)} - {*fields}
             inner = {field: given.pop(field) for field in sorted(own & {*given})}
-            if inner or cost:
+            if given.pop(each.info.flag, False) or inner:
                 given[name] = each.type.model_construct(**inner)
     if file is None or not (written := read_toml(file)):
         made: Any = takes.model_construct(**given)  # each option has checked its value

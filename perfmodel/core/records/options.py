@@ -5,7 +5,6 @@ widgets of a page and the words of the JSON schema.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from inspect import Parameter, Signature, get_annotations, signature
@@ -14,6 +13,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
 from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import called, python
 from perfmodel.core.records.docstrings import lines_of
 from perfmodel.core.records.names import NONE
 from perfmodel.core.records.record import REQUIRED, Record, SameAs
@@ -61,8 +61,8 @@ class OptionInfo(NamedTuple):
     """Whether the command line offers it."""
     but: tuple[str, ...] = ()
     """Of a table of options, those that the command line does not offer."""
-    only: tuple[str, ...] = ()
-    """Of a table of options, those that the command line offers; by default all."""
+    flag: str = ""
+    """Of a table of options, the flag by which the command line gives it with no option of its own: ``cost``."""
     read: Callable[[Any], Any] | None = None
     """What makes the value of a text, or of what stands for it in Python and JSON; an InputError refuses."""
     form: str = ""
@@ -97,7 +97,7 @@ class Declared(NamedTuple):
     unit: str
     """Of a number; 1 of a count of things."""
     template: str
-    """What it is, in a sentence or two, with other options in braces: ``{base_batch}``."""
+    """What it is, in a sentence or two, with other options as in a message: ``--base-batch``."""
     default_template: str
     """What is taken where nothing is said, in such words; empty where that goes without saying."""
     info: OptionInfo
@@ -109,12 +109,12 @@ class Declared(NamedTuple):
     @property
     def words(self) -> str:
         """What it is, other options by their names in Python and JSON."""
-        return with_places(self.template, str)
+        return called(self.template, python)
 
     @property
     def usual(self) -> str:
         """What is taken where nothing is said, other options as in ``words``."""
-        return with_places(self.default_template, str)
+        return called(self.default_template, python)
 
     @property
     def line(self) -> str:
@@ -149,18 +149,6 @@ class Declared(NamedTuple):
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
-
-
-_OTHER = re.compile(r"\{(\w+)\}")
-
-
-def with_places(template: str, place: Callable[[str], str]) -> str:
-    """Return words with other options as ``place`` names a field.
-
-    >>> with_places("Goes with {base_batch}.", lambda field: f"--{field}")
-    'Goes with --base_batch.'
-    """
-    return _OTHER.sub(lambda match: place(match[1]), template)
 
 
 class PlainSignature:
@@ -320,7 +308,7 @@ def _described(cls: type) -> dict[str, _Line]:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
         for name, (unit, words, usual) in lines_of(one).items():
             before = lines.get(name, _Line())
-            if words != with_places(before.words, str):  # else a docstring that was written of these lines
+            if words != called(before.words, python):  # else a docstring that was written of these lines
                 lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
 

@@ -222,4 +222,4 @@ def answered(line: str, ask: Callable[[], float]) -> Command:
     try:
         return Command(line, ask())
     except InputError as error:
-        return Command(line, refusal=str(error))
+        return Command(line, refusal=error.note())

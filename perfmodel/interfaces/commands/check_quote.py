@@ -75,7 +75,7 @@ class QuoteRequest(Described):
     quote : What a quote's file holds, as a table; or the name of an example, or of a file.
     examples : Instead: list the quotes that come with the package.
     where : What errors call the quote.
-    calibration : What your own runs taught, for every claim: a file of perfmodel calibrate --data.
+    calibration : What your own runs taught, for every claim: a file of `perfmodel calibrate --data`.
     """
 
     quote: Annotated[AnyQuote | None, OptionInfo(sent=_sent)] = None

@@ -91,7 +91,7 @@ class Typed(Scenario, heading="What to compare"):
     files : Scenarios, a file each.
     changes : A variant: the scenario with these; KEY=default leaves one to the model.
     names : What a case is called: once for each case, the first first.  [default: what it changes]
-    saved : A saved predict --json, to compare with.
+    saved : A saved `predict --json`, to compare with.
     scenario : TOML file with any of these options.
     """
 

@@ -32,7 +32,7 @@ class DownpourRequest(Described):
     lost : [1] Replicas that have failed.
     step_time : Of a replica on one machine, e.g. 0.1s.  [default: predicted]
     server_optimizer : Whose state the servers hold.
-    replica_model : How a replica speeds up over {replica_machines}, fitted to DistBelief.
+    replica_model : How a replica speeds up over --replica-machines, fitted to DistBelief.
     replica_machines : [1] Of each replica.
     inter_link : Of each replica and server.  [default: the machine's]
     """

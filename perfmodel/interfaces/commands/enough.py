@@ -38,9 +38,9 @@ class EnoughRequest(Scenario, heading="How much is enough"):
 
     Parameters
     ----------
-    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches {until}.
+    vary : The fewest servers or nics, the slowest inter-link or the most gpus with which it reaches --until.
     until : [1] Share of linear scaling to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Of {vary} to try: whole numbers, or names of links.  [default: those that could be had]
+    values : Of --vary to try: whole numbers, or names of links.  [default: those that could be had]
     """
 
     vary: Annotated[Varied, VARY]

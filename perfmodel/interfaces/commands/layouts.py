@@ -38,7 +38,7 @@ class LayoutsRequest(Described):
         [default: megatron-core]
     precision : Of matrix products.
     top : [1] So many layouts.  [default: all; of a table in a shell 10]
-    conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power, failures and the length of a run.
     """
 
     workload: Annotated[str, OptionInfo("Network", offers="workloads")]
@@ -55,7 +55,7 @@ class LayoutsRequest(Described):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
     top: Count | None = None
-    conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",))] = None
+    conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 
     def question(self) -> dict[str, Any]:
         """Return the job by the names of its options."""

@@ -22,12 +22,12 @@ class LearningRateRequest(Described):
 
     Parameters
     ----------
-    base : [1] Rate that is good at {base_batch}.
+    base : [1] Rate that is good at --base-batch.
     base_batch : [samples] Samples of an update.
     global_batch_size : [samples] Samples of an update to find a rate for.
     staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
-    warm_up_epochs : [1] Over which the rate rises from {base}; 0 for none.
-    distance_constant : [1] Learning rate times {squared_distance}.
+    warm_up_epochs : [1] Over which the rate rises from --base; 0 for none.
+    distance_constant : [1] Learning rate times --squared-distance.
     squared_distance : [1] Between parameters now and those read.
     squared_gradient_sum : [1] Of one parameter so far: Adagrad.
     noise_scale : [samples] Of the gradient.

@@ -46,8 +46,8 @@ class ModelParallelRequest(Described):
     ----------
     model : Of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.
     machines : [1] To list.  [default: 1,2,4,8,16,32,64,81,128]
-    point : A model of your own in place of {model}: machines and speed-up, e.g. 8:2.2.
-    peak : Whether the speed-up of {point} is the largest there is.
+    point : A model of your own in place of --model: machines and speed-up, e.g. 8:2.2.
+    peak : Whether the speed-up of --point is the largest there is.
     """
 
     model: Literal["speech", "image"] = "speech"

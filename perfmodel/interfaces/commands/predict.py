@@ -25,11 +25,11 @@ class PredictRequest(Scenario):
 
     Parameters
     ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power and failures.
     time_to_target : Also the time to a published accuracy.
     recipe : How training to it goes; perfmodel workloads recipes lists them.
-        [default: what goes with {framework}; without one stock, for BERT mlperf]
-    tokens : Of {recipe} tokens, or of the run whose costs to tell, e.g. 15T.
+        [default: what goes with --framework; without one stock, for BERT mlperf]
+    tokens : Of --recipe tokens, or of the run whose costs to tell, e.g. 15T.
         [default: of a recipe as published, or 20 for each parameter]
     time_to_loss : [1] Also error against time of every way to update, down to this loss; the bound starts
         at 2.
@@ -37,7 +37,7 @@ class PredictRequest(Scenario):
         out.  [default: all]
     """
 
-    conditions: Conditions | None = None
+    conditions: Annotated[Conditions | None, OptionInfo(flag="cost")] = None
     time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
     recipe: Recipe | None = None
     tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None

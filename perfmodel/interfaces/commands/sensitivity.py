@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from perfmodel.core.choices import Varied
 from perfmodel.core.errors import refusal
-from perfmodel.core.records.options import OptionInfo, declared
+from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
@@ -35,8 +35,7 @@ _COLUMNS = {
     "at_-25%": "-25 % [s]",
     "at_+25%": "+25 % [s]",
 }
-_OFFERED = ("price", "purchase_price", *(one.field for one in declared(Conditions).values() if one.info.plan))
-_Priced = Annotated[Conditions | None, OptionInfo(only=_OFFERED)]
+_Priced = Annotated[Conditions | None, OptionInfo(but=("epochs", "samples", "tokens", "server_price"))]
 
 
 class SensitivityRequest(enough.EnoughRequest):
@@ -45,7 +44,7 @@ class SensitivityRequest(enough.EnoughRequest):
     Parameters
     ----------
     vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches
-        {until}.
+        --until.
     conditions : Prices, power and failures: also what its cost depends on.
     """
 
@@ -80,7 +79,7 @@ class Typed(Scenario, heading="How much is enough"):
 
     Parameters
     ----------
-    vary : servers, inter-link, nics or gpus: how much of it is enough for {until}; servers=1-16 tries those.
+    vary : servers, inter-link, nics or gpus: how much of it is enough for --until; servers=1-16 tries those.
     """
 
     vary: Annotated[Wanted | None, OptionInfo(read=_wanted, form="NAME[=VALUES]")] = None

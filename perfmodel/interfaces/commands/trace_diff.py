@@ -19,7 +19,7 @@ class TraceDiffRequest(Described):
     Parameters
     ----------
     measured : A file of a profiler, or what it holds by its name.
-    predicted : Such a file, or one of predict --timeline.
+    predicted : Such a file, or one of `predict --timeline`.
     skip : [1] Marked steps of the first to leave out.
     """
 

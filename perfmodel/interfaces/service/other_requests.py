@@ -17,7 +17,7 @@ class ValidateRequest(Described):
     mode : Predict from specs alone, or from the measured iteration of one accelerator or machine.
     out_of_sample : Whether each source is predicted by a fit to all the others. Of training that takes some
         40 s on one core, of the other kinds up to 5: a service that allows less (30 s by default,
-        perfmodel serve --seconds) answers 504; the command line has no limit.
+        `perfmodel serve --seconds`) answers 504; the command line has no limit.
     """
 
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"

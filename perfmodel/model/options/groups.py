@@ -70,7 +70,7 @@ class Machines(Described, heading="The machines"):
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine holds, over its own link or another.
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or {algorithm} multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : How the job's ring lies on the racks.
     """
 
@@ -143,7 +143,7 @@ class Exchange(Described, heading="The exchange of gradients"):
     local_aggregation : Whether a node sums its gradients before a parameter server sees them; never where
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with {algorithm} torus.
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.
         [default: a node a row, or the most square]
     overlap : How gradients travel during the backward pass.  [default: as the framework does]
     compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
@@ -246,8 +246,8 @@ class Measured(Described, heading="What was measured"):
     jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
     anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8;
         of a transformer that is shared out as the job is, but for what follows: @512,tensor_parallel=8.
-    profile : Your own measurement, a file of perfmodel calibrate --trace.
-    calibration : What your own runs taught, a file of perfmodel calibrate --data.
+    profile : Your own measurement, a file of `perfmodel calibrate --trace`.
+    calibration : What your own runs taught, a file of `perfmodel calibrate --data`.
     """
 
     jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True, plan=True)] = None

@@ -33,7 +33,7 @@ class Run(Described):
     tokens : [count of tokens] Of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of either.
     recipe : How training to it goes; perfmodel workloads recipes lists them.
-        [default: what goes with {framework}; without one stock, for BERT mlperf]
+        [default: what goes with --framework; without one stock, for BERT mlperf]
     deadline : [s] Of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Of the run, e.g. $20,000 or 1.5M.
     power_limit : [W] Of the whole job at rated power, e.g. 500kW; --host-power and --pue come on top.

@@ -186,8 +186,10 @@ class _Rounds:
                 anchor, factor = self._anchor(asked)
                 scenario = self._anchored(asked, factor)
             result = predict(scenario, self.catalogue)
-        except (Refused, InputError) as error:
+        except Refused as error:
             return row._replace(reason=str(error))
+        except InputError as error:
+            return row._replace(reason=error.note())
         samples, rate = float(curve.epochs(asked.batch)), asked.batch / result.iteration_time
         evaluating = asked.rules.evaluation_time(samples, asked.batch, result.terms["forward_time"])
         ends = {name: getattr(result.interval, name) for name in ENDS if result.interval}

@@ -187,8 +187,7 @@ def on_its_own_data(asked: Mapping[str, Any]) -> None:
     """
     for name in ("dataset", "dataset_samples"):
         if asked.get(name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise refusal("recipe.own_data", option, asked=asked[name])
+            raise refusal("recipe.own_data", name, asked=asked[name])
 
 
 def time_to_target(
