@@ -10,6 +10,8 @@ import streamlit as st
 
 from app.options import options
 from app.plain import plain
+from perfmodel.core.errors import InputError, brief
+from perfmodel.core.problem import called, shell
 
 STYLE = """
 <style>
@@ -86,9 +88,6 @@ if (!window.sidebarFollows) {
 """
 """Moves the keyboard's focus into the sidebar when it opens and back when it closes; on a phone, where it
 covers the page, Escape closes it."""
-_OPTION = re.compile(r"(?<!perfmodel predict )(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
-_PREDICT = re.compile(r"(?<!perfmodel )\bpredict (?=--)")
-_GIVE = re.compile(r"\bgive (?=--)")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -104,20 +103,28 @@ def _labels() -> dict[str, str]:
     }
 
 
-def labelled(text: str) -> str:
-    """Return text with options of the command line replaced by their labels on pages.
+def label(option: str) -> str:
+    """Return an option as pages label it; one that no page has as the command line names it.
 
-    >>> labelled("no price is known: give --price"), labelled("twice --unknown")
-    ('no price is known: fill in “Price of a machine [USD/h]”', 'twice --unknown')
-
-    Options of a whole command stay as they are:
-
-    >>> labelled("predict --price"), labelled("perfmodel predict --price 3")
-    ('“Price of a machine [USD/h]”', 'perfmodel predict --price 3')
+    >>> label("price"), label("no-network-cap"), label("unknown")
+    ('“Price of a machine [USD/h]”', '“Network cap”', '--unknown')
     """
-    text = text.replace("perfmodel layouts", "the page “Transformers”")
-    text = _GIVE.sub("fill in ", _PREDICT.sub("", text))
-    return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
+    known = _labels().get(option.removeprefix("no-"))
+    return shell(option) if known is None else f"“{known}”"
+
+
+def labelled(note: str) -> str:
+    """Return a note of an answer with its options as pages label them; a command in backquotes as it is.
+
+    >>> labelled("no price is known: give --price"), labelled("`perfmodel predict --price 3`")
+    ('no price is known: give “Price of a machine [USD/h]”', '`perfmodel predict --price 3`')
+    """
+    return called(note.replace("perfmodel layouts", "the page “Transformers”"), label)
+
+
+def refused_words(error: InputError) -> str:
+    """Return what is wrong with an input, its options as pages label them."""
+    return brief(error.words(label))
 
 
 def for_planners(text: str) -> str:
@@ -127,10 +134,6 @@ def for_planners(text: str) -> str:
     'Links of a machine, with “Machines of a rack”.'
     """
     return _NODE.sub("machine", labelled(text))
-
-
-def _called(name: str, otherwise: str) -> str:
-    return f"“{_labels()[name]}”" if name in _labels() else otherwise
 
 
 def main_number(label: str, value: str, ends: str | None) -> None:

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import file_marks, history, session_hardware
 from app.file_marks import Kind, Mark, in_use, mark_of, use
+from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
 
@@ -111,7 +112,7 @@ def _take_all(kind: Kind, key: str) -> None:
     try:
         marks = [store_upload(kind, file) for file in _files_of(key)]
     except InputError as error:
-        refused = str(error)
+        refused = refused_words(error)
     _note(_REFUSED, (kind, key), refused)
     use(kind, marks, empties=False)
     if kind == "trace":
@@ -254,7 +255,7 @@ def _store_missing(kind: Kind, key: str) -> None:
         try:
             mark = store_upload(kind, file, wanted.get(digest))
         except InputError as error:
-            refused = str(error)
+            refused = refused_words(error)
             continue
         named = next((each for each in in_use(kind) if each == Mark(mark.name, "")), None)
         if named:

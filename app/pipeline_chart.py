@@ -13,6 +13,7 @@ from app.charts import BLUE, GREY, ORANGE, draw
 from app.colours import OF_TERM
 from app.figure import Figure
 from app.fills import filled, letters_on
+from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
@@ -117,7 +118,7 @@ def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
     try:
         pipeline = pipeline_of_scenario(scenario, session_hardware.catalogue())
     except InputError as error:  # too long to draw; the page still shows its answer
-        st.caption(plain(str(error)))
+        st.caption(plain(refused_words(error)))
         return
     if pipeline is not None:
         draw_pipeline(pipeline, prediction, name)

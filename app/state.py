@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import file_marks, history, own_uploads, session_hardware
-from app.looks import for_planners, labelled
+from app.looks import for_planners, refused_words
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.core.errors import InputError, unknown_name
@@ -81,7 +81,9 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
                 shown = known[name] if name in known and known[name].kind == "text" else None
-                session.refused[spelling] = RefusedValue(text, str(error), _key(shown) if shown else "")
+                session.refused[spelling] = RefusedValue(
+                    text, refused_words(error), _key(shown) if shown else ""
+                )
                 if shown:
                     session[_key(shown)] = text
     elif not session.seen or session.seen[0] != page:
@@ -131,7 +133,7 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
 
 def show_mistake(error: InputError) -> None:
     """Show an input error, also below the text field that it is about, if there is one."""
-    name, words = _at_fault(error), labelled(str(error))
+    name, words = _at_fault(error), refused_words(error)
     if name is None:
         st.error(plain(words))
         return
@@ -308,8 +310,8 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
     except InputError as error:
         for spelling in option.spellings:
             st.session_state.refused.pop(spelling, None)
-        st.session_state.refused[option.name] = RefusedValue(text, str(error), _key(option))
-        column.error(plain(str(error)))
+        st.session_state.refused[option.name] = RefusedValue(text, refused_words(error), _key(option))
+        column.error(plain(refused_words(error)))
         return None
     return text
 

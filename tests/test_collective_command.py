@@ -153,7 +153,7 @@ def test_a_prediction_for_nodes_of_one_accelerator_names_no_link_inside():
 
 
 def test_without_machine_accelerator_and_link_all_three_are_named():
-    with pytest.raises(InputError, match="give --accelerator, --node, or --intra-link"):
+    with pytest.raises(InputError, match="give accelerator, node, or intra_link"):
         fabric_of(8, CATALOGUE)
 
 

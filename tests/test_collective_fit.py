@@ -355,7 +355,7 @@ def test_a_bridge_that_joins_fewer_ranks_leaves_the_rest_to_the_host():
 @pytest.mark.parametrize("name", COLLECTIVES.values())
 def test_several_nodes_need_a_link_between_them(name):
     inside = CATALOGUE.link("nvlink3-nvswitch")
-    with pytest.raises(InputError, match="2 nodes need --inter-link"):
+    with pytest.raises(InputError, match="2 nodes need inter_link"):
         collective(name, "auto", Point(16, 2, inside, None, 1), 1e6)
 
 

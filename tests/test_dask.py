@@ -149,7 +149,7 @@ def test_a_lost_scheduler_is_said_in_words_and_the_sweep_goes_on(tmp_path, capfd
             threading.Timer(1.0, processes[0].kill).start()
 
     try:
-        with pytest.raises(InputError, match=rf"--dask {address}: the scheduler is lost .*the same command"):
+        with pytest.raises(InputError, match=rf"dask {address}: the scheduler is lost .*the same command"):
             whole.to_dataset(str(tmp_path / "lost"), dask=address, progress=kill)
     finally:
         for process in processes:

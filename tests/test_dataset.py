@@ -155,7 +155,7 @@ def test_waiting_falls_as_workers_decode_faster_and_samples_shrink(network):
 
 def test_real_samples_nobody_knows_are_refused_and_named_ones_are_waited_for(network):
     """Once 32.9 ms with one worker and with four, as if samples cost nothing."""
-    with pytest.raises(InputError, match="nothing is known of the data my-net is trained on; give --dataset"):
+    with pytest.raises(InputError, match="nothing is known of the data my-net is trained on; give dataset"):
         ask(workload=network, **SLOW)
     with pytest.raises(InputError, match="nothing is known"):
         ask(workload=network, **SLOW, decode_rate=100)
@@ -320,7 +320,7 @@ def test_waiting_for_samples_is_explained():
 
 
 def test_a_profile_does_not_go_with_a_layout():
-    with pytest.raises(InputError, match=r"kernels of whole layers.*--anchor iteration_time"):
+    with pytest.raises(InputError, match=r"kernels of whole layers.*anchor iteration_time"):
         resolve(Scenario(**SHARED, tensor_parallel=2, profile="measured.json"), CATALOGUE)
 
 

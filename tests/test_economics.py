@@ -158,7 +158,7 @@ def test_bad_input_is_refused(words, wanted, invoke):
 
 def test_the_size_of_the_data_set_must_be_known(monkeypatch):
     prediction = predict(RENTED).model_copy(update={"epoch_time": None})
-    with pytest.raises(InputError, match=r"data set .* give --samples"):
+    with pytest.raises(InputError, match=r"data set .* give samples"):
         economics(prediction, Conditions(epochs=1), CATALOGUE)
 
 

@@ -111,7 +111,7 @@ def test_without_prefetching_samples_and_step_take_turns():
     assert one.terms["input_time"] == pytest.approx(64 / 134 + blocking)
     assert one.iteration_time == pytest.approx(hidden.iteration_time + one.terms["input_time"])
     assert of(**EIGHT, prefetch_depth=8).iteration_time == hidden.iteration_time
-    with pytest.raises(InputError, match="leave --loader-workers out"):
+    with pytest.raises(InputError, match="leave loader_workers out"):
         of(**EIGHT, prefetch_depth=0, loader_workers=3)
 
 

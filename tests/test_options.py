@@ -19,7 +19,7 @@ from app.options import MONEY, SCENARIO, options
 from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.core.choices import Algorithm
-from perfmodel.core.records.options import MEASURED, Declared, declared, with_places
+from perfmodel.core.records.options import MEASURED, Declared, declared
 from perfmodel.core.updates import KINDS
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.goal import SHARED
@@ -66,11 +66,8 @@ def parameters(command: str) -> dict[str, click.Option]:
 
 
 def words(one: Declared) -> str:
-    said, usual = (
-        with_places(text, lambda field: f"--{field.replace('_', '-')}")
-        for text in (one.template, one.default_template)
-    )
-    return f"{said}  [default: {usual}]" if usual else said
+    usual = one.default_template
+    return f"{one.template}  [default: {usual}]" if usual else one.template
 
 
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: one.field)

@@ -257,7 +257,7 @@ def test_all_reduces_of_the_own_fabric_move_its_link(tmp_path):
     (tmp_path / "other.txt").write_text("hello\n")
     with pytest.raises(InputError, match=r"other\.txt: not the output of an nccl-tests program"):
         calibrate(collectives=tmp_path / "other.txt", **job)
-    with pytest.raises(InputError, match="2 ranks; --gpus 8"):
+    with pytest.raises(InputError, match="2 ranks; gpus 8"):
         calibrate(collectives=tmp_path / "nccl.txt", **job, gpus=8)
     for options, words in (
         ({"strategy": "parameter-server"}, "--strategy parameter-server: not with --collectives"),
@@ -358,7 +358,7 @@ def test_a_file_of_another_version_or_damaged_is_refused(mine, tmp_path):
         with pytest.raises(InputError, match=wrong):
             predict(calibration=str(other))
     other.write_text('made_by = "perfmodel"\nfiles = ["step.json"]\n')
-    with pytest.raises(InputError, match=r"profile .* goes to --profile"):
+    with pytest.raises(InputError, match=r"profile .* goes to profile"):
         predict(calibration=str(other))
     with pytest.raises(InputError, match="made of measured runs goes to"):
         predict(profile=mine)

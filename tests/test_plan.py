@@ -536,7 +536,7 @@ def test_a_script_beyond_a_limit_says_so(form, invoke):
 def test_what_torchrun_cannot_start_it_refuses(found):
     plan = found.cheapest | {"strategy": "parameter-server", "servers": 2}
     for written in (torchrun, slurm_job):
-        with pytest.raises(InputError, match="--strategy all-reduce"):
+        with pytest.raises(InputError, match="strategy all-reduce"):
             written(plan, "resnet50")
     plan = found.cheapest | {"algorithm": "hierarchical", "world_size": 16, "nodes": 2}
     with pytest.raises(InputError, match="hierarchical"):

@@ -209,7 +209,7 @@ def test_power_and_machines_limit_a_job():
     plans = perfmodel.plan(**EIGHT | {"max_gpus": 64}, power_limit="12kW", conditions=with_hosts)
     assert max(plan.world_size for plan in plans.front) == 8
     assert max(plan.nodes for plan in perfmodel.plan(**EIGHT | {"max_gpus": 64}, max_nodes=3).front) == 3
-    with pytest.raises(InputError, match=r"--power-limit 100 W: the least that a plan draws is 1\.4 kW"):
+    with pytest.raises(InputError, match=r"power_limit 100 W: the least that a plan draws is 1\.4 kW"):
         perfmodel.plan(**EIGHT, power_limit=100.0)
     with pytest.raises(InputError, match=r"no plan's power is known; .* rated power of tpu-v5e$"):
         perfmodel.plan("resnet50", epochs=1, nodes="tpu-v5e-slice", max_gpus=8, power_limit="1MW")

@@ -322,7 +322,7 @@ def test_an_oversubscribed_network_slows_a_job_that_leaves_its_rack():
     )  # one of eight sends out, and there are two uplinks
     assert alone(oversubscription=16.0, rack_nodes=8) == pytest.approx(2 * plain, rel=0.05)
     assert alone(oversubscription=4.0, rack_nodes=8, placement="random") > 2 * plain
-    with pytest.raises(InputError, match="--rack-nodes"):
+    with pytest.raises(InputError, match="rack_nodes"):
         alone(oversubscription=4.0)
 
 

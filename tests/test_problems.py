@@ -114,8 +114,8 @@ def test_each_sentence_is_of_a_problem_and_in_the_table_of_its_subject():
     ],
 )
 def test_every_interface_calls_options_in_its_own_way(error, shell, other, fields):
-    assert str(error) == shell
-    assert error.words(python) == other
+    assert error.note() == shell
+    assert str(error) == error.words(python) == other
     assert [json_path(path) for path in error.problems[0].fields] == fields
 
 

@@ -98,9 +98,9 @@ def test_a_plan_names_its_recipe_and_counts_its_epochs():
     assert any("recipe stock" in note for note in notes(stock))
     assert any("recipe mlperf" in note for note in notes(tuned))
     assert stock.candidates["global_batch_size"].max() <= 8192
-    with pytest.raises(InputError, match="--sequence-length 128 --samples 461242368"):
+    with pytest.raises(InputError, match="sequence_length 128 samples 461242368"):
         search(Goal(workload="bert-large", recipe="stock", **goal))
-    with pytest.raises(InputError, match="leave out --recipe stock"):
+    with pytest.raises(InputError, match="leave out recipe stock"):
         search(Goal(target="top-1 0.759", recipe="stock", **goal))
 
 

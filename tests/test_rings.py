@@ -56,7 +56,7 @@ def test_what_a_sweep_answers_and_refuses_predict_does_too(ranks, ratio, rack):
     fits = rack is not None and (ranks <= rack or ranks % rack == 0)
     if not fits:
         for answer in (lambda: predict(Scenario(**job)), lambda: sweep(**job).table()):
-            with pytest.raises(InputError, match="--rack-nodes"):
+            with pytest.raises(InputError, match="rack_nodes"):
                 answer()
         return
     alone = predict(Scenario(**job)).iteration_time

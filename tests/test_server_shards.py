@@ -123,7 +123,7 @@ def test_a_server_has_the_network_of_its_machine():
 
 @pytest.mark.parametrize("option", [{"server_node": "dgx-1v"}, {"server_shards": "even"}])
 def test_what_is_a_servers_goes_with_servers(option):
-    with pytest.raises(InputError, match="goes with --strategy parameter-server"):
+    with pytest.raises(InputError, match="goes with strategy parameter-server"):
         predict(Scenario(world_size=8, **option))
 
 

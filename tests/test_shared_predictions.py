@@ -242,7 +242,7 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
             {"workload": "bert-large", "micro_batch_size": 8},
             "without one the batch of a GPU is --local-batch",
         ),
-        ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is --local-batch-size"),
+        ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is local_batch_size"),
         ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
         ({"strategy": "parameter-server", "sharding": "zero1"}, "gradients all-reduce or fsdp sums"),
         ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),

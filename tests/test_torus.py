@@ -99,11 +99,11 @@ def test_a_collective_on_its_own_takes_dimensions():
         ({"algorithm": "torus", "world_size": 24, "torus_dimensions": "3x8"}, "rows straddle nodes of 8"),
         (
             {"algorithm": "torus", "world_size": 12},
-            "12 ranks do not fill 2 nodes of 8 evenly; give --gpus 8 or 16, or --accelerators-per-node 6",
+            "12 ranks do not fill 2 nodes of 8 evenly; give gpus 8 or 16, or --accelerators-per-node 6",
         ),
         (
             {"algorithm": "torus", "world_size": 13},
-            "13 ranks do not fill 2 nodes of 8 evenly; give --gpus 8 or 16$",
+            "13 ranks do not fill 2 nodes of 8 evenly; give gpus 8 or 16$",
         ),
         (
             {"algorithm": "torus", "torus_dimensions": "4x8", "strategy": "parameter-server"},
@@ -121,7 +121,7 @@ def test_bad_grids_are_refused_with_what_would_be_right(options, words):
 )
 def test_what_an_uneven_torus_is_told_to_take_runs(node, ranks):
     job = {"node": node, "world_size": ranks, "algorithm": "torus", "workload": "resnet50"}
-    with pytest.raises(InputError, match="evenly; give --gpus") as refused:
+    with pytest.raises(InputError, match="evenly; give gpus") as refused:
         predict(Scenario(**job))
     fewer, more, *spread = map(int, re.findall(r"\d+", str(refused.value).split("give")[1]))
     assert fewer < ranks < more

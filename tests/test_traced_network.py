@@ -47,12 +47,12 @@ def test_gates_are_sizes_of_their_own(name):
 
 @pytest.mark.parametrize("name", ["vgg16", "resnet18", "densenet121", "bert-large", "efficientnet-b0"])
 def test_another_network_is_refused(name):
-    with pytest.raises(InputError, match=f"it is not of --workload {name}: of its 14 sizes"):
+    with pytest.raises(InputError, match=f"it is not of workload {name}: of its 14 sizes"):
         check_network(traced(sizes(workload("resnet50"))), workload(name))
 
 
 def test_a_patch_is_no_product_of_a_network_without_convolutions():
-    with pytest.raises(InputError, match="it is not of --workload bert-base"):
+    with pytest.raises(InputError, match="it is not of workload bert-base"):
         check_network(traced({768 * 768}), workload("bert-base"))
 
 

@@ -91,7 +91,7 @@ def test_every_command_asks_for_the_machine(command):
 
 
 def test_layouts_of_a_machine_that_is_only_assumed_are_refused():
-    with pytest.raises(InputError, match="give --node"):
+    with pytest.raises(InputError, match="give node"):
         layouts("llama-3-8b", accelerator="b100-sxm", gpus=8, global_batch_size=64)
 
 

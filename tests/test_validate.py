@@ -346,7 +346,7 @@ def test_part_of_each_node_takes_part() -> None:
 
 
 def test_no_more_accelerators_than_a_node_has() -> None:
-    with pytest.raises(InputError, match=r"--accelerators-per-node 9: dgx-1v has 8"):
+    with pytest.raises(InputError, match=r"accelerators_per_node 9: dgx-1v has 8"):
         predict(Scenario(node="dgx-1v", accelerators_per_node=9, world_size=9))
 
 

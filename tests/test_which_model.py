@@ -58,7 +58,7 @@ def test_what_shares_a_network_out_is_another_job(options):
 
 def test_a_micro_batch_without_a_layout_is_refused_with_what_is_right():
     whole = {name: value for name, value in BERT.items() if name != "local_batch_size"}
-    with pytest.raises(InputError, match="without one the batch of a GPU is --local-batch-size"):
+    with pytest.raises(InputError, match="without one the batch of a GPU is local_batch_size"):
         predict(**whole, global_batch_size=64, micro_batch_size=8)
     shared = predict(**whole, global_batch_size=64, micro_batch_size=8, sharding="zero1")
     assert shared.model == "transformer"

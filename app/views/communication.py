@@ -10,7 +10,7 @@ from app import charts, exchanges, session_hardware
 from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
-from app.looks import for_planners
+from app.looks import for_planners, refused_words
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
 from perfmodel.core.choices import Algorithm
@@ -198,7 +198,7 @@ def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float
             **given,
         )
     except InputError as error:
-        st.info(plain(str(error)))
+        st.info(plain(refused_words(error)))
         return
     st.dataframe(
         [

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import charts, hardware, history, own_uploads, scatter_charts, session_hardware
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, options_form
+from app.looks import refused_words
 from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -130,7 +131,7 @@ def take(text_of: Callable[[], str]) -> None:
         session[TAKEN] = (text_of.__name__, hardware.use_spec(text_of()))
         history.note_action()
     except InputError as error:
-        session[TAKEN] = (text_of.__name__, str(error))
+        session[TAKEN] = (text_of.__name__, refused_words(error))
 
 
 def say_taken(text_of: Callable[[], str]) -> None:

@@ -28,7 +28,7 @@ from app.layout import (
     sentence,
     shell_command,
 )
-from app.looks import labelled, show_warnings
+from app.looks import labelled, refused_words, show_warnings
 from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
@@ -79,7 +79,7 @@ def curves(request: PageRequest) -> dict[str, list[Prediction]]:
         except InputError as error:
             if not name:  # the chosen plan itself: overlaid curves alone would answer another question
                 raise
-            st.error(plain(f"{name}: {error}"))
+            st.error(plain(f"{name}: {refused_words(error)}"))
             continue
         result[name or _chosen(line[-1], request)] = line
     return result

@@ -20,7 +20,7 @@ from app.layout import (
     sentence,
     shell_command,
 )
-from app.looks import labelled
+from app.looks import labelled, refused_words
 from app.options import file_words, options, scenario
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -215,7 +215,7 @@ def comparison(files: uploads.TraceFiles, request: PageRequest, skip: int) -> No
     try:
         st.dataframe(uploads.against_prediction(files, request.predict(), skip), hide_index=True)
     except InputError as error:
-        st.error(plain(str(error)))
+        st.error(plain(refused_words(error)))
 
 
 def learn(files: uploads.TraceFiles, request: PageRequest) -> None:

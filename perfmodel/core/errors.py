@@ -17,6 +17,7 @@ from perfmodel.core.problem import (
     Words,
     called,
     problem,
+    python,
     shell,
 )
 
@@ -48,7 +49,7 @@ class InputError(ValueError):
             return self.args
         return (Problem(UNSORTED, values={"words": super().__str__()}),)
 
-    def words(self, place: Place = shell, longest: int | None = None) -> str:
+    def words(self, place: Place = python, longest: int | None = None) -> str:
         """Return the whole sentence.
 
         Parameters
@@ -83,7 +84,7 @@ class InputError(ValueError):
 
     def note(self) -> Note:
         """Return the sentence as a note of an answer, about the code of the first problem."""
-        return Note(str(self), self.problems[0].code)
+        return Note(brief(self.words(shell)), self.problems[0].code)
 
     def __str__(self) -> str:
         return brief(self.words())

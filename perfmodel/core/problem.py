@@ -1,7 +1,8 @@
 """A problem with an input, as data: a code, the fields it is about, their values; and its sentence.
 
 The sentences are in ``perfmodel/core/messages``, a table for each subject.  A ``--name`` in a sentence is an
-option, which every interface writes in its own form; a name in braces is a value.
+option, which every interface writes in its own form; a name in braces is a value.  The words of
+options and the notes of answers name options in the same way.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class Problem:
     before: str = ""
     """Text that begins the sentence: the part of the input that the problem is about."""
 
-    def words(self, place: Place = shell, longest: int | None = None) -> str:
+    def words(self, place: Place = python, longest: int | None = None) -> str:
         """Return the sentence.
 
         Parameters
@@ -151,7 +152,7 @@ class Problem:
         if self.said:
             return self.said
         values = {
-            name: called(value, place) if type(value) is Words else _shortened(value, longest)
+            name: called(value, place) if isinstance(value, (Words, Note)) else _shortened(value, longest)
             for name, value in self.values.items()
         }
         if isinstance(self.values.get("known"), tuple):

@@ -49,7 +49,7 @@ def beta_rule(
 ) -> tuple[Array, Array]:
     """Return nodes and weights for the mean of a function of U_(k:n), the k-th smallest of n uniform numbers.
 
-    It is the trapezoid rule in z = logit(u), which converges exponentially as the integrand decays exponentially
+    It is the trapezoid rule in z = logit(u), which converges exponentially as the integrand decays so
     on both sides.  The weights are divided by their sum, so that the beta function is not needed.
 
     Parameters

@@ -189,7 +189,7 @@ def _check_extras(
 
 
 def _gradients(variant: str, workers: int, k: int | None) -> int:
-    """Return the number of gradients that an update waits for; InputError if ``k`` does not fit the variant."""
+    """Return the number of gradients that an update waits for; InputError if ``k`` does not fit."""
     fixed = {"sync": workers, "local-sgd": workers, "async": 1, "elastic": 1}.get(variant)
     if fixed is not None:
         if k not in (None, fixed):

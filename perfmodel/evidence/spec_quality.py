@@ -111,7 +111,7 @@ def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
     try:
         accepted, remarks = examine()
     except InputError as error:
-        return [Finding(name, "suspicious", "unreadable", str(error))]
+        return [Finding(name, "suspicious", "unreadable", error.note())]
     codes = {code for _, code, _ in remarks}
     result = [Finding(name, kind, code, text) for kind, code, text in remarks if code not in accepted]
     idle = [code for code in accepted if code not in codes and not code.startswith(_OF_MAGNITUDE)]

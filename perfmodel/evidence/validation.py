@@ -253,7 +253,7 @@ def training(
         raise refusal("validate.no_run")
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
-        from perfmodel.evidence.fitting.out_of_sample import with_shipped_runs, shipped
+        from perfmodel.evidence.fitting.out_of_sample import shipped, with_shipped_runs
 
         whole = data is None and not catalogue.has_own
         constants = (shipped(jobs) if whole else with_shipped_runs(runs, catalogue, jobs)).of

@@ -194,7 +194,7 @@ def check_quote(
     quote : Content of a quote file as a table; or the name of an example or a file.
     examples : List the quotes that come with the package instead.
     where : Name of the quote in error messages.  [default: quote]
-    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate --data.
+    calibration : Fit to your own runs, for every claim: a file of perfmodel calibrate data.
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -224,7 +224,7 @@ def cite(
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power and failures.
     catalogue : hardware to choose from; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
 
@@ -548,7 +548,7 @@ def explain(
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power and failures.
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it; either batch size takes the place of the other
@@ -668,7 +668,7 @@ def fleets(
     persistent_workers : Whether loader workers outlive an epoch.
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate data.
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
     epochs : [1] Epochs of the run.  [default: those that the target needs]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
@@ -891,7 +891,7 @@ def plan(
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
-    power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
+    power_limit : [W] Largest rated power of the job, with host_power and pue, e.g. 500kW.
     accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
     instances : Cloud offers to choose from, e.g. p4d.24xlarge.
     nodes : Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for rent]
@@ -929,7 +929,7 @@ def plan(
     persistent_workers : Whether loader workers outlive an epoch.
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
-    calibration : Calibration to your own runs, a file of perfmodel calibrate --data.
+    calibration : Calibration to your own runs, a file of perfmodel calibrate data.
     have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
@@ -1077,7 +1077,7 @@ def sensitivity(
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    vary : Instead find the fewest servers or nics, the slowest inter-link or the most gpus that reach until.
+    vary : Instead find the fewest servers or nics, the slowest inter-link or the most gpus that reach {until}.
     until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
     values : Values of vary to try: whole numbers, or names of links.  [default: those on the market]
     conditions : Prices, power and failures: also what the cost depends on.
@@ -1290,7 +1290,7 @@ def trace_diff(
     Parameters
     ----------
     measured : A profiler file, or its content by its name.
-    predicted : A profiler file, or one of predict --timeline.
+    predicted : A profiler file, or one of predict timeline.
     skip : [1] Marked steps at the start of the first file to leave out.  [default: 0]
 
     Raises

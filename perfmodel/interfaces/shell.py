@@ -20,10 +20,8 @@ from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Shell
 from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario, laid_over
 
-COST = "cost"
 Decorator = Callable[[Any], Any]
 
 
@@ -70,9 +68,11 @@ def _decorators(one: Command, fields: Mapping[str, Declared]) -> list[Decorator]
     made: list[Decorator] = [_argument(fields[name]) for name in one.arguments]
     options = _flat({name: each for name, each in fields.items() if name not in one.arguments})
     made += [option_of(each, **_settings(one, each)) for each in options]
-    tables = [each for each in fields.values() if _is_table(each) and each.default is None]
-    if any(each.type is Conditions and not each.info.only for each in tables):
-        made.append(click.option("--cost", COST, is_flag=True, help="Also money, energy and carbon."))
+    made += [
+        click.option(f"--{each.info.flag}", is_flag=True, help=each.words)
+        for each in fields.values()
+        if each.info.flag
+    ]
     if one.of_scenario:
         made.append(scenario_file_option)
     if one.options_file:
@@ -104,9 +104,7 @@ def _flat(fields: Mapping[str, Declared]) -> list[Declared]:
     for one in fields.values():
         if _is_table(one):
             inner = declared(one.type).values()
-            every = [each.field for each in inner if each.field not in one.info.but]
-            wanted = one.info.only or every
-            result += [each for each in inner if each.field in wanted and each.field not in fields]
+            result += [each for each in inner if each.field not in (*one.info.but, *fields)]
         elif one.info.shell:
             result.append(one)
     return result
@@ -128,12 +126,12 @@ def request_of(one: Command, options: Mapping[str, Any]) -> Any:
     takes = one.typed or one.request
     fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    file, cost = given.pop("scenario_file", None), given.pop(COST, False)
+    file = given.pop("scenario_file", None)
     for name, each in fields.items():
         if _is_table(each):
             own = {*declared(each.type)} - {*fields}
             inner = {field: given.pop(field) for field in sorted(own & {*given})}
-            if inner or cost:
+            if given.pop(each.info.flag, False) or inner:
                 given[name] = each.type.model_construct(**inner)
     if one.crosses:
         made: Any = _crossed(one, takes, given, file)

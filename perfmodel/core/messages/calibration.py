@@ -5,8 +5,8 @@ MESSAGES = {
     "calibration.malformed": "not what perfmodel calibrate writes ({error})",
     "calibration.toml": "TOML, and a calibration is JSON, which perfmodel calibrate makes of "
     "measured runs; the profile that `perfmodel calibrate --trace` writes goes to --profile",
-    "calibration.no_file": "--calibration {path!r} names no file: give what perfmodel calibrate "
-    "--output wrote, or leave it out",
+    "calibration.no_file": "--calibration {path!r} names no file: give what `perfmodel calibrate "
+    "--output` wrote, or leave it out",
     "calibration.version": "version {get!r:.20}; this perfmodel reads {version}: {again}",
     "calibration.other_fit": "learned from another fit than this perfmodel has; {again}",
     "calibration.damaged": "damaged, or changed by hand: its seal does not fit what it holds; {again}",

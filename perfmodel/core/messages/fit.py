@@ -2,7 +2,7 @@
 
 MESSAGES = {
     "fit.nothing": "nothing to learn from: no run of trust A or B on one accelerator that states a "
-    "known accelerator and network, a batch, a precision and a time; perfmodel validate --data names "
+    "known accelerator and network, a batch, a precision and a time; `perfmodel validate --data` names "
     "what each run lacks",
     "fit.not_collectives": "{option} {value}: not with --collectives: {why}",
     "fit.no_nccl_tests": "not the output of an nccl-tests program",

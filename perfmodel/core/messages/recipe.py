@@ -3,7 +3,8 @@
 MESSAGES = {
     "recipe.without_target": "--recipe goes with a target: leave out {option}",
     "recipe.of_mlperf": "--target {target} is MLPerf's: leave out --recipe {recipe}",
-    "recipe.phases": "--recipe {chosen} of {workload} has {phases}; or plan --recipe mlperf, which has one",
+    "recipe.phases": "--recipe {chosen} of {workload} has {phases}; or `perfmodel plan --recipe mlperf`, "
+    "which has one",
     "recipe.tokens": "--tokens goes with --recipe {tokens}, or with --cost",
     "recipe.unpublished": "--recipe {name}: {network}",
     "recipe.own_data": "{option} {asked}: a target was published for the network's own data; leave "

@@ -12,7 +12,6 @@ MESSAGES = {
     "sensitivity.profile": "--vary gpus: a --profile holds for one number of GPUs; use --vary inter-link",
     "sensitivity.values": "--vary {vary}: expected 1 to {most_values} values, not {count}",
     "sensitivity.not_whole": "--vary {vary}: {value!r} is not a whole number from 1",
-    "sensitivity.no_vary": "{field}: say what to vary: --vary {known}",
-    "sensitivity.conditions": "conditions: with vary, prices, power and failures have no effect; "
-    "leave them out",
+    "sensitivity.no_vary": "{option}: say what to vary: --vary {known}",
+    "sensitivity.conditions": "{option}: with --vary, prices, power and failures have no effect",
 }

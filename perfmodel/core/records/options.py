@@ -5,7 +5,6 @@ sweep, the widgets of a page and the descriptions of the JSON schema.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from inspect import Parameter, Signature, get_annotations, signature
@@ -14,6 +13,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
 from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import called, python
 from perfmodel.core.records.docstrings import lines_of
 from perfmodel.core.records.names import NONE
 from perfmodel.core.records.record import REQUIRED, Record, SameAs
@@ -59,8 +59,8 @@ class OptionInfo(NamedTuple):
     """Whether the command line has it."""
     but: tuple[str, ...] = ()
     """Of a table of options, those that the command line leaves out."""
-    only: tuple[str, ...] = ()
-    """Of a table of options, those that the command line has; by default all."""
+    flag: str = ""
+    """Of a table of options, the flag by which the command line gives it without any of its options."""
     read: Callable[[Any], Any] | None = None
     """Function from the text, or its form in Python and JSON, to the value; may raise InputError."""
     form: str = ""
@@ -96,7 +96,7 @@ class Declared(NamedTuple):
     unit: str
     """Unit of a number; ``1`` of a count."""
     template: str
-    """Description in a sentence or two, with names of other options in braces: ``{base_batch}``."""
+    """Description in a sentence or two, with other options as in messages: ``--base-batch``."""
     default_template: str
     """Description of the default, in the same form; empty where it is obvious."""
     info: OptionInfo
@@ -108,12 +108,12 @@ class Declared(NamedTuple):
     @property
     def words(self) -> str:
         """The description, other options by their names in Python and JSON."""
-        return with_places(self.template, str)
+        return called(self.template, python)
 
     @property
     def usual(self) -> str:
         """The description of the default, other options as in ``words``."""
-        return with_places(self.default_template, str)
+        return called(self.default_template, python)
 
     @property
     def line(self) -> str:
@@ -148,18 +148,6 @@ class Declared(NamedTuple):
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
-
-
-_OTHER = re.compile(r"\{(\w+)\}")
-
-
-def with_places(template: str, place: Callable[[str], str]) -> str:
-    """Return a template with each field in braces replaced by the name that ``place`` returns for it.
-
-    >>> with_places("Goes with {base_batch}.", lambda field: f"--{field}")
-    'Goes with --base_batch.'
-    """
-    return _OTHER.sub(lambda match: place(match[1]), template)
 
 
 class PlainSignature:
@@ -319,7 +307,7 @@ def _described(cls: type) -> dict[str, _Line]:
                 lines[name] = lines.get(name, _Line())._replace(heading=own.get("heading", ""))
         for name, (unit, words, usual) in lines_of(one).items():
             before = lines.get(name, _Line())
-            if words != with_places(before.words, str):  # else a docstring that was written of these lines
+            if words != called(before.words, python):  # else a docstring that was written of these lines
                 lines[name] = _Line(unit or before.unit, words, usual, before.heading)
     return lines
 

@@ -114,7 +114,7 @@ def tables_of_layouts(
         try:
             settings.append((index, _setting(goal, machines[index], size, precision, catalogue)))
         except InputError as error:
-            left_out[str(error)] += 1
+            left_out[error.note()] += 1
     will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
     plans: list[dict[str, Any]] = []
     timed = 0

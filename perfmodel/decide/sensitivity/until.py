@@ -228,7 +228,7 @@ def _predicted(
         try:
             predictions[value] = predict(scenario.model_copy(update={field: value}), catalogue, constants)
         except InputError as error:
-            left_out.append(f"{value}: {error}")
+            left_out.append(f"{value}: {error.note()}")
     return predictions, left_out
 
 

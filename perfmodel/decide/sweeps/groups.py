@@ -78,7 +78,7 @@ class Groups:
                         fixed, stack, copies, self._axes, self._catalogue, self._constants, self._refuse
                     )
                 elif stack is not None:
-                    self._refuse(self._layout_count(copies) * self._place_count() * len(sizes), str(stack))
+                    self._refuse(self._layout_count(copies) * self._place_count() * len(sizes), stack.note())
                 else:
                     # each world size has its own share of a global batch
                     for some in ((n,) for n in sizes) if strong else (sizes,):

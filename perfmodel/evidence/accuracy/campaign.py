@@ -241,4 +241,4 @@ def run_command(line: str, answer: Callable[[], float]) -> Command:
     try:
         return Command(line, answer())
     except InputError as error:
-        return Command(line, refusal=str(error))
+        return Command(line, refusal=error.note())

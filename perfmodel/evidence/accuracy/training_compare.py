@@ -102,7 +102,7 @@ def _row(
     except Refused as error:
         return row._replace(reason=str(error))
     except InputError as error:
-        return row._replace(reason=f"refused by the model: {error}")
+        return row._replace(reason=f"refused by the model: {error.note()}")
     row = row._replace(predicted=prediction.iteration_time, naive=naive)
     if (interval := prediction.interval) is None:
         return row

@@ -125,7 +125,9 @@ class _Commands(click.Group):
         except click.UsageError as error:
             hint = f"\ntry: {error.ctx.command_path} --help" if error.ctx else ""
             _fail(error.format_message().replace("\n", " ") + hint)
-        except (InputError, click.ClickException) as error:
+        except InputError as error:
+            _fail(error.note().replace("\n", " "))
+        except click.ClickException as error:
             _fail(str(error).replace("\n", " "))
         except (BrokenPipeError, _OutputClosed):
             _give_up_output()

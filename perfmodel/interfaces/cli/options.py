@@ -9,7 +9,7 @@ import click
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.reading import read_toml
-from perfmodel.core.records.options import Declared, with_places
+from perfmodel.core.records.options import Declared
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli.spelling import Option
 from perfmodel.interfaces.cli.types import type_of, types_of
@@ -36,7 +36,7 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     changed : settings of ``click.option`` that differ in this command, and ``name`` of its parameter
     """
     flag = f"/--no-{one.name}" if one.type is bool and one.info.denied else ""
-    words, usual = (with_places(each, _option) for each in (one.template, one.default_template))
+    words, usual = one.template, one.default_template
     settings: dict[str, Any] = {
         "type": None if one.type is bool else (types_of if many or one.many else type_of)(one),
         "help": f"{words}  [default: {usual}]" if usual and not many else words,
@@ -58,11 +58,6 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     if one.type is bool:
         changed.pop("multiple", None)  # a flag has an option for each of its two values
     return click.option(f"--{one.name}{flag}", name, cls=Option, **settings | changed)
-
-
-def _option(field: str) -> str:
-    """Return the name of a field's option on the command line."""
-    return f"--{field.replace('_', '-')}"
 
 
 def options_of(

@@ -112,7 +112,7 @@ def _check(settings: Settings, as_json: bool) -> None:
     try:
         bound(settings.host, settings.port).close()
     except InputError as error:
-        reason = str(error)
+        reason = error.note()
     url = f"http://{settings.host}:{settings.port}"
     if as_json:
         import json

@@ -56,7 +56,7 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         try:
             number = units.parse(value, self.unit)
         except InputError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(error.note(), param, ctx)
         if number > self.largest or (self.above_zero and not number):
             above = "above 0 and " if self.above_zero else ""
             self.fail(f"{str(value)!r} is not {above}at most {self.largest:g}", param, ctx)
@@ -120,7 +120,7 @@ class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         try:
             time = units.parse(value, "s")
         except InputError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(error.note(), param, ctx)
         if time and not str(value).strip()[-1].isalpha():
             self.fail(f"{str(value)!r} has no unit; expected for example {value}h or {value}s", param, ctx)
         if self.above_zero and not time:
@@ -226,8 +226,10 @@ class Read(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """Return the value."""
         try:
             return self.read(value)
-        except (InputError, click.BadParameter) as error:
-            self.fail(str(error), param, ctx)
+        except InputError as error:
+            self.fail(error.note(), param, ctx)
+        except click.BadParameter as error:
+            self.fail(error.message, param, ctx)
 
 
 def _in_full(text: str, least: int, largest: int) -> str:

@@ -32,7 +32,7 @@ class CalibrateRequest(Scenario):
     skip : [1] Marked steps to leave out first.
     data : CSV of measured runs of your own, by which the shipped fit is updated.
     collectives : Output of nccl-tests on your own machines, which tells of their network; say of which job.
-    refit : Whether everything is fitted again, to the runs of {data} or else those that come along.
+    refit : Whether everything is fitted again, to the runs of --data or else those that come along.
     jobs : [1] Processes of a fit to measured runs; the result is the same.  [default: 1]
     specs : Folders of your own hardware specs, over the built-in.
     """

@@ -32,7 +32,7 @@ class DownpourRequest(Described):
     lost : [1] Replicas that have failed.
     step_time : Step time of a replica on one machine, e.g. 0.1s.  [default: predicted]
     server_optimizer : Optimizer whose state the servers hold.
-    replica_model : Speed-up law of a replica over {replica_machines}, fitted to DistBelief.
+    replica_model : Speed-up law of a replica over --replica-machines, fitted to DistBelief.
     replica_machines : [1] Machines of each replica.
     inter_link : Link of each replica and server.  [default: the machine's]
     """

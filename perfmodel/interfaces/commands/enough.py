@@ -39,9 +39,9 @@ class EnoughRequest(Scenario, heading="How much is enough"):
 
     Parameters
     ----------
-    vary : Find the fewest servers or nics, the slowest inter-link or the most gpus that reach {until}.
+    vary : Find the fewest servers or nics, the slowest inter-link or the most gpus that reach --until.
     until : [1] Scaling efficiency to reach, e.g. 0.95 or "95%".  [default: 0.95]
-    values : Values of {vary} to try: whole numbers, or names of links.  [default: those on the market]
+    values : Values of --vary to try: whole numbers, or names of links.  [default: those on the market]
     """
 
     vary: Annotated[Varied, VARY]

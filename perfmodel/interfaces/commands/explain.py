@@ -1,7 +1,8 @@
 """``explain``: the equations of a prediction with its numbers in them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from perfmodel.core.records.options import OptionInfo
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON, Form
 from perfmodel.model.options.conditions import Conditions
@@ -16,10 +17,10 @@ class ExplainRequest(Scenario):
 
     Parameters
     ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power and failures.
     """
 
-    conditions: Conditions | None = None
+    conditions: Annotated[Conditions | None, OptionInfo(flag="cost")] = None
 
 
 def run(request: ExplainRequest, context: Context) -> "Explanation":

@@ -36,13 +36,13 @@ class Bought(Described):
 
     Parameters
     ----------
-    buy : With {have}: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.
+    buy : With --have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.
         [default: more of the same, faster networks, newer machines]
-    hour_value : [USD] With {have}: of an hour of the work of those machines.  [default: their rent]
-    adapter_prices : With {have}: of one network adapter that is bought, USD, of all or by link.
-    switch_prices : With {have}: of one switch with its cables, USD, of all or by link; 0 where there are
+    hour_value : [USD] With --have: of an hour of the work of those machines.  [default: their rent]
+    adapter_prices : With --have: of one network adapter that is bought, USD, of all or by link.
+    switch_prices : With --have: of one switch with its cables, USD, of all or by link; 0 where there are
         enough.
-    switch_ports : With {have}: of one switch, of all or by link.
+    switch_ports : With --have: of one switch, of all or by link.
     """
 
     buy: Names = ()

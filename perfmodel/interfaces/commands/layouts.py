@@ -55,7 +55,7 @@ class LayoutsRequest(Described):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
     top: Count | None = None
-    conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",))] = None
+    conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 
     def question(self) -> dict[str, Any]:
         """Return the job as options by name."""

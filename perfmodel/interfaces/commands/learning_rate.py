@@ -22,12 +22,12 @@ class LearningRateRequest(Described):
 
     Parameters
     ----------
-    base : [1] Good learning rate at {base_batch}.
-    base_batch : [samples] Samples of an update at {base}.
+    base : [1] Good learning rate at --base-batch.
+    base_batch : [samples] Samples of an update at --base.
     global_batch_size : [samples] Samples of an update for which to find a rate.
     staleness : [1] Mean updates between reading parameters and applying a gradient (perfmodel stragglers).
-    warm_up_epochs : [1] Epochs over which the rate rises from {base}; 0 for none.
-    distance_constant : [1] Learning rate times {squared_distance}.
+    warm_up_epochs : [1] Epochs over which the rate rises from --base; 0 for none.
+    distance_constant : [1] Learning rate times --squared-distance.
     squared_distance : [1] Squared distance between the present parameters and those read.
     squared_gradient_sum : [1] Sum of squared gradients of one parameter so far, for Adagrad.
     noise_scale : [samples] Noise scale of the gradient.

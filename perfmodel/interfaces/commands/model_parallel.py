@@ -46,8 +46,8 @@ class ModelParallelRequest(Described):
     ----------
     model : Model of DistBelief: speech, 2.2 times on 8 machines; image, 12 times on 81.
     machines : [1] Numbers of machines to list.  [default: 1,2,4,8,16,32,64,81,128]
-    point : Machines and speed-up of your own model, instead of {model}, e.g. 8:2.2.
-    peak : Whether the speed-up of {point} is the largest possible.
+    point : Machines and speed-up of your own model, instead of --model, e.g. 8:2.2.
+    peak : Whether the speed-up of --point is the largest possible.
     """
 
     model: Literal["speech", "image"] = "speech"

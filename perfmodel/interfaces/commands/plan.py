@@ -11,7 +11,7 @@ from perfmodel.interfaces.commands import fleets
 from perfmodel.interfaces.commands.fleets import Bought, FleetsRequest
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
-from perfmodel.model.options.conditions import LARGEST, OF_ALL, Conditions
+from perfmodel.model.options.conditions import LARGEST, OF_ONE_JOB, Conditions
 from perfmodel.model.options.run import Run, Shared
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PlanRequest(Run, Bought, Shared):
     """
 
     have: str | None = None
-    conditions: Annotated[Conditions | None, OptionInfo(only=OF_ALL)] = None
+    conditions: Annotated[Conditions | None, OptionInfo(but=OF_ONE_JOB)] = None
     limit: Annotated[_Page | None, OptionInfo(shell=False)] = None
     offset: Annotated[int, Within(ge=0, le=10**9, strict=True), OptionInfo(shell=False)] = 0
 
@@ -125,9 +125,9 @@ class Typed(PlanRequest):
     ----------
     have : What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to it?  Several types
         joined by +, or again for each.
-    adapter_prices : With {have}: of one network adapter that is bought, USD, e.g. ib-ndr-400g=1500.
-    switch_prices : With {have}: of one switch with its cables, USD; 0 where there are enough.
-    switch_ports : With {have}: of one switch, e.g. ib-ndr-400g=64.
+    adapter_prices : With --have: of one network adapter that is bought, USD, e.g. ib-ndr-400g=1500.
+    switch_prices : With --have: of one switch with its cables, USD; 0 where there are enough.
+    switch_ports : With --have: of one switch, e.g. ib-ndr-400g=64.
     torchrun : Print the line that starts the plan chosen: one NCCL can run.
     slurm : Print a Slurm job of the plan chosen: one NCCL can run.
     """

@@ -25,18 +25,18 @@ class PredictRequest(Scenario):
 
     Parameters
     ----------
-    conditions : Prices, power and failures: also money, energy and carbon.
+    conditions : Also money, energy and carbon, by prices, power and failures.
     time_to_target : Also the time to a published accuracy.
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
-        [default: what goes with {framework}; without one stock, for BERT mlperf]
-    tokens : Tokens for {recipe} tokens, or of the run whose costs are wanted, e.g. 15T.
+        [default: what goes with --framework; without one stock, for BERT mlperf]
+    tokens : Tokens for --recipe tokens, or of the run whose costs are wanted, e.g. 15T.
         [default: those of the recipe, or 20 for each parameter]
     time_to_loss : [1] Also the time to this loss with every update strategy; the bound starts at 2.
     fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; explanations are then not
         computed.  [default: all]
     """
 
-    conditions: Conditions | None = None
+    conditions: Annotated[Conditions | None, OptionInfo(flag="cost")] = None
     time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
     recipe: Recipe | None = None
     tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None

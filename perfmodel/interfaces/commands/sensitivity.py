@@ -11,7 +11,7 @@ from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.report import report
-from perfmodel.model.options.conditions import OF_ALL, Conditions
+from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _COLUMNS = {
     "at_-25%": "-25 % [s]",
     "at_+25%": "+25 % [s]",
 }
-_OFFERED = ("price", "purchase_price", *OF_ALL)
-_Priced = Annotated[Conditions | None, OptionInfo(only=_OFFERED)]
+_Priced = Annotated[Conditions | None, OptionInfo(but=("epochs", "samples", "tokens", "server_price"))]
 
 
 class SensitivityRequest(enough.EnoughRequest):
@@ -82,7 +81,7 @@ class Typed(Scenario, heading="How much is enough"):
 
     Parameters
     ----------
-    vary : servers, inter-link, nics or gpus: how much suffices for {until}; servers=1-16 tries these.
+    vary : servers, inter-link, nics or gpus: how much suffices for --until; servers=1-16 tries these.
     """
 
     vary: Annotated[Wanted | None, OptionInfo(read=_wanted, form="NAME[=VALUES]")] = None

@@ -79,8 +79,8 @@ class Typed(StragglersRequest):
     order_statistic : Instead mean and variance of the K-th fastest of N workers.
     curve : Instead the error bound against wall-clock time.
     adaptive : Instead K and local steps to choose as the error falls.
-    interval : Time until the next choice, for {adaptive}.  [default: 20 mean gradients]
-    learning_rate : [1] Learning rate, for {curve} and {adaptive}.
+    interval : Time until the next choice, for --adaptive.  [default: 20 mean gradients]
+    learning_rate : [1] Learning rate, for --curve and --adaptive.
     """
 
     params: Annotated[tuple[str, ...], OptionInfo(name="param", commas=True)] = ()  # type: ignore[assignment]
@@ -161,9 +161,9 @@ def _adaptive(request: Typed) -> AdaptiveSynchronyRequest:
     usual = StragglersRequest.model_construct()
     for name in ("variant", "k", "backups", "local_steps", "server_time"):
         if getattr(request, name) != getattr(usual, name):
-            raise refusal("updates.adaptive", given=f"--{name.replace('_', '-')}")
+            raise refusal("updates.adaptive", name)
     if request.curve:
-        raise refusal("updates.adaptive", given="--curve")
+        raise refusal("updates.adaptive", "curve")
     fields = AdaptiveSynchronyRequest.model_fields
     return AdaptiveSynchronyRequest.model_construct(**{name: getattr(request, name) for name in fields})
 

@@ -50,8 +50,8 @@ class Typed(SweepRequest, heading="Files and forms of the answer"):
     columns : Of the table, e.g. gpus,iteration_time,low_80.  [default: all]
     output : Write every row to a .csv or .parquet file, or to a folder of Parquet files, which the same
         command completes where it was stopped.
-    jobs : [1] Processes that write {output} or --csv.  [default: all cores for a folder, else 1]
-    dask : Let the workers of a Dask cluster write the folder of {output}, e.g. tcp://10.0.0.1:8786.
+    jobs : [1] Processes that write --output or --csv.  [default: all cores for a folder, else 1]
+    dask : Let the workers of a Dask cluster write the folder of --output, e.g. tcp://10.0.0.1:8786.
     """
 
     columns: tuple[str, ...] | None = same_as(SweepRequest)

@@ -42,7 +42,7 @@ class ValidateRequest(Described):
         come along]
     out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one
         core, of other kinds up to 5; a service that allows less answers 504.
-    jobs : [1] Processes of {out_of_sample}, of training; the answer is the same. A service starts one.
+    jobs : [1] Processes of --out-of-sample, of training; the answer is the same. A service starts one.
         [default: 1]
     """
 

@@ -79,7 +79,5 @@ class Conditions(Described, heading="Prices, power and failures"):
     restart_time: Annotated[_From | None, _TIME] = None
 
 
-_OF_ONE = ("epochs", "samples", "tokens", "price", "purchase_price", "server_price")
-"""Of one run, or of one type of machine."""
-OF_ALL = tuple(field for field in Conditions.model_fields if field not in _OF_ONE)
-"""Conditions that hold for all machines of a search alike."""
+OF_ONE_JOB = ("epochs", "samples", "tokens", "price", "purchase_price", "server_price")
+"""Conditions of one run, or of one type of machine; the others hold for all machines of a search."""

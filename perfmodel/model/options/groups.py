@@ -69,7 +69,7 @@ class Machines(Described, heading="The machines"):
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
-    rack_nodes : [1] Nodes under one switch, with oversubscription or {algorithm} multi-ring.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : Order of the job's ring over the racks.
     """
 
@@ -143,7 +143,7 @@ class Exchange(Described, heading="The exchange of gradients"):
     local_aggregation : Whether a node sums its gradients before it sends them to a parameter server; not
         possible with asynchronous or backup workers.  [default: it does]
     algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
-    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with {algorithm} torus.
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.
         [default: a node a row, or the most square]
     overlap : How gradients are exchanged during the backward pass.  [default: the framework's]
     compression : Compression of gradients: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,

@@ -63,7 +63,7 @@ class Run(Described):
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of a length.
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
-        [default: that of {framework}; without one stock, for BERT mlperf]
+        [default: that of --framework; without one stock, for BERT mlperf]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
     power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.

@@ -93,7 +93,7 @@ def fleets(
             options += [_option(case, step, addition, not buy) for step in steps]
             left_out += _without(refused, addition.words)
         except InputError as error:
-            left_out.append(LeftOut.model_construct(option=addition.words, reason=str(error)))
+            left_out.append(LeftOut.model_construct(option=addition.words, reason=error.note()))
     if not options:
         raise refusal("fleet.bought", option_=left_out[-1].option, reason=left_out[-1].reason)
     answer = Fleets.model_construct(

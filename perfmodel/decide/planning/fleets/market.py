@@ -339,7 +339,7 @@ def _switches(
     try:
         count = switches(fleet.adapters, int(each)) - (switches(ports, int(each)) if ports else 0)
     except InputError as error:
-        unknown.append(f"switches of {link}: {error}")
+        unknown.append(f"switches of {link}: {error.note()}")
         return
     if count > 0:
         items.append(_item(f"switch {link}", count, price, "purchase", "given"))

@@ -106,7 +106,7 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
         if possible:
             steps.append(max(possible, key=lambda step: step.samples_per_second))
         elif refused is not None:
-            refused.append(Refused(policy, str(reasons[-1])))
+            refused.append(Refused(policy, reasons[-1].note()))
         failures = failures or reasons
     if not steps:
         raise failures[0]

@@ -145,7 +145,7 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     try:
         check_mesh(point.link, ranks // nodes)
     except InputError as error:
-        raise Refused("more ranks than the mesh joins", str(error)) from None
+        raise Refused("more ranks than the mesh joins", error.note()) from None
     return point
 
 

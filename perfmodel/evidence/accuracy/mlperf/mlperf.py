@@ -198,8 +198,10 @@ class _Rounds:
                 anchor, factor = self._anchor(submission)
                 scenario = self._anchored(submission, factor)
             result = predict(scenario, self.catalogue)
-        except (Refused, InputError) as error:
+        except Refused as error:
             return row._replace(reason=str(error))
+        except InputError as error:
+            return row._replace(reason=error.note())
         batch = submission.batch
         samples, rate = float(curve.epochs(batch)), batch / result.iteration_time
         evaluating = submission.rules.evaluation_time(samples, batch, result.terms["forward_time"])

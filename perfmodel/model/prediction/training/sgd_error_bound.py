@@ -92,7 +92,7 @@ def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: floa
         try:
             bounds[row.variant] = error_bound(row, objective)
         except InputError as error:
-            left_out[row.variant] = str(error)
+            left_out[row.variant] = error.note()
     if not bounds:
         raise refusal("bound.no_curve", values=Words(next(iter(left_out.values()), "no variant to draw")))
     slowest = max(row.time_per_gradient for row in predictions if row.variant in bounds)

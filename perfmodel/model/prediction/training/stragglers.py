@@ -144,7 +144,7 @@ def variants_of(
             own = workers - backups if name == "backup" and backups is not None else k
             rows.append(_one(name, law, workers, own, *times, alone=False))
         except MissingPackage as error:
-            left_out[name] = str(error)
+            left_out[name] = error.note()
     return Stragglers(tuple(rows), law, workers, left_out)
 
 

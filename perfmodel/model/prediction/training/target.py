@@ -187,8 +187,7 @@ def on_its_own_data(options: Mapping[str, Any]) -> None:
     """
     for name in ("dataset", "dataset_samples"):
         if options.get(name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise refusal("recipe.own_data", option, asked=options[name])
+            raise refusal("recipe.own_data", name, asked=options[name])
 
 
 def time_to_target(

@@ -69,7 +69,7 @@ def time_to_loss(
         try:
             answer = prediction if strategy == own else _with(scenario, strategy, catalogue, constants)
         except InputError as error:
-            rows.append({"strategy": strategy, "time": None, "note": str(error)})
+            rows.append({"strategy": strategy, "time": None, "note": error.note()})
             continue
         row, bound = _row(strategy, answer, loss)
         rows.append(row)
@@ -140,7 +140,7 @@ def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any]
         row["floor"] = bound.floor
         row["updates"] = updates_to_error(loss, INITIAL_ERROR, bound.floor, 1 - bound.decay)
     except InputError as error:
-        return row | {"note": str(error)}, None if row["floor"] is None else bound
+        return row | {"note": error.note()}, None if row["floor"] is None else bound
     return row | {"time": row["updates"] * bound.update_time}, bound
 
 
