@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from perfmodel import Scenario, predict
 from perfmodel.core.errors import InputError
-from perfmodel.equations.interleaved_pipeline import (
-    FORWARD_SHARE,
-    interleaved_bubble_time,
-    layers_of_chunks,
-)
+from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
+from perfmodel.equations.pipeline_orders import layers_of_chunks
+from perfmodel.equations.pipeline_schedule import HEAD_SHARE
 from perfmodel.equations.transformer_pipeline import bubble_time, pipelined_time, slowest_stage_time
 from perfmodel.evidence.traces.kineto import read_kineto
 from perfmodel.evidence.traces.summary import summary
@@ -144,7 +142,7 @@ def played_and_predicted(layers, stages, chunks, micro_batches, forward, head):
         ]
 
     schedule = schedule_of(
-        times(forward, FORWARD_SHARE), times(1 - forward, 1 - FORWARD_SHARE), micro_batches
+        times(forward, HEAD_SHARE["forward"]), times(1 - forward, 1 - HEAD_SHARE["forward"]), micro_batches
     )
     slowest = slowest_stage_time(layers, stages, 1.0, head)
     bubble = interleaved_bubble_time(layers, stages, chunks, micro_batches, 1.0, forward, head, slowest)

@@ -37,6 +37,7 @@ Algorithm = Literal[
     "nvls-tree",
     "switch-tree",
 ]
+Schedule = Literal["1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "dualpipe"]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb", "lars"]

@@ -361,6 +361,8 @@ QUANTITIES: dict[str, Quantity] = {
     "tensor_parallel": Quantity("t", "1", "ranks that share every layer's products"),
     "pipeline_parallel": Quantity("p", "1", "stages that share the layers"),
     "virtual_stages": Quantity("v", "1", "chunks of layers on each stage"),
+    "schedule": Quantity("s", "1", "of a pipeline, by its place among the known ones"),
+    "weights_time": Quantity("t_w", "s", "backward pass of one layer to its weights"),
     "tokens": Quantity("T", "tokens", "of one micro-batch on one rank"),
     "product_rows": Quantity("n_1", "1", "of the result of a matrix product"),
     "products": Quantity("p", "1", "equal ones that are computed in parallel"),

@@ -19,13 +19,15 @@ For random steps with unequal chunks, half of the errors are below 0.01 %, 95 of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 from perfmodel.core.tracing.tracing import numeric
+from perfmodel.equations.pipeline_orders import Kind
+from perfmodel.equations.pipeline_schedule import length, times_of_chunks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-FORWARD_SHARE = 1 / 3
-"""Share of the forward pass in the time of logits, loss and embeddings (assumed: one of three products)."""
 ROUNDS = 4
 """Number of rounds, each of as many micro-batches as stages, for which the recurrence is evaluated."""
 SHARES = (0.2, 0.25, 1 / 3, 0.42, 0.5)
@@ -44,110 +44,16 @@ HEADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 """Tabulated ratios of the logits' time to a layer's."""
 
 
-def layers_of_chunks(layers: int, stages: int, chunks: int) -> list[list[int]]:
-    """Return the layers of each chunk, shape (stages, chunks); successive chunks are on successive stages.
-
-    If layers do not divide, the first chunks have one more.
-
-    >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2)
-    ([[3], [3], [2], [2]], [[3, 2], [3, 2]])
-    """
-    least, more = divmod(layers, stages * chunks)
-    return [[least + (chunk * stages + stage < more) for chunk in range(chunks)] for stage in range(stages)]
-
-
-def passes_of_stage(
-    stage: int, stages: int, chunks: int, micro_batches: int
-) -> Iterator[tuple[bool, int, int]]:
-    """Yield the passes of one stage in order: whether forward, index of the chunk, index of the micro-batch.
-
-    >>> [("F" if ahead else "B") + str(micro) for ahead, _, micro in passes_of_stage(1, 3, 1, 4)]
-    ['F0', 'F1', 'B0', 'F2', 'B1', 'F3', 'B2', 'B3']
-    """
-    total = chunks * micro_batches
-    ahead = stages - stage - 1
-    if chunks > 1:  # all chunks of a round's micro-batches, and those in flight
-        ahead = 2 * ahead + (chunks - 1) * stages
-    ahead = min(ahead, total)
-    for index in range(total):
-        yield _pass(index, True, stages, chunks)
-        if index >= ahead:
-            yield _pass(index - ahead, False, stages, chunks)
-    for index in range(total - ahead, total):
-        yield _pass(index, False, stages, chunks)
-
-
-def _pass(index: int, is_forward: bool, stages: int, chunks: int) -> tuple[bool, int, int]:
-    """Return pass ``index`` of a stage: each chunk in turn has as many micro-batches as there are stages."""
-    if chunks == 1:
-        return is_forward, 0, index
-    rounds, within = divmod(index, stages * chunks)
-    chunk, micro = divmod(within, stages)
-    return is_forward, chunk if is_forward else chunks - 1 - chunk, rounds * stages + micro
-
-
-def played(
-    forward: Sequence[Sequence[Any]],
-    backward: Sequence[Sequence[Any]],
-    micro_batches: int,
-    later: Callable[[Any, Any], Any] = max,
-) -> Iterator[tuple[int, int, int, bool, Any, Any]]:
-    """Yield the passes of a step: stage, micro-batch, chunk, whether forward, start and end [s].
-
-    The passes of a stage come in the order in which it runs them.
-
-    Parameters
-    ----------
-    forward, backward : times of one micro-batch by stage and chunk, shape (stages, chunks) [s]; numbers, or
-        arrays of several cases
-    micro_batches : of a step
-    later : function that returns the later of two times, element by element for arrays
-    """
-    stages, chunks = len(forward), len(forward[0])
-    orders = [list(passes_of_stage(stage, stages, chunks, micro_batches)) for stage in range(stages)]
-    last = stages * chunks - 1
-    # ends of passes by direction (backward first), chunk in the network's order, micro-batch; None: not yet
-    # run
-    ends: list[list[list[Any]]] = [[[None] * micro_batches for _ in range(last + 1)] for _ in range(2)]
-    free: list[Any] = [0.0] * stages
-    done = [0] * stages
-    left = sum(map(len, orders))
-    while left:
-        for stage, order in enumerate(orders):
-            now, index = free[stage], done[stage]
-            while index < len(order):
-                is_forward, chunk, micro = order[index]
-                place = chunk * stages + stage
-                if is_forward:
-                    needed = ends[True][place - 1][micro] if place else 0.0
-                else:
-                    needed = ends[False][place + 1][micro] if place < last else ends[True][place][micro]
-                if needed is None:
-                    break
-                start = later(now, needed)
-                now = start + (forward if is_forward else backward)[stage][chunk]
-                ends[is_forward][place][micro] = now
-                index += 1
-                yield stage, micro, chunk, is_forward, start, now
-            left -= index - done[stage]
-            free[stage], done[stage] = now, index
-
-
 @lru_cache(maxsize=4096)
 def _lengths(layers: int, stages: int, chunks: int, rounds: int) -> Array:
     """Return the time of a step in units of a layer's forward and backward time, shape (shares, heads)."""
     import numpy as np
 
     shares, heads = (each.ravel() for each in np.meshgrid(SHARES, HEADS, indexing="ij"))
-    held = layers_of_chunks(layers, stages, chunks)
-    times: list[list[list[Any]]] = []
-    for share, of_head in ((shares, FORWARD_SHARE), (1 - shares, 1 - FORWARD_SHARE)):
-        of_chunks = [[count * share for count in of_stage] for of_stage in held]
-        of_chunks[-1][-1] = of_chunks[-1][-1] + of_head * heads
-        times.append(of_chunks)
-    forward, backward = times
-    ends = {stage: end for stage, *_, end in played(forward, backward, rounds * stages, np.maximum)}
-    return np.max(list(ends.values()), axis=0).reshape(len(SHARES), len(HEADS))
+    layer: dict[Kind, Array] = {"forward": shares, "backward": 1 - shares}
+    times = times_of_chunks("interleaved", layers, stages, chunks, layer, heads)
+    longest = length("interleaved", times, rounds * stages, np.maximum)
+    return np.asarray(longest).reshape(len(SHARES), len(HEADS))
 
 
 @lru_cache(maxsize=4096)

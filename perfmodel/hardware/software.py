@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import ServerShards
+from perfmodel.core.choices import Schedule, ServerShards
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
@@ -24,6 +24,7 @@ Launch = Literal["compiled", "eager", "checkpointed"]
 States = Literal["mixed", "full", "half"]
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
+Schedules = Annotated[tuple[Schedule, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
@@ -125,6 +126,8 @@ class Release(Spec):
     """Autocast: fp32 weights are cast for every micro-batch."""
     slow_start: bool = False
     """A trainer adds tens of milliseconds to each step (Lightning, in NeMo 1 and 2)."""
+    schedules: Schedules = ("1f1b", "interleaved")
+    """Orders in which stages of its pipelines can run passes."""
     interleaves: bool = False
     """Recipes give deep pipelines several chunks of layers on each stage."""
     recomputes: Literal["none", "needed", "full"] = "needed"

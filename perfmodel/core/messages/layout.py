@@ -14,6 +14,10 @@ MESSAGES = {
     "does not divide {world_size} GPUs",
     "layout.stages": "--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {layers} layers",
     "layout.chunks": "--virtual-stages: {accumulation_steps} micro-batches do not divide by {stages} stages",
+    "layout.interleaved": "--schedule interleaved needs --virtual-stages of 2 or more",
+    "layout.schedule_chunks": "--virtual-stages: --schedule {schedule} has chunks of its own; leave one out",
+    "layout.dualpipe": "--schedule dualpipe needs an even number of stages, here {stages}, and of "
+    "micro-batches, at least {least}, here {steps}",
     "layout.no_experts": "--expert-parallel: the network has no experts",
     "layout.experts": "--expert-parallel {expert_parallel} does not divide data x context "
     "parallelism, {replicas}: experts are dealt out over those ranks, not over tensor-parallel ones",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, Samples
+from perfmodel.core.choices import Count, Samples, Schedule
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -37,6 +37,7 @@ class LayoutsRequest(Described):
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
         [default: megatron-core]
     precision : Precision of matrix products.
+    schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -54,6 +55,7 @@ class LayoutsRequest(Described):
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
+    schedule: Schedule | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 

@@ -19,6 +19,7 @@ from perfmodel.core.choices import (
     Placement,
     Precision,
     Samples,
+    Schedule,
     ServerShards,
     Strategy,
 )
@@ -104,6 +105,8 @@ class Layout(Described, heading="The layout of a transformer"):
     tensor_parallel : [1] Accelerators that split every matrix product of a transformer.
     pipeline_parallel : [1] Pipeline stages that a transformer's layers are split into.
     virtual_stages : [1] Chunks of layers on each stage, interleaved.
+    schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of
+        weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
     context_parallel : [1] Accelerators that split the positions of a sequence.
     expert_parallel : [1] Accelerators that experts are distributed over; a divisor of data x context.
     sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
@@ -116,6 +119,7 @@ class Layout(Described, heading="The layout of a transformer"):
     tensor_parallel: Annotated[Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
     pipeline_parallel: Annotated[Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
     virtual_stages: Annotated[Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
+    schedule: Annotated[Schedule | None, OptionInfo(label="Schedule of the pipeline")] = None
     context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
     expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None

@@ -15,6 +15,7 @@ from perfmodel.core.choices import (
     Overlap,
     Placement,
     Precision,
+    Schedule,
     ServerShards,
     Strategy,
 )
@@ -55,6 +56,7 @@ class Options(TypedDict, total=False):
     tensor_parallel: int
     pipeline_parallel: int
     virtual_stages: int
+    schedule: Schedule | None
     context_parallel: int
     expert_parallel: int
     sharding: Sharding | None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from perfmodel.core import ops
+from perfmodel.core.choices import Schedule
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
+from perfmodel.equations.pipeline_orders import DUALPIPE, FIRST_IN_TWO, FIRST_OF_TWO, SCHEDULES, V_SHAPED
 
 if TYPE_CHECKING:
     from perfmodel.workloads.architecture import Architecture
@@ -37,6 +40,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "lora": (None,),
 }
 """Options of a layout -> the values with which the job stays plain data parallelism."""
+NO_PIPELINE = "--schedule changes nothing without --pipeline-parallel of 2 or more"
 NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 or more"
 
 
@@ -61,6 +65,8 @@ class Layout(NamedTuple):
     """Share of the layers that full recomputation runs again."""
     micro_batch_size: Any = 1
     accumulation_steps: Any = 1
+    schedule: Any = 0
+    """Into ``SCHEDULES``; 0 is 1F1B, interleaved where stages have several chunks."""
 
     @property
     def world_size(self) -> Any:
@@ -78,7 +84,29 @@ class Layout(NamedTuple):
         return report | {
             "sharding": SHARDING[int(self.sharding)],
             "recompute": RECOMPUTE[int(self.recompute)],
+            "schedule": self.schedule_name,
         }
+
+    @property
+    def schedule_name(self) -> Schedule:
+        """The schedule of one layout's pipeline."""
+        interleaves = int(self.schedule) == 0 and self.virtual_stages > 1
+        return "interleaved" if interleaves else SCHEDULES[int(self.schedule)]
+
+    @property
+    def returns_to_first(self) -> Any:
+        """Whether the first stage holds the last layers too: of a V, or of a second copy of the network."""
+        return (self.schedule >= FIRST_OF_TWO) & (self.pipeline_parallel > 1)
+
+    @property
+    def copies_of_stage(self) -> Any:
+        """Stages of the network that each rank holds: two in DualPipe."""
+        return ops.where((self.schedule == DUALPIPE) & (self.pipeline_parallel > 1), 2, 1)
+
+    @property
+    def splits_backward(self) -> Any:
+        """Whether gradients of weights are computed later than those of inputs."""
+        return (self.schedule >= FIRST_IN_TWO) & (self.pipeline_parallel > 1)
 
     @property
     def replicas(self) -> Any:
@@ -177,7 +205,8 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     _refuse_remainder("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
         raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
-    if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
+    in_rounds = layout.schedule_name == "interleaved"
+    if in_rounds and stages > 1 and layout.accumulation_steps % stages:
         raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
     _refuse_remainder("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
@@ -186,6 +215,42 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
         _refuse_remainder("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
             raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
+
+
+def scheduled(layout: Layout, schedule: Schedule | None) -> Layout:
+    """Return a layout whose pipeline runs by a schedule; None is that of its chunks.
+
+    Raises
+    ------
+    InputError : chunks, stages or micro-batches by which the schedule cannot run
+    """
+    stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
+    index, of_schedule, able = schedules(schedule, stages, chunks, steps)
+    if able:
+        return layout._replace(schedule=int(index), virtual_stages=int(of_schedule))
+    if schedule == "interleaved":
+        raise refusal("layout.interleaved", "schedule", "virtual_stages")
+    if chunks > 1:
+        raise refusal("layout.schedule_chunks", "schedule", "virtual_stages", schedule=schedule)
+    raise refusal("layout.dualpipe", "schedule", stages=stages, steps=steps, least=2 * stages)
+
+
+def schedules(schedule: Schedule | None, stages: Any, chunks: Any, steps: Any) -> tuple[Any, Any, Any]:
+    """Return the index of a schedule, its chunks of a stage, and whether it can run; numbers or arrays.
+
+    Parameters
+    ----------
+    schedule : None is that of the chunks
+    stages, chunks, steps : stages of a pipeline, chunks of each as given, micro-batches of a step
+    """
+    piped, several = stages > 1, chunks > 1
+    if schedule is None or schedule == "interleaved":
+        return 0 * stages, chunks, several | (piped == 0) | (schedule is None)
+    able = several == 0
+    if schedule == "dualpipe":
+        able = able & (stages % 2 == 0) & (steps % 2 == 0) & (steps >= 2 * stages)
+    index = ops.where(piped, SCHEDULES.index(schedule), 0)
+    return index, ops.where(piped & (schedule in V_SHAPED), 2, chunks), able | (piped == 0)
 
 
 def check_adapters(rank: int | None, model: Architecture) -> None:

@@ -14,6 +14,7 @@ from perfmodel.core.choices import (
     Overlap,
     Placement,
     Precision,
+    Schedule,
     ServerShards,
     Strategy,
 )
@@ -47,6 +48,7 @@ class Understood(TypedDict):
     tensor_parallel: int
     pipeline_parallel: int
     virtual_stages: int
+    schedule: Schedule | None
     context_parallel: int
     expert_parallel: int
     sharding: Sharding | None

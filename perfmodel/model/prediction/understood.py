@@ -64,4 +64,5 @@ def understood(setting: Setting) -> dict[str, object]:
 def _layout_options(layout: Layout) -> dict[str, object]:
     """Return the options of a layout with their values."""
     words = layout.words()
-    return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    filled = {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    return filled | {"schedule": words["schedule"] if layout.pipeline_parallel > 1 else None}

@@ -20,7 +20,7 @@ from perfmodel.hardware.software import (
     usual_year,
     with_year,
 )
-from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,8 +165,10 @@ def layout_setting(
     if name is None or model is None or length is None:
         if scenario.virtual_stages > 1:
             remark(NO_STAGES)
+        if scenario.schedule is not None:
+            remark(NO_PIPELINE)
         return None
-    from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of
+    from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
     software = with_year(id, year or _usual_release(workload, accelerator))
@@ -193,6 +195,7 @@ def layout_setting(
             sharding=sharding,
             recompute=scenario.recompute or "none",
         )
+        layout = scheduled(layout, scenario.schedule)
         check(layout, model, length)
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
@@ -208,6 +211,10 @@ def layout_setting(
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
+    if scenario.schedule is not None and layout.pipeline_parallel == 1:
+        remark(NO_PIPELINE)
+    elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
+        remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
     for words in caveats(layout, model):
         remark(words)
     return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
@@ -225,6 +232,8 @@ def batch_of(
     """
     take("sharding", scenario.sharding, SHARDING[layout.sharding])
     take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
+    if layout.pipeline_parallel > 1:
+        take("schedule", scenario.schedule, layout.schedule_name)
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 

@@ -49,7 +49,7 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         "seq-length": sequence_length,
     }
     unequal = model.layers % layout.pipeline_parallel > 0
-    if layout.virtual_stages > 1 and not unequal:
+    if layout.schedule_name == "interleaved" and not unequal:
         given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
     if model.experts:
         given["expert-model-parallel-size"] = layout.expert_parallel
@@ -101,6 +101,9 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
     return f"E{'|'.join(held)}L"
 
 
+_TORCH_SCHEDULES = {"1f1b": "1F1B", "interleaved": "Interleaved1F1B", "zb-v": "ZBVZeroBubble"}
+
+
 def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
     """Return the options of torchtitan for a layout."""
     sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
@@ -121,8 +124,8 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
     schedule = []
     if piped:
         given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
-        name = "Interleaved1F1B" if layout.virtual_stages > 1 else "1F1B"
-        schedule = [f"--parallelism.pipeline_parallel_schedule {name}"]
+        name = _TORCH_SCHEDULES.get(layout.schedule_name)
+        schedule = [] if name is None else [f"--parallelism.pipeline_parallel_schedule {name}"]
         if layout.virtual_stages > 1 and model.layers % layout.pipeline_parallel == 0:
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")

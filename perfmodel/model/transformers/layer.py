@@ -84,6 +84,8 @@ class Layer(NamedTuple):
     """Part of the total in the backward pass."""
     gaps_backward: Any
     """Part of the backward pass lost to gaps between kernels."""
+    weights: Any
+    """Part of the backward pass that computes gradients of weights, which no other stage waits for."""
 
     @property
     def time(self) -> Any:
@@ -256,6 +258,7 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
             again=sent_again,
         ),
         gaps_backward,
+        where(software.adapts, 0.0, backward / 2),
     )
 
 

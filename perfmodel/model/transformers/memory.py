@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.memory import allocator_bytes
+from perfmodel.equations.pipeline_schedule import scheduled_micro_batches_kept
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
     fresh_gradient_bytes,
@@ -20,7 +21,8 @@ from perfmodel.equations.transformer_memory import (
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.step import Held, held_parameters, trained_parameters
+from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.step import Held, held_parameters, tables_of_stage, trained_parameters
 
 CONTEXT_BYTES = 1.5e9
 """Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
@@ -69,11 +71,13 @@ def memory_of(job: Job) -> Memory:
 def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
     """Return the peak memory of ranks of the first and of the last stage [B]; one of them is the fullest.
 
-    If layers do not divide by stages, the first stages hold one more than the last.
+    If layers do not divide by stages, the first stages hold one more than the last.  Where the last layers
+    come back to the first stage, that has the logits.
     """
     stages = job.layout.pipeline_parallel
     mean = job.model.layers / stages
     most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
+    least = ops.where(job.layout.returns_to_first, most, least)
     first, last, logits, again = _activations(job, most, least)
     return _of_stage(job, most, first, 0.0 * logits, again), _of_stage(job, least, last, logits, again)
 
@@ -120,8 +124,7 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
-    tables = where(layout.pipeline_parallel > 1, 1.0, model.embeddings) * model.embedding_parameters
-    tables = tables / layout.tensor_parallel
+    tables = tables_of_stage(job) * model.embedding_parameters / layout.tensor_parallel
     local = held.dense + held.experts
     layers = ops.maximum(layers, 1.0)
     layer = (local - tables) / layers
@@ -141,8 +144,12 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
     stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
-    first = kept * most * micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
-    last = kept * least * ops.minimum(steps, last_micro_batches_kept(stages, chunks))
+    of_first = micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
+    of_last = ops.minimum(steps, last_micro_batches_kept(stages, chunks))
+    if any_of(layout.splits_backward):
+        by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
+        of_first, of_last = (where(layout.splits_backward, by_order, each) for each in (of_first, of_last))
+    first, last = kept * most * of_first, kept * least * of_last
     tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.core.units import show
-from perfmodel.equations.interleaved_pipeline import FORWARD_SHARE, layers_of_chunks
+from perfmodel.equations.pipeline_orders import TWO_CHUNKS, Kind
+from perfmodel.equations.pipeline_schedule import times_of_chunks
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import outcome
@@ -43,6 +44,10 @@ class Pipeline(NamedTuple):
         times = (
             f"takes {show(self.schedule.end, 's')}, and the closed form says {show(self.predicted_time, 's')}"
         )
+        if self.schedule.name == "zb-h2":
+            return (
+                f"played through, the pipeline {times}: the next step begins before all stages end this one"
+            )
         if apart < 0:
             return (
                 f"played through, the pipeline {times}: that has every other stage waited for in full while "
@@ -79,22 +84,18 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     logits, embedding = head_times(job, learned, on)
     step = step_of(job, learned, layer)
     factor = float(outcome(setting, constants).anchor_factor)
-    stages, chunks = int(layout.pipeline_parallel), int(layout.virtual_stages)
-    micro_batches = int(layout.accumulation_steps)
-    held = layers_of_chunks(int(job.model.layers), stages, chunks)
-    ends = [[0.0] * chunks for _ in range(stages)]
-    ends[0][0] += float(embedding)
-    ends[-1][-1] += float(logits)
-    ahead = float(layer.time - layer.backward)
-
-    def times(layer_time: float, share: float) -> list[list[float]]:
-        return [
-            [factor * (count * layer_time + share * end) for count, end in zip(*each, strict=True)]
-            for each in zip(held, ends, strict=True)
-        ]
-
-    schedule = schedule_of(
-        times(ahead, FORWARD_SHARE), times(float(layer.backward), 1 - FORWARD_SHARE), micro_batches
+    name = layout.schedule_name
+    stages = int(layout.pipeline_parallel)
+    chunks = 2 if name in TWO_CHUNKS else int(layout.virtual_stages)
+    parts: dict[Kind, float] = {
+        "forward": factor * float(layer.time - layer.backward),
+        "backward": factor * float(layer.backward),
+        "weights": factor * float(layer.weights),
+    }
+    times = times_of_chunks(
+        name, int(job.model.layers), stages, chunks, parts, factor * float(logits), factor * float(embedding)
     )
+    weights = times["weights"] if layout.splits_backward else None
+    schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)
     return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)

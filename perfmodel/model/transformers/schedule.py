@@ -1,9 +1,8 @@
-"""The schedule of a pipeline: order and times of the passes of micro-batches on every stage.
+"""The passes of every stage of a pipeline in one step, with their starts and ends.
 
-One forward, one backward (1F1B), interleaved with several chunks of layers on each stage, in the orders of
-Narayanan et al. (2021), section 2.2.  ``equations.transformer_pipeline`` has the closed form, which agrees
-with this simulation for equal chunks.  The recurrence is that of ``equations.interleaved_pipeline``, which
-derives the waits of unequal stages from it.
+Orders are those of ``equations.pipeline_orders``, times those of the recurrence in
+``equations.pipeline_schedule``.  For 1F1B and equal chunks, the closed form in
+``equations.transformer_pipeline`` gives the same length of a step.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from perfmodel.core import choices
 from perfmodel.core.errors import refusal
-from perfmodel.equations.interleaved_pipeline import played
+from perfmodel.equations.pipeline_orders import Kind
+from perfmodel.equations.pipeline_schedule import Times, played
 
 MOST_BLOCKS = 100_000
 """Largest number of blocks of a schedule; as many take a third of a second, and 30 MB in a trace."""
@@ -25,11 +26,17 @@ class Block(NamedTuple):
     micro_batch: int
     chunk: int
     """Chunk of the stage, from 0."""
-    is_forward: bool
+    kind: Kind
+    """Forward, or backward to the inputs, to the weights, or to both."""
     start: float
     """From the start of the first pass [s]."""
     end: float
     """[s]"""
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether the pass is a forward pass."""
+        return self.kind == "forward"
 
 
 class Schedule(NamedTuple):
@@ -40,6 +47,7 @@ class Schedule(NamedTuple):
     micro_batches: int
     chunks: int
     """Chunks on each stage."""
+    name: choices.Schedule
 
     @property
     def end(self) -> float:
@@ -49,19 +57,28 @@ class Schedule(NamedTuple):
     @property
     def idle_time(self) -> float:
         """Idle time of a stage, the mean over stages [s]."""
-        busy = sum(block.end - block.start for blocks in self.stages for block in blocks)
+        spans = (
+            {(block.start, block.end) for block in blocks} for blocks in self.stages
+        )  # passes may overlap
+        busy = sum(end - start for of_stage in spans for start, end in of_stage)
         return self.end - busy / len(self.stages)
 
 
 def schedule_of(
-    forward: Sequence[Sequence[float]], backward: Sequence[Sequence[float]], micro_batches: int
+    forward: Sequence[Sequence[float]],
+    backward: Sequence[Sequence[float]],
+    micro_batches: int,
+    weights: Sequence[Sequence[float]] | None = None,
+    name: choices.Schedule | None = None,
 ) -> Schedule:
-    """Simulate the passes of a step; sends between stages take no time here.
+    """Return the passes of a step; sends between stages take no time here.
 
     Parameters
     ----------
     forward, backward : times of one micro-batch by stage and chunk, shape (stages, chunks) [s]
     micro_batches : of a step
+    weights : the part of ``backward`` that computes gradients of weights; None: not computed apart [s]
+    name : the schedule; None is 1F1B, interleaved where stages have several chunks
 
     Raises
     ------
@@ -76,7 +93,8 @@ def schedule_of(
     (9.0, 3.0)
     """
     stages, chunks = len(forward), len(forward[0])
-    if chunks > 1 and micro_batches % stages:
+    name = name or ("interleaved" if chunks > 1 else "1f1b")
+    if name == "interleaved" and micro_batches % stages:
         raise refusal("layout.micro_batches", micro_batches=micro_batches, stages=stages)
     if 2 * stages * chunks * micro_batches > MOST_BLOCKS:
         raise refusal(
@@ -87,6 +105,10 @@ def schedule_of(
             most_blocks=MOST_BLOCKS,
         )
     blocks: list[list[Block]] = [[] for _ in range(stages)]
-    for each in map(Block._make, played(forward, backward, micro_batches)):
-        blocks[each.stage].append(each)
-    return Schedule(tuple(map(tuple, blocks)), micro_batches, chunks)
+    times: Times = {"forward": forward, "backward": backward}
+    if weights is not None:
+        inputs = [[b - w for b, w in zip(*each, strict=True)] for each in zip(backward, weights, strict=True)]
+        times = {**times, "inputs": inputs, "weights": weights}
+    for stage, one, start, end in played(name, times, micro_batches):
+        blocks[stage].append(Block(stage, one.micro_batch, one.chunk, one.kind, start, end))
+    return Schedule(tuple(map(tuple, blocks)), micro_batches, chunks, name)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.candidates import tries
+from perfmodel.core.choices import Schedule
 from perfmodel.core.tracing.tracing import remembered
-from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
+from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout, schedules
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
@@ -172,7 +173,8 @@ def _enumerated(setting: Setting, global_batch_size: int) -> _Enumeration:
     shardings = tuple(software.shardings), tuple(software.pipelined_shardings)
     shape = model.heads, model.layers, model.experts or 1
     domain = fabric_of_setting(setting).domain
-    return _remembered(*shape, domain, shardings, setting.world_size, global_batch_size, length)
+    job = *shape, domain, shardings, setting.world_size, global_batch_size, length
+    return _remembered(*job, setting.scenario.schedule)
 
 
 class _Degrees(NamedTuple):
@@ -184,6 +186,8 @@ class _Degrees(NamedTuple):
     replicas: int
     batches: list[tuple[int, int, list[int]]]
     """Samples of a micro-batch, number of micro-batches, and possible numbers of chunks of a stage."""
+    schedule: int
+    """Index into ``SCHEDULES``."""
     experts: list[int]
     shardings: list[int]
 
@@ -213,6 +217,7 @@ class _Degrees(NamedTuple):
                                 float(recompute == FULL),
                                 micro,
                                 steps,
+                                self.schedule,
                             )
 
 
@@ -227,6 +232,7 @@ def _degrees(
     world: int,
     batch: int,
     length: int,
+    schedule: Schedule | None,
 ) -> Iterator[_Degrees]:
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
@@ -255,21 +261,27 @@ def _degrees(
                     stages,
                     context,
                     replicas,
-                    _micro_batches(layers, stages, batch // replicas),
+                    _micro_batches(layers, stages, batch // replicas, schedule),
+                    int(schedules(schedule, stages, 1, 1)[0]),
                     _expert_degrees(experts, replicas * context),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
 
-def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int, list[int]]]:
+def _micro_batches(
+    layers: int, stages: int, local: int, schedule: Schedule | None
+) -> list[tuple[int, int, list[int]]]:
     """Return the possible micro-batches of a replica: samples, number, and chunks of a stage."""
-    chunks = _chunks(layers, stages)
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
-    return [
-        (micro, local // micro, [each for each in chunks if each == 1 or local // micro % stages == 0])
-        for micro in sizes
-        if local % micro == 0
-    ]
+    each = ((micro, local // micro) for micro in sizes if local % micro == 0)
+    return [(micro, steps, _chunks_of(layers, stages, steps, schedule)) for micro, steps in each]
+
+
+def _chunks_of(layers: int, stages: int, steps: int, schedule: Schedule | None) -> list[int]:
+    """Return into how many chunks stages may be cut by a schedule and so many micro-batches."""
+    given = [each for each in _chunks(layers, stages) if each == 1 or steps % stages == 0]
+    by_schedule = [schedules(schedule, stages, each, steps) for each in given]
+    return [int(chunks) for _, chunks, able in by_schedule if able and stages * chunks <= layers]
 
 
 def _expert_degrees(experts: int, ranks: int) -> list[int]:

@@ -140,7 +140,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         shares_sequence=stack.sequence_parallel,
         hides_tensor=stack.hides_tensor or options.async_tensor,
         hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
-        hides_experts=(layout.virtual_stages > 1) & stack.hides_experts,
+        hides_experts=((layout.virtual_stages > 1) & stack.hides_experts) | (layout.copies_of_stage > 1),
         gradient_bytes=travels,
         weight_bytes=weight,
         kept_gradient_bytes=kept_gradient,

@@ -8,6 +8,7 @@ from perfmodel.core import ops
 from perfmodel.equations.exchange import hiding_cost_of_units
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
+from perfmodel.equations.pipeline_schedule import schedule_bubble_time
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
 from perfmodel.equations.transformer_pipeline import (
     bubble_time,
@@ -91,7 +92,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
     slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
-    slowest = where(stages > 1, ops.maximum(slowest, mean), mean)
+    slowest = where((stages > 1) & (layout.splits_backward == 0), ops.maximum(slowest, mean), mean)
     bubble = _bubble(job, layer, logits, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
@@ -137,8 +138,11 @@ def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any
     """Return the time that the slowest stage waits in a step [s]; with several chunks by the recurrence."""
     layout, layer_time = job.layout, layer.time
     stages, chunks = layout.pipeline_parallel, layout.virtual_stages
-    interleaves = (chunks > 1) & (stages > 1)
+    in_two = layout.splits_backward
+    interleaves = (chunks > 1) & (stages > 1) & (in_two == 0)
     whole = bubble_time(stages, chunks, mean) if any_of(interleaves == 0) else 0.0
+    if any_of(in_two):
+        whole = ops.where(in_two, _split_bubble(job, layer, logits, mean), whole)
     if not any_of(interleaves):
         return whole
     forward = layer_time - layer.backward
@@ -147,6 +151,26 @@ def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any
         job.model.layers, stages, chunks, steps, layer_time, forward, logits, slowest
     )
     return ops.where(interleaves, waits, whole)
+
+
+def _split_bubble(job: Job, layer: Layer, logits: Any, mean: Any) -> Any:
+    """Return the waits of a schedule with split backward passes [s].
+
+    Includes the time by which stages are longer than the mean.
+    """
+    layout = job.layout
+    return schedule_bubble_time(
+        layout.schedule,
+        job.model.layers,
+        layout.pipeline_parallel,
+        layout.virtual_stages,
+        layout.accumulation_steps,
+        layer.time,
+        layer.time - layer.backward,
+        layer.weights,
+        logits,
+        mean,
+    )
 
 
 def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
@@ -182,11 +206,18 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
     routed = 1 - model.dense_share
     each = model.attention_parameters + model.dense_share * model.dense_parameters
     each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
-    tables = ops.where(layout.pipeline_parallel > 1, 1.0, model.embeddings)
     layers = model.layers / layout.pipeline_parallel if layers is None else layers
-    dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
+    layers = layout.copies_of_stage * layers
+    dense = (layers * each + tables_of_stage(job) * model.embedding_parameters) / layout.tensor_parallel
     of_experts = layers * routed * model.experts * model.expert_parameters
     return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
+
+
+def tables_of_stage(job: Job) -> Any:
+    """Return the tables of words that the fullest stage holds: embeddings, logits or both."""
+    layout = job.layout
+    apart = (layout.pipeline_parallel > 1) & (layout.returns_to_first == 0)
+    return ops.where(apart, 1.0, job.model.embeddings)
 
 
 def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:

@@ -1,0 +1,385 @@
+"""Orders in which the stages of a pipeline run the passes of a step, by schedule.
+
+A stage runs forward passes, and backward passes in one piece or in two: to the inputs of its layers, which
+the stage before waits for, and to their weights, which nobody waits for.  Schedules without a bubble put the
+second piece where a stage would wait (Qi et al. 2023).
+
+Validity
+--------
+``zb-h1``, ``zb-h2`` and ``zb-v`` are the orders by hand of Qi et al. (2023, 2024), for passes of about equal
+length.  ``v-half`` and ``v-min`` repeat the building blocks of Qi et al. (2024); while the pipeline fills and
+drains, passes run as soon as they can within the memory of the block.  ``dualpipe`` is the order of
+DeepSeek-AI (2025), in which a forward and a backward pass overlap and take as long as one after the other.
+Software that orders passes by measured times may wait less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple, get_args
+
+from perfmodel.core.choices import Schedule
+
+SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
+Kind = Literal["forward", "inputs", "weights", "backward"]
+"""Of a pass; ``backward`` is to inputs and weights in one piece."""
+FIRST_IN_TWO = SCHEDULES.index("zb-h1")
+"""Index of the first schedule that runs backward passes in two pieces."""
+FIRST_OF_TWO = SCHEDULES.index("zb-v")
+"""Index of the first schedule that cuts every stage in two."""
+DUALPIPE = SCHEDULES.index("dualpipe")
+V_SHAPED = ("zb-v", "v-half", "v-min")
+"""Schedules whose second chunks go from the last stage back to the first."""
+TWO_CHUNKS = (*V_SHAPED, "dualpipe")
+"""Schedules that cut every stage in two."""
+PERIOD = 6
+"""Passes of one micro-batch through the two chunks of a stage."""
+
+
+class Pass(NamedTuple):
+    """One pass of one micro-batch through one chunk of a stage."""
+
+    kind: Kind
+    chunk: int
+    micro_batch: int
+    overlaps: bool = False
+    """Whether the next pass runs at the same time: both start and end together."""
+
+
+class Place(NamedTuple):
+    """Where a chunk stands in the network."""
+
+    replica: int
+    """Of the network in the pipeline; ``dualpipe`` holds two, which run in opposite directions."""
+    order: int
+    """Chunks before it."""
+    last: int
+    """Order of the last chunk of the network."""
+
+
+def place_of(schedule: Schedule, stage: int, chunk: int, stages: int, chunks: int) -> Place:
+    """Return where a chunk of a stage stands in the network.
+
+    >>> place_of("interleaved", 1, 1, 4, 2).order, place_of("zb-v", 1, 1, 4, 2).order
+    (5, 6)
+    """
+    if schedule == "dualpipe":
+        return Place(chunk, stages - 1 - stage if chunk else stage, stages - 1)
+    back = schedule in V_SHAPED and chunk == 1
+    return Place(0, 2 * stages - 1 - stage if back else chunk * stages + stage, stages * chunks - 1)
+
+
+def layers_of_chunks(
+    layers: int, stages: int, chunks: int, schedule: Schedule = "interleaved"
+) -> list[list[int]]:
+    """Return the layers of each chunk, shape (stages, chunks).
+
+    Where layers do not divide, the first chunks of the network hold one more.
+
+    >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2), layers_of_chunks(10, 2, 2, "zb-v")
+    ([[3], [3], [2], [2]], [[3, 2], [3, 2]], [[3, 2], [3, 2]])
+    """
+    held = []
+    for stage in range(stages):
+        places = [place_of(schedule, stage, chunk, stages, chunks) for chunk in range(chunks)]
+        held.append([layers // (at.last + 1) + (at.order < layers % (at.last + 1)) for at in places])
+    return held
+
+
+@lru_cache(maxsize=256)
+def passes_of(
+    schedule: Schedule, stages: int, chunks: int, micro_batches: int
+) -> tuple[tuple[Pass, ...], ...]:
+    """Return the passes of every stage, in the order in which it runs them.
+
+    Parameters
+    ----------
+    schedule : one of ``SCHEDULES``
+    stages, chunks, micro_batches : of the pipeline, of each stage, of a step; what ``needed_of`` allows
+
+    >>> ["".join(f"{each.kind[0]}{each.micro_batch}" for each in passes_of("zb-h1", 2, 1, 3)[stage])
+    ...  for stage in (0, 1)]
+    ['f0f1i0w0f2i1w1i2w2', 'f0i0f1i1w0f2i2w1w2']
+    """
+    shape = stages, micro_batches
+    if schedule in ("1f1b", "interleaved"):
+        return tuple(
+            tuple(_one_forward_one_backward(stage, stages, chunks, micro_batches)) for stage in range(stages)
+        )
+    if schedule in ("v-half", "v-min"):
+        return _building_blocks(schedule, *shape)
+    if schedule == "dualpipe":
+        return tuple(tuple(_dualpipe(stage, *shape)) for stage in range(stages))
+    if schedule == "zb-v":
+        return tuple(tuple(_zero_bubble_v(stage, *shape)) for stage in range(stages))
+    deep = 1 + (schedule == "zb-h2")
+    return tuple(tuple(_zero_bubble(stage, *shape, deep)) for stage in range(stages))
+
+
+def _one_forward_one_backward(stage: int, stages: int, chunks: int, micro_batches: int) -> Iterator[Pass]:
+    """Yield the passes of 1F1B, interleaved where there are several chunks (Narayanan et al. 2021)."""
+    total = chunks * micro_batches
+    ahead = stages - stage - 1
+    if chunks > 1:  # each chunk of every micro-batch of a round, and those that are on their way
+        ahead = 2 * ahead + (chunks - 1) * stages
+    ahead = min(ahead, total)
+    for index in range(total):
+        yield _in_rounds(index, "forward", stages, chunks)
+        if index >= ahead:
+            yield _in_rounds(index - ahead, "backward", stages, chunks)
+    for index in range(total - ahead, total):
+        yield _in_rounds(index, "backward", stages, chunks)
+
+
+def _in_rounds(index: int, kind: Kind, stages: int, chunks: int) -> Pass:
+    """Return one of a stage's passes: as many micro-batches as stages go through each chunk in turn."""
+    if chunks == 1:
+        return Pass(kind, 0, index)
+    rounds, within = divmod(index, stages * chunks)
+    chunk, micro = divmod(within, stages)
+    return Pass(kind, chunk if kind == "forward" else chunks - 1 - chunk, rounds * stages + micro)
+
+
+def _zero_bubble(stage: int, stages: int, micro_batches: int, deep: int) -> Iterator[Pass]:
+    """Yield the passes of ZB-H1 (deep 1) and ZB-H2 (deep 2) of Qi et al. (2023).
+
+    Weights of a micro-batch come as many micro-batches late as the first stage runs more ahead, so that all
+    stages keep as many activations.
+    """
+    ahead = min(deep * (stages - stage - 1), micro_batches)
+    late = deep * stage
+    yield from (Pass("forward", 0, micro) for micro in range(ahead))
+    for micro in range(micro_batches):
+        if micro + ahead < micro_batches:
+            yield Pass("forward", 0, micro + ahead)
+        yield Pass("inputs", 0, micro)
+        if micro >= late:
+            yield Pass("weights", 0, micro - late)
+    yield from (Pass("weights", 0, micro) for micro in range(max(micro_batches - late, 0), micro_batches))
+
+
+class _Counted:
+    """Passes of one stage, each kind counted by chunk."""
+
+    def __init__(self) -> None:
+        self.passes: list[Pass] = []
+        self.counts: dict[tuple[Kind, int], int] = {}
+
+    def run(self, kind: Kind, chunk: int, most: int) -> None:
+        """Add the next pass of a kind, unless as many have run."""
+        micro = self.counts.get((kind, chunk), 0)
+        if micro < most:
+            self.passes.append(Pass(kind, chunk, micro))
+            self.counts[kind, chunk] = micro + 1
+
+    def count(self, kind: Kind, chunk: int) -> int:
+        """Passes of a kind so far."""
+        return self.counts.get((kind, chunk), 0)
+
+
+def _zero_bubble_v(stage: int, stages: int, micro_batches: int) -> list[Pass]:
+    """Return the passes of ZB-V of Qi et al. (2024)."""
+    one = _Counted()
+
+    def forward(chunk: int) -> None:
+        one.run("forward", chunk, micro_batches)
+
+    def inputs(chunk: int) -> None:
+        one.run("inputs", chunk, one.count("forward", chunk))
+
+    def weights(chunk: int) -> None:
+        one.run("weights", chunk, one.count("inputs", chunk))
+
+    behind = stages - stage
+    for _ in range(2 * behind - 1):
+        forward(0)
+    for _ in range(stage):
+        forward(1)
+        forward(0)
+    for _ in range(behind):
+        forward(1)
+        inputs(1)
+        weights(1)
+    while one.count("forward", 1) < micro_batches or one.count("forward", 0) < micro_batches:
+        for chunk in (0, 1):
+            forward(chunk)
+            inputs(chunk)
+            weights(chunk)
+    for _ in range(stage):
+        inputs(0)
+        inputs(1)
+    for _ in range(behind):
+        inputs(0)
+        weights(0)
+    for chunk in (1, 0):
+        while one.count("weights", chunk) < micro_batches:
+            weights(chunk)
+    return one.passes
+
+
+def _dualpipe(stage: int, stages: int, micro_batches: int) -> list[Pass]:
+    """Return the passes of DualPipe (DeepSeek-AI 2025): two replicas, half of the micro-batches each.
+
+    Chunk 0 belongs to the replica that starts on the first stage.
+    """
+    one, half, each = _Counted(), stages // 2, micro_batches // 2
+    from_end = min(stage, stages - 1 - stage)
+    near, far = (0, 1) if stage < half else (1, 0)
+    postponed: list[Pass] = []
+
+    def forward(chunk: int) -> None:
+        one.run("forward", chunk, each)
+
+    def backward(chunk: int, in_two: bool = False) -> None:
+        micro = one.count("backward", chunk)
+        one.counts["backward", chunk] = micro + 1
+        one.passes.append(Pass("inputs" if in_two else "backward", chunk, micro))
+        if in_two:
+            postponed.append(one.passes[-1])
+
+    def both(forward_chunk: int, backward_chunk: int) -> None:
+        forward(forward_chunk)
+        one.passes[-1] = one.passes[-1]._replace(overlaps=True)
+        backward(backward_chunk)
+
+    def weights() -> None:
+        one.passes.append(postponed.pop(0)._replace(kind="weights"))
+
+    middle = half - from_end - 1
+    for _ in range(2 * middle):
+        forward(near)
+    for _ in range(from_end + 1):
+        forward(near)
+        forward(far)
+    for _ in range(middle):
+        backward(far, True)
+        weights()
+        forward(far)
+    for index in range(each - stages + from_end + 1):
+        if index == 0 and middle == 0:
+            forward(near)
+            backward(far)
+        else:
+            both(near, far)
+        both(far, near)
+    for _ in range(middle):
+        backward(far)
+        both(far, near)
+    second = (from_end + 1) // 2
+    for index in range(from_end + 1):
+        backward(far, index > second or (index == second and from_end % 2 == 1))
+        backward(near, index >= second)
+    for _ in range(middle):
+        weights()
+        backward(near, True)
+    while postponed:
+        weights()
+    return one.passes
+
+
+def _block(schedule: Schedule, stage: int, stages: int) -> tuple[int, int, int, int]:
+    """Return when a stage runs the passes of a first micro-batch, in passes of one length.
+
+    Forward through its first and second chunk, backward through the second and the first.  The next
+    micro-batch follows ``PERIOD`` later; the gap keeps passes of several micro-batches apart.
+    """
+    if schedule == "v-min":
+        gap = 2 * (stages % 3 == 0)
+        back = 4 * stages + gap - stage - 1
+        return stage, 2 * stages - stage - 1, 2 * stages + gap + stage, back
+    gap = 3 * (stages % 2 == 0)
+    back = 6 * stages + gap - stage - 2
+    return 2 * stage, 3 * stages - stage - 2, 3 * stages + gap + 2 * stage - 1, back
+
+
+def _repeated(schedule: Schedule, stage: int, stages: int, micro_batches: int) -> list[Pass]:
+    """Return the passes of a stage when the blocks of all micro-batches follow each other.
+
+    Those to weights fill the gaps, the first first.
+    """
+    kinds: list[tuple[Kind, int]] = [("forward", 0), ("forward", 1), ("inputs", 1), ("inputs", 0)]
+    starts = zip(_block(schedule, stage, stages), kinds, strict=True)
+    timed = sorted(
+        (start + PERIOD * micro, Pass(*kind, micro))
+        for start, kind in starts
+        for micro in range(micro_batches)
+    )
+    passes: list[Pass] = []
+    late: list[Pass] = []
+    now = 0
+    for start, one in timed:
+        while late and now < start:
+            passes.append(late.pop(0)._replace(kind="weights"))
+            now += 1
+        passes.append(one)
+        now = start + 1
+        if one.kind == "inputs":
+            late.append(one)
+    return passes + [one._replace(kind="weights") for one in late]
+
+
+def kept_after(passes: tuple[Pass, ...] | list[Pass]) -> list[int]:
+    """Return how many chunks' activations a stage keeps after each of its passes.
+
+    >>> kept_after(passes_of("1f1b", 2, 1, 3)[0])
+    [1, 2, 1, 2, 1, 0]
+    """
+    kept, now = [], 0
+    for one in passes:
+        now += (one.kind == "forward") - (one.kind in ("weights", "backward"))
+        kept.append(now)
+    return kept
+
+
+def _building_blocks(schedule: Schedule, stages: int, micro_batches: int) -> tuple[tuple[Pass, ...], ...]:
+    """Return the passes of a schedule of building blocks, run as soon as they can in the blocks' memory.
+
+    All passes count as equally long.  A stage runs the first of its next ``PERIOD`` passes that can start;
+    forward passes only where those that come before by the blocks still have their memory then.
+    """
+    blocks = [_repeated(schedule, stage, stages, micro_batches) for stage in range(stages)]
+    kept = [kept_after(passes) for passes in blocks]
+    most = max(map(max, kept))
+    left = [list(range(len(passes))) for passes in blocks]
+    early: list[list[int]] = [[] for _ in range(stages)]
+    orders: list[list[Pass]] = [[] for _ in range(stages)]
+    ends: dict[tuple[Kind, int, int], int] = {}
+    last, now = 2 * stages - 1, 0
+
+    def ready(one: Pass, index: int) -> bool:
+        micro = one.micro_batch
+        needed: list[tuple[Kind, int, int]] = []
+        if one.kind == "weights":
+            needed = [("inputs", index, micro)]
+        elif one.kind == "inputs":
+            needed = [("forward", index, micro)]
+            if index < last:
+                needed.append(("inputs", index + 1, micro))
+        elif index:
+            needed = [("forward", index - 1, micro)]
+        return all(ends.get(key, now + 1) <= now for key in needed)
+
+    def has_room(stage: int, turn: int) -> bool:
+        """Whether a forward pass can be run before its turn."""
+        ahead = [each for each in early[stage] if each > left[stage][0]]
+        return all(
+            kept[stage][before] + 1 + sum(each > before for each in ahead) <= most
+            for before in range(left[stage][0], turn)
+        )
+
+    while any(left):
+        for stage, turns in enumerate(left):
+            for place, turn in enumerate(turns[:PERIOD]):
+                one = blocks[stage][turn]
+                index = place_of(schedule, stage, one.chunk, stages, 2).order
+                is_early = place > 0 and one.kind == "forward"
+                if ready(one, index) and not (is_early and not has_room(stage, turn)):
+                    ends[one.kind, index, one.micro_batch] = now + 1
+                    orders[stage].append(one)
+                    turns.remove(turn)
+                    if is_early:
+                        early[stage].append(turn)
+                    break
+        now += 1
+    return tuple(map(tuple, orders))

@@ -1,0 +1,329 @@
+"""A step of a pipeline, pass by pass: who waits for whom.
+
+Validity
+--------
+Sends between stages take no time.  A stage runs its passes in the order of its schedule
+(``equations.pipeline_orders``), each as soon as the pass before has ended and what it needs is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.core.choices import Schedule
+from perfmodel.core.formula import formula
+from perfmodel.core.ops import Real
+from perfmodel.core.tracing.tracing import numeric
+from perfmodel.equations.pipeline_orders import (
+    SCHEDULES,
+    TWO_CHUNKS,
+    Kind,
+    Pass,
+    kept_after,
+    layers_of_chunks,
+    passes_of,
+    place_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+PLAYED_ROUNDS = 3
+"""Of as many micro-batches as stages, that are played through."""
+HEAD_SHARE: Mapping[Kind, float] = {"forward": 1 / 3, "inputs": 1 / 3, "weights": 1 / 3, "backward": 2 / 3}
+"""Of the time of logits, loss and embeddings, by kind of a pass (assumed): a product's three are alike."""
+
+Times = Mapping[Kind, Sequence[Sequence[Any]]]
+"""Time of one micro-batch by kind of pass, stage and chunk [s]."""
+
+
+def played(
+    schedule: Schedule, times: Times, micro_batches: int, later: Callable[[Any, Any], Any] = max
+) -> Iterator[tuple[int, Pass, Any, Any]]:
+    """Yield the passes of a step: stage, pass, start and end [s].
+
+    Those of a stage come in the order in which it runs them.
+
+    Parameters
+    ----------
+    schedule : one of ``SCHEDULES``
+    times : of one micro-batch, numbers or arrays of several cases [s]
+    micro_batches : of a step
+    later : the later of two times, of arrays element by element
+    """
+    stages, chunks = len(times["forward"]), len(times["forward"][0])
+    orders = passes_of(schedule, stages, chunks, micro_batches)
+    places = [
+        [place_of(schedule, stage, chunk, stages, chunks) for chunk in range(chunks)]
+        for stage in range(stages)
+    ]
+    last = places[0][0].last
+    # when passes ended, by replica, chunk of the network and micro-batch; None: not yet run
+    forward, back, own = (
+        [[[None] * micro_batches for _ in range(last + 1)] for _ in range(2)] for _ in range(3)
+    )
+    tables = {"forward": forward, "inputs": back, "backward": back, "weights": own}
+    free: list[Any] = [0.0] * stages
+    done = [0] * stages
+    left = sum(map(len, orders))
+
+    def ready(stage: int, one: Pass) -> Any:
+        """When what a pass needs is there [s]; None where it has not run yet."""
+        replica, at, _ = places[stage][one.chunk]
+        micro = one.micro_batch
+        if one.kind == "forward":
+            return forward[replica][at - 1][micro] if at else 0.0
+        if one.kind == "weights":
+            return back[replica][at][micro]
+        return (back[replica][at + 1] if at < last else forward[replica][at])[micro]
+
+    while left:
+        before = left
+        for stage, order in enumerate(orders):
+            now, index = free[stage], done[stage]
+            while index < len(order):
+                together = order[index : index + 1 + order[index].overlaps]
+                needs = [ready(stage, one) for one in together]
+                if any(need is None for need in needs):
+                    break
+                start = reduce(later, needs, now)
+                now = start
+                for one in together:
+                    now = now + times[one.kind][stage][one.chunk]
+                for one in together:
+                    replica, at, _ = places[stage][one.chunk]
+                    tables[one.kind][replica][at][one.micro_batch] = now
+                    yield stage, one, start, now
+                index += len(together)
+            left -= index - done[stage]
+            free[stage], done[stage] = now, index
+        if left == before:
+            raise AssertionError(f"{schedule}: no stage can go on")
+
+
+@formula(cites=("qi2023", "qi2024", "deepseek2024v3"), symbolic=False)
+def scheduled_micro_batches_kept(
+    schedule: Real, pipeline_parallel: Real, virtual_stages: Real, accumulation_steps: Real
+) -> Real:
+    r"""Micro-batches whose activations the fullest stage keeps at most, by the order of its passes.
+
+    .. math:: k = \max_t \frac{f_t - w_t}{v}
+
+    After t passes a stage has run f forward, and w that are the last to need activations: backward to
+    weights, or backward in one piece.
+
+    Parameters
+    ----------
+    schedule : s [1], index into ``SCHEDULES``
+    pipeline_parallel : p [1]
+    virtual_stages : v [1], chunks of a stage
+    accumulation_steps : m [1], micro-batches
+
+    Returns
+    -------
+    kept micro-batches [1]
+
+    Examples
+    --------
+    Eight stages, 16 micro-batches, by ZB-H1, ZB-H2, ZB-V, V-half, V-min and DualPipe.
+
+    >>> [scheduled_micro_batches_kept(s, 8, 2 if s in (4, 5, 6) else 1, 16) for s in range(2, 8)]
+    [8.0, 15.0, 8.0, 5.0, 4.0, 9.0]
+    """
+    import numpy as np
+
+    every = [
+        np.asarray(each)
+        for each in np.broadcast_arrays(schedule, pipeline_parallel, virtual_stages, accumulation_steps)
+    ]
+    shape = every[0].shape
+    rows = np.rint(np.stack([each.ravel() for each in every], axis=1)).astype(int)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    result = np.array([_most_kept(*map(int, kind)) for kind in kinds])[which.reshape(-1)]
+    return result.reshape(shape) if shape else float(result[0])
+
+
+def _most_kept(schedule: int, stages: int, chunks: int, micro_batches: int) -> float:
+    name = SCHEDULES[schedule]
+    parts = 2 if name in TWO_CHUNKS else chunks
+    orders = passes_of(name, stages, parts, min(micro_batches, PLAYED_ROUNDS * stages))
+    return max(max(kept_after(order)) for order in orders) / (1 if name == "dualpipe" else parts)
+
+
+def length(
+    schedule: Schedule, times: Times, micro_batches: int, later: Callable[[Any, Any], Any] = max
+) -> Any:
+    """Return how long a step lasts [s].
+
+    From the start of the first pass to the end of the last one.  ``zb-h2`` does not wait for the optimizer of
+    other stages, so that its next step begins on a stage when the last one has ended there.
+
+    Parameters
+    ----------
+    As of ``played``.
+
+    >>> length("1f1b", {"forward": [[1.0]] * 4, "backward": [[2.0]] * 4}, 8)
+    33.0
+    >>> length("zb-h1", {kind: [[1.0]] * 4 for kind in ("forward", "inputs", "weights")}, 8)
+    27.0
+    """
+    starts: dict[int, Any] = {}
+    ends: dict[int, Any] = {}
+    for stage, _, start, end in played(schedule, times, micro_batches, later):
+        starts.setdefault(stage, start)
+        ends[stage] = end
+    longest: Any = 0.0
+    for stage, end in ends.items():
+        longest = later(longest, end - starts[stage] if schedule == "zb-h2" else end)
+    return longest
+
+
+def times_of_chunks(
+    schedule: Schedule,
+    layers: int,
+    stages: int,
+    chunks: int,
+    layer: Mapping[Kind, Any],
+    head: Any,
+    embedding: Any = 0.0,
+) -> Times:
+    """Return the times of every chunk, by kind of pass [s].
+
+    Parameters
+    ----------
+    schedule, layers, stages, chunks : of the pipeline
+    layer : of one layer, by kind [s]
+    head : of logits and loss, which the last chunk of the network has [s]
+    embedding : of embeddings, which the first chunk has [s]
+    """
+    held = layers_of_chunks(layers, stages, chunks, schedule)
+    times: dict[Kind, list[list[Any]]] = {
+        kind: [[count * each for count in of_stage] for of_stage in held] for kind, each in layer.items()
+    }
+    for stage in range(stages):
+        for chunk in range(chunks):
+            at = place_of(schedule, stage, chunk, stages, chunks)
+            ends = ([embedding] if at.order == 0 else []) + ([head] if at.order == at.last else [])
+            for kind in layer:
+                for end in ends:
+                    times[kind][stage][chunk] = times[kind][stage][chunk] + HEAD_SHARE[kind] * end
+    return times
+
+
+@numeric
+@formula(cites=("qi2023", "qi2024", "deepseek2024v3"), symbolic=False)
+def schedule_bubble_time(
+    schedule: Real,
+    layers: Real,
+    pipeline_parallel: Real,
+    virtual_stages: Real,
+    accumulation_steps: Real,
+    layer_time: Real,
+    forward_time: Real,
+    weights_time: Real,
+    head_time: Real,
+    stage_time: Real,
+) -> Real:
+    r"""Time in which stages wait by a schedule that runs backward passes in two pieces.
+
+    .. math:: t_b = T(s, l, p, v, m) - m\,t_s,\quad T = \max e,\quad e_{d,k,i} = \max\left(e_{\text{before}},
+        e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f,\quad t_{w,k} = l_k t_w,\quad
+        t_{i,k} = l_k (t_l - t_f - t_w),\quad t_{d,pv} = l_{pv} t_d + \frac{t_h}{3}
+
+    Pass d (forward, backward to inputs, backward to weights) of micro-batch i through chunk k ends at e.  It
+    starts when the pass before on its stage has ended, in the order of schedule s, and that whose result it
+    needs.  After three rounds of p micro-batches each further one takes what it does in the third, or on the
+    longest stage if that is more: within 1.1 % of steps played to their end.
+
+    Parameters
+    ----------
+    schedule : s [1], index into ``SCHEDULES``
+    layers : l [1]
+    pipeline_parallel : p [1]
+    virtual_stages : v [1], chunks of a stage
+    accumulation_steps : m [1], micro-batches
+    layer_time : t_l [s], forward and backward of one layer
+    forward_time : t_f [s], forward of one layer
+    weights_time : t_w [s], backward to the weights of one layer
+    head_time : t_h [s], of logits and loss
+    stage_time : t_s [s], on the mean stage
+
+    Returns
+    -------
+    bubble [s], with the time by which stages are longer than the mean
+
+    Examples
+    --------
+    Eight stages of a layer each, passes of 1, 1.2 and 0.8 s, 24 micro-batches: ZB-H1 waits 7 x 1.4 s, where
+    1F1B would wait 7 x 3 s; ZB-H2 waits 7 x 0.6 s.
+
+    >>> [round(schedule_bubble_time(s, 8, 8, 1, 24, 3.0, 1.0, 0.8, 0.0, 3.0), 6) for s in (2, 3)]
+    [9.8, 4.2]
+    """
+    import numpy as np
+
+    given = (
+        schedule, layers, pipeline_parallel, virtual_stages, accumulation_steps, layer_time, forward_time,
+        weights_time, head_time, stage_time,
+    )  # fmt: skip
+    every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given)]
+    shape = every[0].shape
+    rows = np.stack([each.ravel() for each in every])
+    result = np.zeros(rows.shape[1])
+    kinds = np.rint(rows[:5]).astype(int)
+    kinds[4] = np.minimum(kinds[4], PLAYED_ROUNDS * kinds[2])
+    some = np.flatnonzero(kinds[2] > 1)
+    alike, which = np.unique(kinds[:, some], axis=1, return_inverse=True)
+    for place, kind in enumerate(alike.T):
+        of_kind = some[which.reshape(-1) == place]
+        name, held, stages, chunks, batches = map(int, kind)
+        result[of_kind] = _waits(name, held, stages, chunks, batches, *rows[4:, of_kind])
+    return result.reshape(shape) if shape else float(result[0])
+
+
+def _waits(
+    schedule: int,
+    layers: int,
+    stages: int,
+    chunks: int,
+    played_batches: int,
+    micro_batches: Array,
+    layer: Array,
+    forward: Array,
+    weights: Array,
+    head: Array,
+    mean: Array,
+) -> Array:
+    """Return the waits of steps that differ in times and in later micro-batches alone, shape (steps,)."""
+    import numpy as np
+
+    name = SCHEDULES[schedule]
+    chunks = 2 if name in TWO_CHUNKS else chunks
+    parts: dict[Kind, Any] = {"forward": forward, "inputs": layer - forward - weights, "weights": weights}
+    if name == "dualpipe":
+        parts["backward"] = layer - forward
+    times = times_of_chunks(name, layers, stages, chunks, parts, head)
+    whole = length(name, times, played_batches, np.maximum)
+    further = micro_batches - played_batches
+    if further.any():
+        last_round = whole - length(name, times, played_batches - stages, np.maximum)
+        last_round = np.maximum(last_round, stages * _longest_stage(name, times))
+        whole = whole + further / stages * last_round
+    return np.maximum(whole - micro_batches * mean, 0.0)
+
+
+def _longest_stage(schedule: Schedule, times: Times) -> Array:
+    """Return what one micro-batch takes on the longest stage, all of its passes [s]."""
+    import numpy as np
+
+    kinds: tuple[Kind, ...] = (
+        ("forward", "backward") if schedule == "dualpipe" else ("forward", "inputs", "weights")
+    )
+    each = [sum(map(sum, of_stage)) for of_stage in zip(*(times[kind] for kind in kinds), strict=True)]
+    # of the two copies of the network each runs half of the micro-batches
+    return np.max(each, axis=0) / (2 if schedule == "dualpipe" else 1)
