@@ -312,7 +312,7 @@ def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batc
     try:
         resolve(Scenario(**options), BUILT_IN)
     except InputError as error:
-        said = str(error)
+        said = error.note()
     if said is None:
         return
     _, _, words = said.partition("the nearest possible: ")
@@ -324,14 +324,14 @@ def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batc
 
 def test_the_advice_changes_as_little_as_it_can():
     for options, words in (
-        ({"gpus": 63, "tensor_parallel": 3}, "--tensor-parallel 1$"),
+        ({"gpus": 63, "tensor_parallel": 3}, "tensor_parallel 1$"),
         (
             {"gpus": 16, "pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
-            "--accumulation-steps 8$",
+            "accumulation_steps 8$",
         ),
-        ({"gpus": 24, "tensor_parallel": 5, "pipeline_parallel": 2}, "--tensor-parallel 4$"),
-        ({"gpus": 64, "pipeline_parallel": 64}, "--pipeline-parallel 32$"),
-        ({"gpus": 8, "expert_parallel": 2}, "--expert-parallel 1$"),
+        ({"gpus": 24, "tensor_parallel": 5, "pipeline_parallel": 2}, "tensor_parallel 4$"),
+        ({"gpus": 64, "pipeline_parallel": 64}, "pipeline_parallel 32$"),
+        ({"gpus": 8, "expert_parallel": 2}, "expert_parallel 1$"),
     ):
         refused(f"the nearest possible: {words}", **LLAMA | options)
 
@@ -395,7 +395,7 @@ def test_a_sweep_is_predict(asked):
         try:
             answer = predict(node="dgx-h100", **{k: v for k, v in one.items() if v is not None})
         except InputError as error:
-            reasons[str(error)] = reasons.get(str(error), 0) + 1
+            reasons[error.note()] = reasons.get(error.note(), 0) + 1
             continue
         key = tuple(None if value is None else value for value in values)
         expected[key] = answer
