@@ -34,8 +34,6 @@ Variant = Literal[
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 AVERAGING: tuple[Variant, ...] = ("local-sgd", "elastic")
 """Variants that average parameters after local steps; for these no bound on the same error is known."""
-
-
 Classes = Sequence[tuple[Distribution, int]]
 """Classes of workers: distribution and number of each."""
 
@@ -252,9 +250,8 @@ def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> Stra
 def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
     """Return bounds on the mean time in which workers that start together compute k gradients.
 
-    They depend on whether the remaining time of a worker decreases with its age (``Ageing``).  The time
-    between two gradients is at least that of the fastest of all new workers if the remaining time grows with
-    age, at most if it shrinks; Wald's identity gives the opposite bound, k E[X] / P, for the whole time.
+    The time between two gradients is at least that of the fastest of all new workers if the remaining time
+    grows with age (``Ageing``), at most if it shrinks; Wald's identity gives the opposite bound, k E[X] / P.
     """
     first = float(order_statistic(law, 1, workers)[0])
     rate_time = k * law.mean / workers
@@ -303,11 +300,10 @@ def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
 
 
 def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
-    """Return K-async SGD by the shorter of two estimates, which differ in their assumption on late workers.
+    """Return K-async SGD by the shorter of two estimates.
 
-    Late workers are either independent of those that start, as in ``k_async_estimate``, or, if times hardly
-    vary, in cohorts of K that started together and end their updates in turn.  The valid estimate is the
-    shorter one.
+    Late workers are independent of those that start (``k_async_estimate``), or in cohorts of K that started
+    together and end their updates in turn.
     """
     law, workers = classes[0]
     staleness = float(k_async_staleness(workers, k))
@@ -374,10 +370,7 @@ def _local(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggler
 
 
 def _elastic(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
-    """Return elastic averaging, as asynchronous SGD with a visit after ``local_steps`` gradients of a worker.
-
-    The share of fresh gradients is known for exponential times and one local step only.
-    """
+    """Return elastic averaging, asynchronous SGD with a visit after ``local_steps`` gradients."""
     (law, workers), steps, service = classes[0], extras.local_steps, extras.server_time
     if steps == 1:
         return replace(_async("elastic", classes, 1, extras), variant=variant)
