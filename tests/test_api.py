@@ -292,7 +292,7 @@ def test_a_profile_is_learned_from_times(times, tmp_path, invoke):
 def test_what_calibrate_learns_from_goes_together(times):
     for wrong, message in (
         ({"times": times, "traces": "step.json"}, "give one"),
-        ({"times": times, "data": "runs.csv"}, "leave --trace and --times out"),
+        ({"times": times, "data": "runs.csv"}, "leave trace and times out"),
         ({"gpus": 8}, "gpus: of a job"),
     ):
         with pytest.raises(InputError, match=message):

@@ -133,7 +133,7 @@ def test_what_the_measured_run_took_by_default_is_named() -> None:
 
 
 def test_strategies_of_one_machine_measured_on_one() -> None:
-    with pytest.raises(InputError, match=r"^anchor 'iteration_time=0.1s@16': --strategy data-para"):
+    with pytest.raises(InputError, match=r"^anchor 'iteration_time=0.1s@16': strategy data-para"):
         ask(world_size=8, strategy="data-parallel-single-process", anchor="iteration_time=0.1s@16")
 
 

@@ -260,9 +260,9 @@ def test_all_reduces_of_the_own_fabric_move_its_link(tmp_path):
     with pytest.raises(InputError, match="2 ranks; gpus 8"):
         calibrate(collectives=tmp_path / "nccl.txt", **job, gpus=8)
     for options, words in (
-        ({"strategy": "parameter-server"}, "--strategy parameter-server: not with --collectives"),
-        ({"compression": "powersgd:4"}, "--compression powersgd:4: not with --collectives"),
-        ({"anchor": "iteration_time=1s@1"}, "--anchor .*: not with --collectives"),
+        ({"strategy": "parameter-server"}, "strategy parameter-server: not with collectives"),
+        ({"compression": "powersgd:4"}, "compression powersgd:4: not with collectives"),
+        ({"anchor": "iteration_time=1s@1"}, "anchor .*: not with collectives"),
         ({"calibration": str(tmp_path / "mine.json")}, "by --data too"),
         ({"skip": 3}, "skip 3: of marked steps; --collectives have none"),
     ):

@@ -145,12 +145,12 @@ def test_the_network_decides_which_model_answers_for_a_plan(workload, framework,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algorithms": "ring"}, "--algorithm ring does not go with"),
-        ({"precisions": "fp32"}, "--precision fp32: under a layout megatron-core@2026 is known to train in"),
+        ({"algorithms": "ring"}, "algorithm ring does not go with"),
+        ({"precisions": "fp32"}, "precision fp32: under a layout megatron-core@2026 is known to train in"),
         ({"framework": "torch7"}, "torch7: it trains no transformers such as gpt2"),
         (
             {"workload": "bert-large", "framework": "megatron-core"},
-            "--framework megatron-core goes with a layout, e.g. --sharding zero1; of bert-large",
+            "framework megatron-core goes with a layout, e.g. sharding zero1; of bert-large",
         ),
     ],
 )

@@ -300,7 +300,7 @@ def test_a_plan_by_lars_takes_a_batch_lars_was_shown_with_or_says_at_once_that_i
     assert not any("published 32,768" in line for line in verdict(shown))
     small = search(Goal(**goal, max_gpus=16))
     assert not small.chosen["within_published"]
-    assert "is outside the published 32,768 to 65,536: nobody" in verdict(small)[1]
+    assert "is outside the published 32,768 to 65,536: no published run" in verdict(small)[1]
     tight = search(Goal(**goal | {"instances": ("p4d.24xlarge",)}, max_gpus=64, budget=68.5))
     assert tight.met  # what was shown with the recipe is over the budget
     assert "outside the published" in verdict(tight)[1]

@@ -156,7 +156,7 @@ def test_a_ring_with_two_buffers_in_every_command():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"algorithm": "multi-ring"}, "needs --rack-nodes, the nodes of a rack"),
+        ({"algorithm": "multi-ring"}, "needs rack_nodes, the nodes of a rack"),
         ({"algorithm": "multi-ring", "rack_nodes": 3}, "8 nodes do not fill such racks alike.*2 or 4 would"),
         ({"algorithm": "multi-ring", "rack_nodes": 4, "placement": "random"}, "goes rack by rack"),
         ({"algorithm": "ring-chunked"}, "goes among peers of one node; on 8 take ring or hierarchical"),

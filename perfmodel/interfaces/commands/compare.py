@@ -72,14 +72,14 @@ class CompareRequest(Described):
     ----------
     scenarios : Two or more jobs, each a table of a scenario's options.
     names : Names of the scenarios.  [default: A, B, C]
-    conditions : Prices, power and failures.
+    conditions : Prices, power and failures; money, energy and carbon are compared in any case.
     time_to_target : Also times and costs of training to a published quality.
     recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
     """
 
     scenarios: Annotated[tuple[Job, ...], Within(strict=False, min_length=2), OptionInfo(sent=_sent)]
     names: Annotated[tuple[str, ...], Within(strict=False)] | None = None
-    conditions: Conditions | None = None
+    conditions: Annotated[Conditions | None, OptionInfo(flag="cost")] = None
     time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
     recipe: Recipe | None = None
 
