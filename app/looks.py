@@ -107,7 +107,7 @@ def label(option: str) -> str:
     """Return an option as pages label it; one that no page has as the command line names it.
 
     >>> label("price"), label("no-network-cap"), label("unknown")
-    ('“Price of a machine [USD/h]”', '“Network cap”', '--unknown')
+    ('“Price of a machine [USD/h]”', '“Network limit of a machine holds”', '--unknown')
     """
     known = _labels().get(option.removeprefix("no-"))
     return shell(option) if known is None else f"“{known}”"

@@ -74,7 +74,7 @@ def _memory(plan: Row) -> str:
 
 
 def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | None) -> list[str]:
-    """Return sentences on the limits of the goal that exclude a better plan."""
+    """Return sentences on which limits (deadline, budget, GPUs, batch) exclude a better plan, if any."""
     lines, by_cost = [], _by_cost(goal)
     better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
     limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")

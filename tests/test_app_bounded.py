@@ -83,7 +83,7 @@ def test_a_process_answers_of_sensitivity_as_the_library_does_and_is_asked_once(
 
 def test_what_is_wrong_with_a_question_comes_back_from_the_process(started):
     goal = Goal(instances=("p3.16xlarge",), epochs=1.0, power_limit=1.0)
-    with pytest.raises(InputError, match="--power-limit"):
+    with pytest.raises(InputError, match="power_limit"):
         bounded.by_a_process(searches.work(goal, Catalogue.built_in()), lambda text: None)
     assert started[0].returncode == 0
 

@@ -56,7 +56,7 @@ PLACED = (
 def picture(
     lines: Lines, xs: Sequence[float], y: str, x: str, name: str, marks: list[exchanges.Crossover]
 ) -> None:
-    """Draw the chart of all algorithms, with marks where the fastest changes.
+    """Put the chart of all algorithms on the page, with dotted lines where the fastest changes.
 
     Parameters
     ----------

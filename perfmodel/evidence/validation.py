@@ -142,7 +142,7 @@ class Validation(Table, Generic[AnyRow]):
         return self._table["by"]
 
     def records(self) -> list[Record]:
-        """Return the rows."""
+        """Return the rows as dictionaries, as in the JSON."""
         return [row.to_dict() for row in self.rows]
 
     def to_json(self) -> str:

@@ -256,7 +256,7 @@ def learned_year(text: str) -> int:
 
 
 def usual_year(accelerator_year: int) -> int:
-    """Return the usual year of the software that trains on an accelerator.
+    """Return the usual year of an accelerator's software: two years after its release, within those measured.
 
     Parameters
     ----------

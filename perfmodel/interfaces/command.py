@@ -150,7 +150,7 @@ class Command:
 
     @property
     def in_shell(self) -> list[Command]:
-        """The records of its commands in the shell, of which there is one unless it has ``lines``."""
+        """Its commands in the shell: a changed copy for each of ``lines``, or itself if there are none."""
         return [
             replace(self, name=f"{self.name} {line}", lines={}, **changed)
             for line, changed in self.lines.items()

@@ -123,7 +123,7 @@ def _group(text: str, start: int) -> tuple[str, int]:
 
 
 def _is_factor(before: str, after: str) -> bool:
-    """Return whether a fraction between two texts is multiplied by either."""
+    """Return whether a fraction needs brackets, because the text before or after multiplies it."""
     before, after = before.rstrip(), after.lstrip()
     opened = before == "" or before[-1] in "(=+-,{&;/" or before.endswith(("ceil", "floor"))
     closed = after == "" or after[0] in ")+-,}&;" or after.startswith(("\\rceil", "\\rfloor"))

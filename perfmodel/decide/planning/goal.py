@@ -231,7 +231,8 @@ class Goal(Run):
         if chosen is None:
             raise refusal("length.no_target", with_target=with_target(), workload=self.workload)
         if chosen.in_phases:
-            raise refusal("recipe.phases", chosen=chosen.name, workload=self.workload, phases=Words(_phases(chosen)))
+            phases = Words(_phases(chosen))
+            raise refusal("recipe.phases", chosen=chosen.name, workload=self.workload, phases=phases)
         return chosen.fit
 
     def chosen_recipe(self) -> Recipe | None:

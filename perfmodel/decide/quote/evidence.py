@@ -119,7 +119,7 @@ def of_peak(claim: Claim, setting: Setting) -> Evidence:
 
 
 def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
-    """Return the evidence on the bandwidth of a collective.
+    """Return limit, expected range and similar measured collectives for a claimed bandwidth.
 
     Raises
     ------

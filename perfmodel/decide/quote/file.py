@@ -286,7 +286,7 @@ def scenario_of_claim(
 
 
 def quote_of(table: Mapping[str, Any]) -> Quote:
-    """Return the quote of a table.
+    """Return the checked ``Quote`` of a parsed TOML table.
 
     Raises
     ------

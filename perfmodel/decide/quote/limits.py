@@ -70,7 +70,7 @@ def _computation(setting: Setting) -> Limit:
 
 
 def _without(workload: Workload) -> str:
-    """Return which arithmetic of a network is left out, in words."""
+    """Return why the least FLOP count of a network is below the nominal one, in words."""
     return "by the fastest known convolutions" if workload.architecture is None else "without masked scores"
 
 

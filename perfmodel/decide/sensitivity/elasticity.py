@@ -216,7 +216,7 @@ def _between(low: Answer, here: Answer, high: Answer) -> tuple[Elasticity, Elast
 
 
 def _row(here: Derivatives, which: Input, value: float) -> Row:
-    """Return how time and cost depend on one input."""
+    """Return elasticities of time and cost to one input, and times with it a quarter smaller and larger."""
     time, cost = here.elasticity(which)
     low, high = (answer(which.scaled(here.case, factor)).iteration_time for factor in (1 - SWING, 1 + SWING))
     return Row(which.name, value, which.unit, which.meaning, which.dimension, time, cost, low, high)

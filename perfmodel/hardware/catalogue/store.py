@@ -220,6 +220,7 @@ class Catalogue:
         return {} if self._own is None else self._own.by_kind.get(kind, {})
 
     def _get(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
+        """Return a spec by its id, from the cache if it was read before."""
         known = self._cache.get((kind, id))
         if known is None:
             known = self._cache[kind, id] = self._load(kind, id, model)

@@ -190,7 +190,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
 
 
 def _gib(count: float) -> str:
-    """Return bytes in GiB as text."""
+    """Return a number of bytes as text in GiB: ``1.5 GiB``."""
     return f"{count / 2**30:.1f} GiB"
 
 

@@ -12,7 +12,7 @@ from perfmodel.interfaces.forms import JSON
 
 
 def text(answer: object, request: object) -> None:
-    """Print nothing; the note on the written file is enough."""
+    """Print no answer: the command's note on the written file is enough."""
 
 
 def _check(file: Path, request: TraceRequest) -> None:

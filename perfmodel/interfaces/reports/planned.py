@@ -178,7 +178,7 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
 
 
 def _assumed(goal: Goal) -> list[str]:
-    """Return the given options and conditions of a goal, as on the command line."""
+    """Return the options of a goal that differ from their defaults, as ``--name value`` for people."""
     known = (
         (declared(Run), vars(goal)),
         (declared(Conditions), goal.conditions.model_dump()),

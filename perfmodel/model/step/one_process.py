@@ -70,7 +70,7 @@ def parts_of(workload: Workload) -> Parts:
 
 
 def shares_batch(setting: Setting) -> bool:
-    """Return whether every micro-batch is scattered from the first accelerator and gathered there."""
+    """Return whether one process scatters micro-batches from one accelerator (PyTorch's DataParallel)."""
     return setting.strategy == ONE_PROCESS and setting.framework.python_replicas
 
 

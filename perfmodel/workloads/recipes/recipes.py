@@ -119,7 +119,7 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def benchmark_of(workload: str) -> str | None:
-    """Return the benchmark of a network; None if nothing was published for it.
+    """Return the name of the benchmark that trains a network to a published target; None if there is none.
 
     >>> benchmark_of("resnet50-v1.5"), benchmark_of("vgg16")
     ('resnet50', None)

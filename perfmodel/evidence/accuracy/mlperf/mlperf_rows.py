@@ -77,7 +77,7 @@ COLUMNS = (*DECISIVE, "run_id", "workload", *COUNTS, "year")
 
 
 def submission_of(line: Line) -> Submission:
-    """Return the submission of a row.
+    """Return a row as a ``Submission``, with the network, precision and input that MLPerf's rules fix.
 
     Raises
     ------
