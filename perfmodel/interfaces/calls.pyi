@@ -344,7 +344,7 @@ def compare(
     ----------
     scenarios : Two or more jobs, each a table of a scenario's options.
     names : Names of the scenarios.  [default: A, B, C]
-    conditions : Prices, power and failures.
+    conditions : Prices, power and failures; money, energy and carbon are compared in any case.
     time_to_target : Also times and costs of training to a published quality.
     recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
     catalogue : hardware to choose from; by default what comes with the package
