@@ -107,7 +107,7 @@ def test_racks_of_domains_count_in_domains():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ({"oversubscription": 4}, "--oversubscription needs --rack-nodes"),
+        ({"oversubscription": 4}, "oversubscription needs rack_nodes"),
         ({"oversubscription": 0.5, "rack_nodes": 2}, "expected 1 to 1,000"),
         ({"oversubscription": "x", "rack_nodes": 2}, "oversubscription = 'x': expected a number"),
         ({"oversubscription": 4, "rack_nodes": 2, "placement": "randm"}, "random"),

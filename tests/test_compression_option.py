@@ -99,9 +99,9 @@ def test_what_is_left_out_is_kept_in_memory():
         ({"compression": "zip"}, "unknown compression"),
         ({"compression": "topk:2"}, "density"),
         ({"compression": "fp16:3"}, "no parameter"),
-        ({"compression": "fp16", "strategy": "parameter-server"}, "goes with --strategy all-reduce"),
-        ({"compression": "fp16", "strategy": "local-sgd"}, "goes with --strategy all-reduce"),
-        ({"compression": "fp16", "overlap": "priority"}, "--overlap priority"),
+        ({"compression": "fp16", "strategy": "parameter-server"}, "goes with strategy all-reduce"),
+        ({"compression": "fp16", "strategy": "local-sgd"}, "goes with strategy all-reduce"),
+        ({"compression": "fp16", "overlap": "priority"}, "overlap priority"),
         ({"compression": "topk", "algorithm": "tree"}, "gathered"),
         (
             {"compression": "topk", "workload": "llama-3-8b", "tensor_parallel": 2},

@@ -152,7 +152,7 @@ def test_a_cache_in_memory_holds_what_fits():
     ("options", "words"),
     [
         ({"decoder": "pill"}, "unknown decoder 'pill'; nearest"),
-        ({"decoder": "pil", "dataset": "cifar10"}, "holds no encoded images; --decode-rate"),
+        ({"decoder": "pil", "dataset": "cifar10"}, "holds no encoded images; decode_rate"),
         ({"decoder": "dali-gpu", "workload": "bert-base"}, "holds no encoded images"),
         ({"prefetch_depth": -1}, "prefetch_depth"),
         ({"cache": "disk"}, "known: none, ram"),

@@ -121,7 +121,7 @@ def test_an_answers_scenario_has_the_same_answer():
     ("anchor", "message"),
     [
         ("iteration_time=5s@0", "expected a run on one accelerator"),
-        ("iteration_time=5s@3", "@3': --tensor-parallel x --pipeline-parallel .* does not divide 3 GPUs"),
+        ("iteration_time=5s@3", "@3': tensor_parallel x pipeline_parallel .* does not divide 3 GPUs"),
         ("iteration_time=5s@64,tensor-parallel=3", "does not divide 64 GPUs"),
         ("iteration_time=5s@64,tensor-paralel=3", "unknown option of an anchor's run 'tensor-paralel'"),
         ("iteration_time=5s@64,workload=gpt2", "unknown option of an anchor's run 'workload'"),
@@ -194,7 +194,7 @@ def test_a_sweep_is_predict(anchor, name, batch):
         try:
             expected.append(predict(**fixed, **dict(zip(lists, values, strict=True))))
         except InputError as error:
-            refused[str(error)] = refused.get(str(error), 0) + 1
+            refused[error.note()] = refused.get(error.note(), 0) + 1
     crossed = sweep(**fixed, **lists)
     try:
         table = crossed.records()

@@ -126,8 +126,8 @@ def test_every_door_says_the_same():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workload": "resnet50"}, "--lora: resnet50 is no transformer"),
-        ({"lora": 5000}, "--lora 5000: the most is 4096, the features of a layer"),
+        ({"workload": "resnet50"}, "lora: resnet50 is no transformer"),
+        ({"lora": 5000}, "lora 5000: the most is 4096, the features of a layer"),
         ({"lora": 0}, "lora"),
     ],
 )

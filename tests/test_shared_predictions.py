@@ -225,45 +225,45 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest possible: --tensor-parallel 4$"),
+        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest possible: tensor_parallel 4$"),
         (
             {"tensor_parallel": 64},
-            "--tensor-parallel 64 does not divide 32 heads; the nearest possible: --tensor-parallel 32$",
+            "tensor_parallel 64 does not divide 32 heads; the nearest possible: tensor_parallel 32$",
         ),
-        ({"workload": "resnet50", "tensor_parallel": 2}, "--tensor-parallel: resnet50 is no transformer"),
+        ({"workload": "resnet50", "tensor_parallel": 2}, "tensor_parallel: resnet50 is no transformer"),
         (
             {"workload": "resnet50", "framework": "nemo"},
-            "--framework nemo: it trains transformers alone, which resnet50 is not; pytorch",
+            "framework nemo: it trains transformers alone, which resnet50 is not; pytorch",
         ),
         ({"framework": "torch7"}, "torch7: it trains no transformers such as llama-3-8b; megatron-core, pyt"),
-        ({"workload": "bert-large", "framework": "megatron-core"}, "with a layout, e.g. --sharding zero1"),
-        ({"workload": "bert-large", "precision": "fp8"}, "with a layout, e.g. --sharding zero1"),
+        ({"workload": "bert-large", "framework": "megatron-core"}, "with a layout, e.g. sharding zero1"),
+        ({"workload": "bert-large", "precision": "fp8"}, "with a layout, e.g. sharding zero1"),
         (
             {"workload": "bert-large", "micro_batch_size": 8},
-            "without one the batch of a GPU is --local-batch",
+            "without one the batch of a GPU is local_batch",
         ),
         ({"workload": "resnet50", "micro_batch_size": 8}, "the batch of a GPU is local_batch_size"),
-        ({"workload": "resnet50", "sharding": "none"}, "--sharding: resnet50 is no transformer"),
+        ({"workload": "resnet50", "sharding": "none"}, "sharding: resnet50 is no transformer"),
         ({"strategy": "parameter-server", "sharding": "zero1"}, "gradients all-reduce or fsdp sums"),
-        ({"overlap": "bucketed"}, "--overlap bucketed does not go with megatron-core@2026"),
-        ({"algorithm": "best"}, "--algorithm best does not go with megatron-core@2026"),
-        ({"precision": "fp32"}, "--precision fp32: under a layout megatron-core@2026 is known to train in"),
+        ({"overlap": "bucketed"}, "overlap bucketed does not go with megatron-core@2026"),
+        ({"algorithm": "best"}, "algorithm best does not go with megatron-core@2026"),
+        ({"precision": "fp32"}, "precision fp32: under a layout megatron-core@2026 is known to train in"),
         (
             {"tensor_parallel": 2, "precision": "fp32"},
-            "--precision fp32: under a layout megatron-core@2026 is known to train in",
+            "precision fp32: under a layout megatron-core@2026 is known to train in",
         ),
-        ({"tensor_parallel": 2, "overlap": "none"}, "--overlap none does not go with megatron-core@2026"),
-        ({"tensor_parallel": 2, "optimizer": "lamb"}, "--optimizer lamb"),
+        ({"tensor_parallel": 2, "overlap": "none"}, "overlap none does not go with megatron-core@2026"),
+        ({"tensor_parallel": 2, "optimizer": "lamb"}, "optimizer lamb"),
         (
             {"global_batch_size": 100},
-            "100 does not divide over 64 replicas; the nearest possible: --global-batch-size 128$",
+            "100 does not divide over 64 replicas; the nearest possible: global_batch_size 128$",
         ),
         ({"micro_batch_size": 2, "local_batch_size": 4}, "give one, they are the same here"),
         (
             {"workload": "resnet50", "framework": "megatron-core"},
             "it trains transformers alone, which resnet50",
         ),
-        ({"strategy": "fsdp", "sharding": "zero1"}, "--strategy fsdp is --sharding zero3, not zero1"),
+        ({"strategy": "fsdp", "sharding": "zero1"}, "strategy fsdp is sharding zero3, not zero1"),
         ({"accelerator": "a100-sxm4-80gb", "node": "dgx-a100-80gb", "precision": "fp8"}, "no peak for fp8"),
     ],
 )
@@ -276,7 +276,7 @@ EXPERTS = {"workload": "qwen3-30b-a3b", "node": "dgx-h100", "gpus": 8, "tensor_p
 
 def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
     """Eight ranks that share each expert's products hold all 29 B weights of experts among them."""
-    words = "--expert-parallel 8 does not divide data x context parallelism, 1: .* --expert-parallel 1$"
+    words = "expert_parallel 8 does not divide data x context parallelism, 1: .* expert_parallel 1$"
     refused(words, **EXPERTS, expert_parallel=8)
     alone = predict(**EXPERTS).memory
     assert alone.bytes / 2**30 == pytest.approx(63.5, abs=0.1)
@@ -312,26 +312,26 @@ def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batc
     try:
         resolve(Scenario(**options), BUILT_IN)
     except InputError as error:
-        said = str(error)
+        said = error.note()
     if said is None:
         return
     _, _, words = said.partition("the nearest possible: ")
-    written = re.findall(r"--([a-z-]+) (\d+)", words)
+    written = re.findall(r"([a-z_]+) (\d+)", words)
     assert written
-    changed = {option.replace("-", "_"): int(value) for option, value in written}
+    changed = {option: int(value) for option, value in written}
     assert resolve(Scenario(**options | changed), BUILT_IN)
 
 
 def test_the_advice_changes_as_little_as_it_can():
     for options, words in (
-        ({"gpus": 63, "tensor_parallel": 3}, "--tensor-parallel 1$"),
+        ({"gpus": 63, "tensor_parallel": 3}, "tensor_parallel 1$"),
         (
             {"gpus": 16, "pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
-            "--accumulation-steps 8$",
+            "accumulation_steps 8$",
         ),
-        ({"gpus": 24, "tensor_parallel": 5, "pipeline_parallel": 2}, "--tensor-parallel 4$"),
-        ({"gpus": 64, "pipeline_parallel": 64}, "--pipeline-parallel 32$"),
-        ({"gpus": 8, "expert_parallel": 2}, "--expert-parallel 1$"),
+        ({"gpus": 24, "tensor_parallel": 5, "pipeline_parallel": 2}, "tensor_parallel 4$"),
+        ({"gpus": 64, "pipeline_parallel": 64}, "pipeline_parallel 32$"),
+        ({"gpus": 8, "expert_parallel": 2}, "expert_parallel 1$"),
     ):
         refused(f"the nearest possible: {words}", **LLAMA | options)
 
@@ -395,7 +395,7 @@ def test_a_sweep_is_predict(asked):
         try:
             answer = predict(node="dgx-h100", **{k: v for k, v in one.items() if v is not None})
         except InputError as error:
-            reasons[str(error)] = reasons.get(str(error), 0) + 1
+            reasons[error.note()] = reasons.get(error.note(), 0) + 1
             continue
         key = tuple(None if value is None else value for value in values)
         expected[key] = answer
@@ -427,7 +427,7 @@ def test_a_sweep_leaves_out_what_predict_refuses_and_keeps_the_rest():
     table = swept.table()
     assert table["sharding"].tolist() == ["zero3"]
     assert sum(swept.refused.values()) == 3
-    assert any("--strategy fsdp is --sharding zero3, not zero1" in each for each in swept.refused)
+    assert any("strategy fsdp is sharding zero3, not zero1" in each for each in swept.refused)
 
 
 def test_stacks_share_by_default_what_they_can():

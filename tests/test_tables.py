@@ -197,7 +197,7 @@ def test_networks_are_trained_as_their_trainers_do():
     [
         ({}, "resnet50 has no tables"),
         ({"workload": "bert-base"}, "bert-base has no tables"),
-        ({"workload": "dlrm", "strategy": "async"}, "goes with --strategy all-reduce"),
+        ({"workload": "dlrm", "strategy": "async"}, "goes with strategy all-reduce"),
         ({"workload": "dlrm", "embedding": "dense"}, "replicated"),
     ],
 )

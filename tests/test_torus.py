@@ -93,13 +93,13 @@ def test_a_collective_on_its_own_takes_dimensions():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"torus_dimensions": "4x8"}, "goes with --algorithm torus, not auto"),
+        ({"torus_dimensions": "4x8"}, "goes with algorithm torus, not auto"),
         ({"algorithm": "torus", "torus_dimensions": "4by8"}, "ranks in a row x ranks in a column, e.g. 4x8"),
         ({"algorithm": "torus", "torus_dimensions": "4x4"}, "holds 16 ranks, not 32; e.g. 8x4"),
         ({"algorithm": "torus", "world_size": 24, "torus_dimensions": "3x8"}, "rows straddle nodes of 8"),
         (
             {"algorithm": "torus", "world_size": 12},
-            "12 ranks do not fill 2 nodes of 8 evenly; give gpus 8 or 16, or --accelerators-per-node 6",
+            "12 ranks do not fill 2 nodes of 8 evenly; give gpus 8 or 16, or accelerators_per_node 6",
         ),
         (
             {"algorithm": "torus", "world_size": 13},
@@ -107,7 +107,7 @@ def test_a_collective_on_its_own_takes_dimensions():
         ),
         (
             {"algorithm": "torus", "torus_dimensions": "4x8", "strategy": "parameter-server"},
-            "goes with --strategy all-reduce",
+            "goes with strategy all-reduce",
         ),
     ],
 )

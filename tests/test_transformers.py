@@ -254,7 +254,7 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
 @pytest.mark.parametrize(
     ("layout", "model", "message"),
     [
-        ({"tensor_parallel": 64}, GPT3, "--tensor-parallel 64 does not divide 96 heads"),
+        ({"tensor_parallel": 64}, GPT3, "tensor_parallel 64 does not divide 96 heads"),
         (
             {"pipeline_parallel": 64, "virtual_stages": 2},
             GPT3,
@@ -269,7 +269,7 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
         (
             {"expert_parallel": 16},
             MIXTRAL,
-            "--expert-parallel 16 does not divide 8 experts",
+            "expert_parallel 16 does not divide 8 experts",
         ),
         ({"context_parallel": 64}, MIXTRAL, None),
     ],

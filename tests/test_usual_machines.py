@@ -35,10 +35,10 @@ def network_of(id: str) -> str:
     """Return why a job on several machines of an accelerator cannot be predicted; empty where it can."""
     usual = BUILT_IN.accelerator(id).usual_node
     if usual is None:
-        return "give --node"
+        return "give node"
     node = BUILT_IN.node(usual)
     if node.inter_link is None and not is_slice(node, BUILT_IN.link(node.intra_link or "pcie3-x16"), None):
-        return "give --inter-link"
+        return "give inter_link"
     return ""
 
 

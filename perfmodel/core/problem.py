@@ -152,7 +152,7 @@ class Problem:
         if self.said:
             return self.said
         values = {
-            name: called(value, place) if isinstance(value, (Words, Note)) else _shortened(value, longest)
+            name: called(value, place) if isinstance(value, Words) else _shortened(value, longest, place)
             for name, value in self.values.items()
         }
         if isinstance(self.values.get("known"), tuple):
@@ -199,7 +199,10 @@ def called(words: str, place: Place) -> str:
     return _NAMED.sub(lambda each: place(each[1]) if each[1] else each[0], words)
 
 
-def _shortened(value: Any, longest: int | None) -> Any:
+def _shortened(value: Any, longest: int | None, place: Place) -> Any:
+    """Return a value of a sentence: a long text cut, the options in a note as ``place`` writes them."""
+    if isinstance(value, Note):
+        value = called(value, place)
     if isinstance(value, str) and longest is not None and len(value) > longest:
         return f"{value[:longest]}..."
     return value

@@ -2,7 +2,7 @@
 
 Validity
 --------
-Successive passes on one accelerator; the sums are exact.
+Successive passes on one accelerator, which do not overlap; the sums are exact.
 """
 
 from __future__ import annotations

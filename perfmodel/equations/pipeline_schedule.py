@@ -112,7 +112,7 @@ def scheduled_micro_batches_kept(
 ) -> Real:
     r"""Micro-batches whose activations the fullest stage keeps at most, by the order of its passes.
 
-    .. math:: k = \max_t \frac{f_t - w_t}{v}
+    .. math:: k(s, p, m) = \max_t \frac{f_t - w_t}{v}
 
     After t passes a stage has run f forward, and w that are the last to need activations: backward to
     weights, or backward in one piece.

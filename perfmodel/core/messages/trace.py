@@ -27,7 +27,8 @@ MESSAGES = {
     "trace.none": "no trace given",
     "trace.sqlite_text": "an SQLite export does not travel as text; send a Chrome trace instead",
     "trace.unknown": "neither a Chrome trace (JSON), nor an SQLite export of Nsight Systems, nor nccl-tests",
-    "trace.nsight": "Nsight's own format; export it first: nsys export --type sqlite --output {name} {path}",
+    "trace.nsight": "Nsight's own format; export it first: `nsys export --type sqlite --output {name} "
+    "{path}`",
     "trace.not_time": "{cell!r}; expected an iteration time in seconds",
     "trace.time_range": "{value:g} s; expected an iteration time in seconds, between {shortest:g} "
     "and {longest:g}",

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.reading import read_text
+from perfmodel.core.problem import Words
 from perfmodel.evidence.fitting.own_runs import OwnRun
 from perfmodel.evidence.traces.nccl_tests import is_nccl_tests, read_nccl_tests
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -50,7 +51,7 @@ def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalog
     for name, why in NOT_OF_A_NETWORK.items() if files else ():
         value = getattr(scenario, name)
         if name in scenario.model_fields_set and value not in (None, "all-reduce"):
-            raise refusal("fit.not_collectives", name, value=value, why=why)
+            raise refusal("fit.not_collectives", name, value=value, why=Words(why))
     return [_run(file, scenario, catalogue) for file in files]
 
 
