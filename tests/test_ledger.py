@@ -15,8 +15,8 @@ from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy.by_source import JudgedRow, quantile
 from perfmodel.evidence.accuracy.ledger.held_out import require_entries
 from perfmodel.evidence.accuracy.ledger.ledger import (
-    APART,
     COLUMNS,
+    EXCLUDED,
     Entry,
     ledger,
     left_out,
@@ -113,7 +113,7 @@ def test_new_rows_are_appended_once_and_those_misread_again(tmp_path) -> None:
     assert "0 rows appended, 3 were there" in CliRunner().invoke(main, arguments).output
     path.write_text(path.read_text("utf-8").replace(f"own-0,{one.job}", "own-0,misread"), "utf-8")
     assert "1 rows appended, 2 were there" in CliRunner().invoke(main, arguments).output
-    assert [each.job in APART for each in read_ledger(path)] == [True, False, False, False]
+    assert [each.job in EXCLUDED for each in read_ledger(path)] == [True, False, False, False]
 
 
 def test_other_files_and_other_questions_are_refused(tmp_path) -> None:

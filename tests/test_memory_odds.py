@@ -26,7 +26,7 @@ from perfmodel.evidence.accuracy.memory_fit import (
     runs,
 )
 from perfmodel.evidence.accuracy.memory_fit import shipped_peaks as every_peak
-from perfmodel.evidence.accuracy.report.memory_section import section, shares
+from perfmodel.evidence.accuracy.report.memory_section import section, verdict_statistics
 from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.reports.figures import memory_lines, overflow
 from perfmodel.model.fitted.calibration import calibration
@@ -80,7 +80,7 @@ def test_sources_with_many_rows_have_no_more_weight():
 
 
 def test_verdicts_by_widths_learned_without_their_source():
-    each = shares(judged())
+    each = verdict_statistics(judged())
     assert each["sources"] >= 19
     assert each["certain_over_sources"] > 0.7
     assert each["right_over_sources"] > 0.97

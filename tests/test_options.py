@@ -31,7 +31,7 @@ from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.interfaces.cli import command_of
 from perfmodel.interfaces.commands.calibrate import CalibrateRequest
 from perfmodel.model.input.loading import DEFAULT_STORAGE
-from perfmodel.model.options.conditions import OF_ALL, Conditions
+from perfmodel.model.options.conditions import OF_ONE_JOB, Conditions
 from perfmodel.model.options.keywords import Options
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
@@ -151,7 +151,7 @@ def test_an_option_of_money_is_the_same_wherever_it_is_offered(one):
             assert parameters(command)[one.name].help == words(one)
     assert one.name in MONEY
     assert options()[one.name].label == one.label
-    if one.field in OF_ALL:
+    if one.field in OF_MONEY and one.field not in OF_ONE_JOB:
         assert parameters("plan")[one.name].help == parameters("sensitivity")[one.name].help == words(one)
 
 
@@ -161,7 +161,10 @@ NOT_PLANNED = ("fsdp", *KINDS)
 
 def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
     form = plan_form()
-    for one in (*(OF_SCENARIO[name] for name in SHARED), *(OF_MONEY[name] for name in OF_ALL)):
+    for one in (
+        *(OF_SCENARIO[name] for name in SHARED),
+        *(each for name, each in OF_MONEY.items() if name not in OF_ONE_JOB),
+    ):
         assert parameters("plan")[one.name].help == words(one)
         assert one.info.file or form[one.name].label == one.label
     for name in ("accelerator", "node", "instance", "strategy", "algorithm", "precision"):

@@ -22,7 +22,7 @@ from perfmodel.evidence.accuracy.collectives import collective_compare, collecti
 from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes
 from perfmodel.evidence.accuracy.mlperf import mlperf_section
 from perfmodel.evidence.accuracy.report import achievable
-from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, beside, errors, summary
+from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, compare_own, errors, summary
 from perfmodel.evidence.accuracy.report.headline import Headline, headline, percent
 from perfmodel.evidence.accuracy.report.measured_report import report, write_report
 from perfmodel.evidence.accuracy.report.misses import LIMIT, beyond_limit, explained
@@ -988,7 +988,7 @@ def test_own_collectives_are_judged_by_the_shipped_ones() -> None:
     among = [
         row for row in collective_compare.compare_collectives(every, True) if row.run.source == own[0].source
     ]
-    found = beside(own, every, lambda of: collective_compare.compare_collectives(of, True))
+    found = compare_own(own, every, lambda of: collective_compare.compare_collectives(of, True))
     assert [row.to_dict() for row in found] == [pytest.approx(row.to_dict()) for row in among]
     assert len(found) == len(own) > 3
 

@@ -133,8 +133,7 @@ def straggler_variant(
 
     Raises
     ------
-    InputError : the variant is unknown, k is out of its range, the variant does not take an option, or the
-        law has no mean
+    InputError : unknown variant, k out of its range, an option the variant does not take, a law with no mean
 
     Examples
     --------
@@ -250,8 +249,8 @@ def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> Stra
 def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
     """Return bounds on the mean time in which workers that start together compute k gradients.
 
-    The time between two gradients is at least that of the fastest of all new workers if the remaining time
-    grows with age (``Ageing``), at most if it shrinks; Wald's identity gives the opposite bound, k E[X] / P.
+    If the remaining time of a worker grows with its age, the time between two gradients is at least that of
+    the fastest new worker, else at most; Wald's identity bounds the whole by k E[X] / P the other way.
     """
     first = float(order_statistic(law, 1, workers)[0])
     rate_time = k * law.mean / workers
@@ -302,8 +301,8 @@ def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
 def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
     """Return K-async SGD by the shorter of two estimates.
 
-    Late workers are independent of those that start (``k_async_estimate``), or in cohorts of K that started
-    together and end their updates in turn.
+    Late workers are independent of those that start, as in ``k_async_estimate``, or, if times hardly vary,
+    in cohorts of K that started together and end their updates in turn.
     """
     law, workers = classes[0]
     staleness = float(k_async_staleness(workers, k))
@@ -328,9 +327,8 @@ def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggl
 def _k_async_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
     """Return bounds on the mean time per update of K-async SGD.
 
-    No worker delivers more than one gradient per E[X], and the K new workers alone end an update with the
-    last of them.  E[X_(K:P)] is an upper bound if the remaining time of a worker decreases with its age, a
-    lower bound if it increases (decreasing hazard rate).
+    No worker delivers more than one gradient per E[X]; K new workers alone end an update.  E[X_(K:P)] is an
+    upper bound if the remaining time of a worker decreases with its age, a lower bound if it increases.
     """
     low = k * _mean(law) / workers
     high = float(order_statistic(law, k, k)[0])
@@ -370,7 +368,7 @@ def _local(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggler
 
 
 def _elastic(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
-    """Return elastic averaging, asynchronous SGD with a visit after ``local_steps`` gradients."""
+    """Return elastic averaging; its share of fresh gradients is known for exponential times, one step."""
     (law, workers), steps, service = classes[0], extras.local_steps, extras.server_time
     if steps == 1:
         return replace(_async("elastic", classes, 1, extras), variant=variant)

@@ -1,4 +1,4 @@
-"""Embedding tables that are shared out over accelerators: rows touched, rows exchanged, memory kept.
+"""Embedding tables partitioned over accelerators: rows that are touched and exchanged, and their memory.
 
 Validity
 --------
@@ -20,16 +20,16 @@ def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any, wor
     .. math:: U = \max\left(\frac{1}{n} \sum_t U_t,\; \max_t U_t\right), \quad
               U_t = P_t \left(1 - e^{-n b x_t / P_t}\right)
 
-    A table is never cut, and no dealing of whole tables leaves the fullest accelerator fewer.  Of look-ups
-    that fall on every row alike; those of real data repeat more and touch fewer rows, so it is the most that
-    they touch, on average.
+    A table is never cut, and no assignment of whole tables leaves fewer on the fullest accelerator.
+    Look-ups are taken as uniform over rows; those of real data repeat more and touch fewer rows, so this is
+    an upper bound on their mean.
 
     Parameters
     ----------
     samples : b [samples], of each accelerator
     table_parameters : P_t [1], shape (tables,)
     looked_up : x_t [1], of one sample: rows times their width, shape (tables,)
-    world_size : n [1], accelerators that the tables are dealt out to
+    world_size : n [1], accelerators that hold the tables
 
     Returns
     -------
@@ -48,8 +48,8 @@ def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any, wor
     import numpy as np
 
     of_all = looked_up * world_size
-    asked = samples * of_all if np.ndim(samples) == 0 else ops.array(samples)[..., None] * of_all
-    touched = -table_parameters * np.expm1(-asked / table_parameters)
+    lookups = samples * of_all if np.ndim(samples) == 0 else ops.array(samples)[..., None] * of_all
+    touched = -table_parameters * np.expm1(-lookups / table_parameters)
     return np.maximum(touched.sum(axis=-1) / world_size, touched.max(axis=-1))
 
 
@@ -87,7 +87,7 @@ def fullest_activations(activations: Any, table_share: Any, tables: Real, world_
 def update_with_rows(
     dense_update_time: Real, touched_parameters: Real, row_update_bytes: Real, memory_bandwidth: Real
 ) -> Real:
-    r"""Memory traffic of an update of dense layers, and of the rows of tables that a batch touched.
+    r"""Time of an update of dense layers and of the rows of tables that a batch touched.
 
     .. math:: t_u = t_d + \frac{U u}{B_m}
 
@@ -120,7 +120,7 @@ def table_memory_bytes(
 
     .. math:: M_t = k \max\left(\frac{P}{n},\; P_1\right)
 
-    No dealing of whole tables needs less; tables dealt largest first come close to it.
+    No assignment of whole tables needs less; assigning the largest first comes close to it.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def table_memory_bytes(
 def table_message_bytes(
     local_batch_size: Real, looked_up: Real, element_bytes: Real, tables: Real, holders: Real
 ) -> Real:
-    r"""What an accelerator holds of tables for all in one all-to-all, itself included, where most are held.
+    r"""Bytes that the accelerator with most tables holds for all ranks, itself included, in one all-to-all.
 
     .. math:: S = h\,b\,x\,e\,\frac{\lceil T/h \rceil}{T}
 
@@ -180,7 +180,7 @@ def table_message_bytes(
 
 @formula(cites=())
 def busiest_port_time(fullest_rank_time: Real, fullest_node_time: Real) -> Real:
-    r"""An all-to-all of unequal senders: as long as the fullest rank's own port, or its node's ports, take.
+    r"""Time of an all-to-all of unequal senders: that of the fullest rank's port or of its node's ports.
 
     .. math:: t_a = \max(t_r,\; t_n)
 
@@ -203,12 +203,12 @@ def busiest_port_time(fullest_rank_time: Real, fullest_node_time: Real) -> Real:
 
 @formula(cites="naumov2019")
 def table_exchange_time(accumulation_steps: Real, communication_time: Real) -> Real:
-    r"""Vectors to all before the rest of the forward pass, and their gradients back after the backward pass.
+    r"""Time to exchange looked-up vectors before a forward pass and their gradients after the backward one.
 
     .. math:: t_e = 2\,m\,t_a
 
-    Nothing of them is taken to hide: the rest of the network waits for the vectors, and the next batch for
-    the rows that the gradients change.
+    No part of it is assumed to be hidden: the rest of the network waits for the vectors, and the next batch
+    for the rows that the gradients change.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def table_exchange_time(accumulation_steps: Real, communication_time: Real) -> R
 
 @formula(cites="naumov2019")
 def with_tables(communication_time: Real, table_time: Real) -> Real:
-    r"""The exchange of gradients, and that of tables' rows.
+    r"""Sum of the times of exchanging gradients and rows of tables.
 
     .. math:: t_c' = t_c + t_e
 

@@ -1,4 +1,4 @@
-"""What an oversubscribed fat tree makes of a collective: by how much the links between racks slow it.
+"""Factors by which the links between racks of an oversubscribed fat tree slow a collective.
 
 Ranks of one rack share its uplinks, which carry 1/o of what the rack's ports could send.  The factors are
 derived here, by counting the messages that leave a rack.

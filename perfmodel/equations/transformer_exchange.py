@@ -172,7 +172,7 @@ def busy_collective_time(
     .. math:: T = A + W S + r\sqrt{\frac{W S}{1 + W S / b}}, \quad
         W = \max\left(W_0, \frac{W_i}{s_i}, \min\left(\frac{W_e}{s_e}, W_k\right)\right)
 
-    Beside computation a collective has fewer channels and shares memory, and its peers come late.  A slow
+    During computation a collective has fewer channels and shares memory, and its peers come late.  A slow
     transport, which does not reach that share on its own, loses nothing more; nor does the kernel's TCP,
     which whoever spares the kernel its work may use as well.
 
@@ -213,7 +213,7 @@ def busy_collective_time(
 
 @formula(cites="shoeybi2019")
 def partly_hidden_time(communication_time: Real, hidden_fraction: Real) -> Real:
-    r"""What is left of traffic of which a stack hides a share behind products.
+    r"""Exposed time of traffic of which a stack hides a share behind products.
 
     .. math:: t_x = t_c\,(1 - \eta)
 
@@ -236,7 +236,7 @@ def partly_hidden_time(communication_time: Real, hidden_fraction: Real) -> Real:
 
 @formula(cites="liu2023")
 def beyond_attention_time(communication_time: Real, attention_time: Real, hidden_fraction: Real) -> Real:
-    r"""What attention on the blocks at hand does not hide of the ring that brings the next ones.
+    r"""Exposed time of the ring that brings the next blocks during attention on the present ones.
 
     .. math:: t_x = \max(t_c - \eta\,t_a,\;0)
 
@@ -244,7 +244,7 @@ def beyond_attention_time(communication_time: Real, attention_time: Real, hidden
     ----------
     communication_time : t_c [s], of the ring
     attention_time : t_a [s]
-    hidden_fraction : eta [1], of attention that a ring can run beside
+    hidden_fraction : eta [1], of attention during which a ring can run
 
     Returns
     -------
@@ -260,7 +260,7 @@ def beyond_attention_time(communication_time: Real, attention_time: Real, hidden
 
 @formula(cites=())
 def beyond_window_time(communication_time: Real, overlap_window: Real, last_time: Real) -> Real:
-    r"""What a window of computation does not hide of the traffic of a whole step, smoothed.
+    r"""Exposed time of the traffic of a step that overlaps with a window of computation, smoothed.
 
     .. math:: t_x = t_l + \left(t_w^3 + (t_c - t_l)^3\right)^{1/3} - t_w
 

@@ -15,7 +15,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites="rajbhandari2020")
 def sharded_memory_bytes(local_parameters: Real, bytes_per_parameter: Real, shards: Real) -> Real:
-    r"""Memory of something that is kept for every parameter, shared out over ranks.
+    r"""Memory of a state that is kept for every parameter, sharded over ranks.
 
     .. math:: M = \frac{\Psi\,k}{n_s}
 

@@ -198,7 +198,7 @@ def sharded_update_time(
 
 @formula(cites=())
 def growth_time(step_time: Real, growth: Real, nodes: Real) -> Real:
-    r"""What a step takes longer on many nodes: the slowest of more of them.
+    r"""Extra time of a step on many nodes, which wait for the slowest of them.
 
     .. math:: T_g = T\,c \log_2 N
 
@@ -222,7 +222,7 @@ def growth_time(step_time: Real, growth: Real, nodes: Real) -> Real:
 
 @formula(cites=(), symbolic=False)
 def time_of_parts(**parts: Real) -> Real:
-    r"""Parts of a step that follow each other.
+    r"""Sum of the times of parts of a step that follow each other.
 
     .. math:: t = \sum_i t_i
 
@@ -246,7 +246,7 @@ def time_of_parts(**parts: Real) -> Real:
 def stage_layers_time(
     accumulation_steps: Real, layers: Real, pipeline_parallel: Real, layer_time: Real
 ) -> Real:
-    r"""What a part of every layer takes of a step, on a stage with its share of the layers.
+    r"""Time in a step of one part of every layer, on a stage with its share of the layers.
 
     .. math:: t = m \frac{l}{p}\,t_l
 

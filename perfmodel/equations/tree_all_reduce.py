@@ -2,8 +2,8 @@
 
 Validity
 --------
-All links alike, one message at a time each way, ranks that start together; two trees take at most
-what is said.
+All links alike, one message at a time each way, ranks that start together; for two trees
+the time is an upper bound.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 
 FULL: Final = 1 - 1e-13
-"""Share of the time a server is busy from which more workers change nothing."""
+"""Utilization of a server from which more workers do not increase the rate of updates."""
 
 
 @formula(cites="dutta2018")
@@ -22,7 +22,7 @@ def k_batch_async_time(workers: Real, gradients_per_update: Real, gradient_time:
 
     .. math:: E[T] = \frac{K \bar{X}}{W}
 
-    Nobody ever waits, so W workers make W / E[X] gradients per second, whatever their law (elementary
+    No worker ever waits, so W workers make W / E[X] gradients per second, whatever their law (elementary
     renewal theorem, long-run average).
 
     Parameters

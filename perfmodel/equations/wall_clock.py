@@ -19,7 +19,7 @@ from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
 
 @dataclass(frozen=True)
 class Objective:
-    """What the bound has to know of the training; all positive, or zero where it says so."""
+    """Constants of a training objective that the bound needs; all positive, or zero where stated."""
 
     learning_rate: float
     smoothness: float
@@ -48,7 +48,7 @@ class ErrorBound:
     initial_error: float
 
     def at(self, wall_time: Any) -> Any:
-        """Bound on the error after that time [s], number or array."""
+        """Return the bound on the error after ``wall_time`` [s], number or array."""
         # the exponent of error_after with its decay already multiplied out
         return error_after(
             self.initial_error, self.floor, 1 - self.decay, 1, 1, updates_in(wall_time, self.update_time)
@@ -56,7 +56,7 @@ class ErrorBound:
 
 
 def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorBound:
-    """Bound on the error of a variant of SGD with a fixed learning rate.
+    """Return the bound on the error of a variant of SGD with a fixed learning rate.
 
     The time between updates comes from the variant, the gain of an update from its gradients and its
     staleness: asynchronous variants update more often and gain less each time.  Updates are counted by their

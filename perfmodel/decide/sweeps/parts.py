@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
-from perfmodel.core.problem import Words
+from perfmodel.core.problem import Note
 from perfmodel.decide.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.decide.sweeps.columns import Columns, flat_columns
 from perfmodel.decide.sweeps.groups import Groups
@@ -111,7 +111,9 @@ class Parts:
 
 def nothing_to_predict(scenarios: int, refused: dict[str, int]) -> InputError:
     """Return the error for a sweep of which every scenario is refused."""
-    return refusal("sweep.none_left", scenarios=scenarios, refused=Words(next(iter(refused))))
+    return refusal(
+        "sweep.none_left", scenarios=scenarios, refused=Note(next(iter(refused)), "sweep.none_left")
+    )
 
 
 def _lengths(axes: Axes, most: int) -> dict[str, int]:
