@@ -316,9 +316,9 @@ def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batc
     if said is None:
         return
     _, _, words = said.partition("the nearest possible: ")
-    written = re.findall(r"([a-z_]+) (\d+)", words)
+    written = re.findall(r"--([a-z-]+) (\d+)", words)
     assert written
-    changed = {option: int(value) for option, value in written}
+    changed = {option.replace("-", "_"): int(value) for option, value in written}
     assert resolve(Scenario(**options | changed), BUILT_IN)
 
 
@@ -427,7 +427,7 @@ def test_a_sweep_leaves_out_what_predict_refuses_and_keeps_the_rest():
     table = swept.table()
     assert table["sharding"].tolist() == ["zero3"]
     assert sum(swept.refused.values()) == 3
-    assert any("strategy fsdp is sharding zero3, not zero1" in each for each in swept.refused)
+    assert any("--strategy fsdp is --sharding zero3, not zero1" in each for each in swept.refused)
 
 
 def test_stacks_share_by_default_what_they_can():

@@ -28,7 +28,7 @@ class PredictRequest(Scenario):
     conditions : Also money, energy and carbon, by prices, power and failures.
     time_to_target : Also the time to a published accuracy.
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
-        [default: what goes with --framework; without one stock, for BERT mlperf]
+        [default: that of --framework; without one stock, for BERT mlperf]
     tokens : Tokens for --recipe tokens, or of the run whose costs are wanted, e.g. 15T.
         [default: those of the recipe, or 20 for each parameter]
     time_to_loss : [1] Also the time to this loss with every update strategy; the bound starts at 2.
