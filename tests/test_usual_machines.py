@@ -86,7 +86,7 @@ COMMANDS = {
 def test_every_command_asks_for_the_machine(command):
     result = CliRunner().invoke(main, [command, *COMMANDS[command], "--accelerator", "b100-sxm"])
     assert result.exit_code == 2, result.output
-    assert "give node" in result.stderr
+    assert "give --node" in result.stderr
     assert "b100-sxm has no usual machine" in result.stderr
 
 
