@@ -449,7 +449,7 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--purchase-price", "dgx-z=3"], "--purchase-price dgx-z: "),
         (["--have", HAVE, "--purchase-price", "dgx-1v=3"], "--purchase-price dgx-1v: no option has it"),
         (["--have", HAVE, "--adapter-price", "roce-400g=3"], "--adapter-price roce-400g: no option has it"),
-        (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no effect with have"),
+        (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no effect with --have"),
         (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
         (["--have", HAVE, "--slurm"], "go without --have"),
         (["--have", HAVE, "--deadline", "3h"], "say how long a run is"),

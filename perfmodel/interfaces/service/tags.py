@@ -24,7 +24,7 @@ def entity_tag(name: str, body: bytes) -> str:
 def names(header: str, tag: str, any_tag: bool = False) -> bool:
     """Return whether If-None-Match names a tag; with ``any_tag`` a star matches too.
 
-    >>> names('"a", W/"b"', '"b"'), names('"abc"', '"b"'), names("*", '"b"'), names("*", '"b"', whatever=True)
+    >>> names('"a", W/"b"', '"b"'), names('"abc"', '"b"'), names("*", '"b"'), names("*", '"b"', any_tag=True)
     (True, False, False, True)
     """
     given = {each.strip().removeprefix("W/") for each in header.split(",")}
