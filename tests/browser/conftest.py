@@ -83,7 +83,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its loop would run on in what a worker tests next
 def browser() -> Iterator[Browser]:
     """Debian's chromium, found or installed."""
     try:
@@ -124,7 +124,7 @@ def window_of(context: BrowserContext, address: str) -> Window:
     return Window(page, address, complaints, strangers)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tabs(browser: Browser, address: str) -> Iterator[list[Window]]:
     """A tab for one visitor after another: a new one reads the scripts of the page for three seconds more."""
     context = browser.new_context(accept_downloads=True)
