@@ -7,18 +7,16 @@ sweep, the widgets of a page and the descriptions of the JSON schema.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
-from inspect import Parameter, Signature, get_annotations, signature
+from inspect import Parameter, Signature, get_annotations
 from operator import or_
 from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import called, python
 from perfmodel.core.records.docstrings import lines_of
 from perfmodel.core.records.names import NONE
 from perfmodel.core.records.record import REQUIRED, Record, SameAs
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 Axis = Literal["computation", "way", "data", "layout", "place", "batch", "size"]
 Offers = Literal[
@@ -265,22 +263,6 @@ def declared(cls: type) -> dict[str, Declared]:
         field: _declared(field, kind, metadata, default, lines.get(field, _Line()))
         for field, kind, metadata, default in _fields(cls)
     }
-
-
-def documented(cls: type) -> Callable[[_Function], _Function]:
-    """Return a decorator that adds descriptions of a class's options to a function's docstring."""
-
-    def write(function: _Function) -> _Function:
-        parameters = signature(function).parameters
-        lines = ""
-        for one in declared(cls).values():
-            name = one.field if one.field in parameters else one.name.replace("-", "_")
-            if name in parameters:
-                lines += f"    {name} : {one.line}\n"
-        function.__doc__ = (function.__doc__ or "").replace("-------\n", f"-------\n{lines}", 1)
-        return function
-
-    return write
 
 
 class _Line(NamedTuple):

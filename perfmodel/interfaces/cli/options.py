@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -58,19 +58,6 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     if one.type is bool:
         changed.pop("multiple", None)  # a flag has an option for each of its two values
     return click.option(f"--{one.name}{flag}", name, cls=Option, **settings | changed)
-
-
-def options_of(
-    options: Iterable[Declared], many: bool = False, **changed: Any
-) -> Callable[[_Command], _Command]:
-    """Return a decorator that gives a command several options that a class declares."""
-
-    def give(command: _Command) -> _Command:
-        for one in reversed(list(options)):
-            command = option_of(one, many, **changed)(command)
-        return command
-
-    return give
 
 
 def scenario_from(options: dict[str, Any]) -> Scenario:
