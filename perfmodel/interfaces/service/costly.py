@@ -37,7 +37,9 @@ PIPE_SECONDS = 10.0
 def prepare(memory_bytes: int, nice: int) -> None:
     """Set up a new process: memory limit, priority, signals and output."""
     CONSTS.channel_lock_timeout = PIPE_SECONDS
-    os.setsid()  # signals of a terminal are for the service, which ends its processes when they are done
+    # signals of a terminal are for the service, which ends its processes when they are done; not a session of
+    # their own: Linux shares processors between sessions first, whatever their niceness
+    os.setpgrp()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     to_standard_error()
