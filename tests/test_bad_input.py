@@ -95,6 +95,8 @@ WRONG = {
     "stragglers --variant sync --distribution pareto:scale=1,shape=0.9": "does not exist",
     "stragglers --order-statistic 5:4": "1 <= k <= n",
     "stragglers --order-statistic five": "K:N",
+    "stragglers --order-statistic 5:8 --k 3": "leave --k out",
+    "stragglers --order-statistic 5:8 --curve": "leave --curve out",
     "stragglers --variant gossip": "k-sync",
     "stragglers --variant sync --server-time 1s": "async",
     "stragglers --curve --learning-rate 0": "above 0",

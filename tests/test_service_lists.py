@@ -107,6 +107,13 @@ def test_what_is_not_there_is_refused_in_words(path: str, status: int, field: st
         assert answer.json()["errors"][0]["field"] == field
 
 
+def test_a_refusal_has_the_code_of_its_problem():
+    codes = [
+        client.get(path).json()["errors"][0]["code"] for path in ("/v1/specs?kind=cpus", "/v1/specs/a1000")
+    ]
+    assert codes == ["name.unknown", "name.unknown"]
+
+
 def test_the_document_has_the_addresses():
     paths = openapi()["paths"]
     assert set(paths["/v1/specs"]) == {"get", "post"}

@@ -1,6 +1,8 @@
 """Order statistics."""
 
 MESSAGES = {
+    "order_statistic.others": "--order-statistic depends on the distribution alone: leave {option} out, or "
+    "leave --order-statistic out",
     "order_statistic.form": "{given!r}: expected K:N, e.g. 16:16 for the slowest of 16",
     "order_statistic.classes": "order statistic {order} of classes of {value} workers: each class "
     "needs at least one, and 1 <= k <= their number",

@@ -28,7 +28,7 @@ class SpecsRequest(Described):
     Parameters
     ----------
     kind : Part of the catalogue to list.
-    name : One accelerator, node, link or software to show instead.
+    name : One accelerator, node, link or software to show instead; with kind, of that part alone.
     """
 
     kind: Annotated[Kind, OptionInfo(synonyms=_CALLED)] = "accelerators"
@@ -79,6 +79,8 @@ def run(request: SpecsRequest, context: Context) -> "AnySpec | SpecList":
 
     catalogue = context.catalogue
     if request.name is not None:
+        if "kind" in request.model_fields_set:
+            return catalogue.spec(request.kind, request.name)
         return catalogue.find(request.name)[1]
     return SpecList(catalogue.spec(request.kind, id) for id in catalogue.ids(request.kind))
 

@@ -32,6 +32,8 @@ _Variant = Literal[
     "all",
 ]
 _MOST_DIGITS = 12
+_OF_VARIANTS = ("variant", "k", "backups", "local_steps", "server_time")
+"""Options of single variants."""
 
 
 class StragglersRequest(Workers):
@@ -128,6 +130,7 @@ def run(
     law = law_from(request.distribution, request.params)
     if isinstance(request, Typed):
         if request.order_statistic is not None:
+            _refuse_others(request)
             return OrderStatistic.of(law, *request.order_statistic)
         if request.adaptive:
             return adaptive_synchrony(_adaptive(request), context)
@@ -151,6 +154,23 @@ def run(
     return answer
 
 
+def _is_given(request: Typed, name: str) -> bool:
+    """Whether an option has another value than its default."""
+    return bool(getattr(request, name) != getattr(Typed.model_construct(), name))
+
+
+def _refuse_others(request: Typed) -> None:
+    """Refuse options that an order statistic does not depend on.
+
+    Raises
+    ------
+    InputError : such an option
+    """
+    for name in (*_OF_VARIANTS, "communication_time", "curve", "adaptive", "interval"):
+        if _is_given(request, name):
+            raise refusal("order_statistic.others", name)
+
+
 def _adaptive(request: Typed) -> AdaptiveSynchronyRequest:
     """Return the request of ``adaptive-synchrony`` for ``--adaptive``.
 
@@ -158,12 +178,9 @@ def _adaptive(request: Typed) -> AdaptiveSynchronyRequest:
     ------
     InputError : options that it chooses itself
     """
-    usual = StragglersRequest.model_construct()
-    for name in ("variant", "k", "backups", "local_steps", "server_time"):
-        if getattr(request, name) != getattr(usual, name):
+    for name in (*_OF_VARIANTS, "curve"):
+        if _is_given(request, name):
             raise refusal("updates.adaptive", name)
-    if request.curve:
-        raise refusal("updates.adaptive", "curve")
     fields = AdaptiveSynchronyRequest.model_fields
     return AdaptiveSynchronyRequest.model_construct(**{name: getattr(request, name) for name in fields})
 

@@ -103,6 +103,8 @@ def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkL
                 raise refusal("workloads.recipes", field)
         return recipe_rows(request.word)
     if request.name is not None:
+        if request.word is not None:
+            raise refusal("workloads.word", "word", "name")
         return table_of(workload(request.name, request.sequence_length))
     if request.sequence_length is not None:
         raise refusal("workloads.sequence_length", "sequence_length", "name")

@@ -66,7 +66,7 @@ def _of_record(one: Record) -> Command:
     return Command(
         one.path,
         one.summary,
-        body_of(one.request),
+        body_of(one.request, hardware=one.hardware),
         one.answer_json,
         answer,
         one.cost,

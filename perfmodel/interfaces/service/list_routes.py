@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from perfmodel.core.errors import InputError
 from perfmodel.interfaces.service.lists import LISTS, MOST, USUAL, Entries, entry, number, page
-from perfmodel.interfaces.service.problems import MEDIA_TYPE, Mistake, Refused, body_of, problem_of
+from perfmodel.interfaces.service.problems import MEDIA_TYPE, Mistake, Refused, body_of, problem_of, refused
 from perfmodel.interfaces.service.tags import entity_tag, names
 
 CSV, JSON = "text/csv", "application/json"
@@ -46,7 +46,7 @@ def _endpoint(answer: Callable[[Request, bool], tuple[bytes, dict[str, str]]]) -
         try:
             content, more = await run_in_threadpool(answer, request, as_csv)
         except InputError as error:
-            refusal = error if isinstance(error, Refused) else Refused(str(error))
+            refusal = refused(error, {})
             return Response(body_of(problem_of(refusal)), refusal.status, media_type=MEDIA_TYPE)
         return Response(content, headers=head | more, media_type=kind)
 
@@ -66,7 +66,10 @@ def _page(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict
     try:
         content, after = page(entries, which, limit, offset, as_csv)
     except InputError as error:
-        raise Refused(str(error), [Mistake(entries.parameter, (which or "")[:99], str(error))]) from None
+        found = refused(error, {})
+        at_parameter = {"field": entries.parameter, "value": (which or "")[:99]}
+        mistakes = [each._replace(**at_parameter) for each in found.mistakes]
+        raise Refused(found.message, mistakes, found.status) from None
     if after is None:
         return content, {}
     following = urlencode({**query, "limit": limit, "offset": after})
@@ -78,7 +81,8 @@ def _entry(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dic
     try:
         return entry(entries, request.path_params["name"], as_csv), {}
     except InputError as error:
-        raise Refused(str(error), status=404) from None
+        found = refused(error, {})
+        raise Refused(found.message, found.mistakes, 404) from None
 
 
 def list_paths(
