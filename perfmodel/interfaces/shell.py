@@ -11,13 +11,14 @@ import click
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.reading import read_toml
+from perfmodel.core.problem import called, shell
 from perfmodel.core.records.options import Declared, Described, declared
 from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.export import form_options, take_form
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_file_option, specs_option
 from perfmodel.interfaces.cli.options_file import FILE, naming_the_file, options_file_option
 from perfmodel.interfaces.cli.report import typed_command
-from perfmodel.interfaces.cli.spelling import Shell
+from perfmodel.interfaces.cli.spelling import Argument, Shell
 from perfmodel.interfaces.cli.types import type_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.scenario import Scenario, laid_over
@@ -118,7 +119,15 @@ def _argument(one: Declared) -> Decorator:
     """Return an argument, by its form or its name in capitals; of many values each is a word."""
     required, words = one.default is REQUIRED, -1 if one.many else 1
     metavar = one.info.form or one.name.upper()
-    return click.argument(one.field, metavar=metavar, type=type_of(one), required=required, nargs=words)
+    return click.argument(
+        one.field,
+        cls=Argument,
+        words=called(one.template, shell),
+        metavar=metavar,
+        type=type_of(one),
+        required=required,
+        nargs=words,
+    )
 
 
 def request_of(one: Command, options: Mapping[str, Any]) -> Any:

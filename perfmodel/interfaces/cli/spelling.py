@@ -51,19 +51,36 @@ class Option(click.Option):
             self.opts = every
 
 
-FILES_AND_FORMS = "Files and forms of the answer"
+class Argument(click.Argument):
+    """An argument with its words for the help, which older versions of click do not take."""
+
+    def __init__(self, names: Sequence[str], *, words: str = "", **settings: Any) -> None:
+        """Take the name, and the words of the help."""
+        super().__init__(names, **settings)
+        self.words = words
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return name and text of the argument in the help."""
+        return self.make_metavar(ctx), self.words
+
+
+ARGUMENTS, FILES_AND_FORMS = "Arguments", "Files and forms of the answer"
 
 
 class Shell(click.Command):
     """A command whose help lists options under the headings of their classes."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by heading, in the order of their first; files and forms come last."""
+        """Write arguments, then options by heading in the order of their first; files and forms come last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record is not None:
-                heading = (each.heading or "Options") if isinstance(each, Option) else FILES_AND_FORMS
+                heading = getattr(each, "heading", "") or "Options"
+                if isinstance(each, click.Argument):
+                    heading = ARGUMENTS
+                elif not isinstance(each, Option):
+                    heading = FILES_AND_FORMS
                 sections.setdefault(heading, []).append(record)
         sections[FILES_AND_FORMS] = sections.pop(FILES_AND_FORMS)
         for heading, records in sections.items():

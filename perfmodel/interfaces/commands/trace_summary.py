@@ -81,7 +81,12 @@ class TraceRequest(Described):
 
 
 class TraceTyped(Described):
-    """The request in a shell."""
+    """The request in a shell.
+
+    Parameters
+    ----------
+    files : Profiler files of one job, or folders of them.
+    """
 
     files: Annotated[tuple[str, ...], OptionInfo(form="FILE...")]
     accelerators: Names = same_as(TraceRequest)
