@@ -34,7 +34,7 @@ def likest(path: str) -> list[str]:
     >>> likest("/a/b/c")  # too short
     []
     """
-    words = {word: name for name, title in PAGES for word in (name, title)}
+    words = {word: name for name, title in (*PAGES, *MORE) for word in (name, title)}
     steps = [step for step in path.split("/") if len(step) >= SHORTEST]
     near = [words[word] for step in steps for word in nearest(step, words)]
     return list(dict.fromkeys(near))

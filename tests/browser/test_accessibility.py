@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from app.menu import PAGES
+from app.menu import MORE, PAGES
 from tests.browser.conftest import Window, next_tab
 from tests.test_traces import trace
 
@@ -63,7 +63,7 @@ def _grave_in(window: Window, theme: str) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in PAGES])
+@pytest.mark.parametrize("name", [name for name, _ in (*PAGES, *MORE)])
 def test_axe_finds_nothing_serious(visitor, name):
     visitor.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     visitor.open(("" if name == "predict" else name) + QUERIES.get(name, ""))
