@@ -1142,7 +1142,7 @@ def specs(
     Parameters
     ----------
     kind : Part of the catalogue to list.  [default: accelerators]
-    name : One accelerator, node, link or software to show instead.
+    name : One accelerator, node, link or software to show instead; with kind, of that part alone.
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises

@@ -67,8 +67,8 @@ def _page(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict
         content, after = page(entries, which, limit, offset, as_csv)
     except InputError as error:
         found = refused(error, {})
-        at_parameter = {"field": entries.parameter, "value": (which or "")[:99]}
-        mistakes = [each._replace(**at_parameter) for each in found.mistakes]
+        value = (which or "")[:99]
+        mistakes = [each._replace(field=entries.parameter, value=value) for each in found.mistakes]
         raise Refused(found.message, mistakes, found.status) from None
     if after is None:
         return content, {}
