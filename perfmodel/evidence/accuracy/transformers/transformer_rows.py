@@ -25,6 +25,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
 from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.job import Case
 from perfmodel.model.transformers.machine import Chip, Fabric, chip_of
@@ -261,12 +262,14 @@ def _layout(
         interleaved = "interleaved" in row.text("options")
         virtual = rules.chunks(facts, source, model.layers, stages, interleaved)
     word = sharding or rules.sharding_of(facts, parameters, tensor, stages, chip.memory_bytes)
+    parts = row.whole("expert_tensor_parallel") or usual_expert_tensor(facts.whole_experts, model, tensor)
     return Layout(
         tensor,
         stages,
         virtual,
         context,
         (row.whole("expert_parallel") or 1) if model.experts else 1,
+        parts if model.experts else 1,
         replicas,
         SHARDING.index(word),
         0,
