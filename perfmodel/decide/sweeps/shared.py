@@ -261,7 +261,13 @@ def _why(options: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str
 def _any_setting(options: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas of one sample each."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
-    plain |= {"expert_tensor_parallel": None, "micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
+    plain |= {
+        "expert_tensor_parallel": None,
+        "micro_batch_size": 1,
+        "sharding": None,
+        "recompute": None,
+        "anchor": None,
+    }
     return resolve(LaidOut.model_construct(**{**options, **plain}), catalogue)
 
 

@@ -57,7 +57,10 @@ def check_experts(layout: Layout, model: Architecture) -> None:
     if group > 1 and ranks % group:
         parts = layout.expert_tensor_parallel
         raise refusal(
-            "layout.experts", expert_parallel=layout.expert_parallel, expert_tensor_parallel=parts, ranks=ranks
+            "layout.experts",
+            expert_parallel=layout.expert_parallel,
+            expert_tensor_parallel=parts,
+            ranks=ranks,
         )
 
 

@@ -186,7 +186,7 @@ def layout_setting(
         sharding = "zero3"
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     usual_parts = usual_expert_tensor(facts.whole_experts, model, scenario.tensor_parallel)
-    parts = scenario.expert_tensor_parallel
+    own_parts = scenario.expert_tensor_parallel
     batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
         "global_batch_size": scenario.global_batch_size,
@@ -197,7 +197,7 @@ def layout_setting(
             scenario.world_size,
             **degrees,
             **batch,
-            expert_tensor_parallel=usual_parts if parts is None else parts,
+            expert_tensor_parallel=usual_parts if own_parts is None else own_parts,
             sharding=sharding,
             recompute=scenario.recompute or "none",
         )
@@ -206,7 +206,7 @@ def layout_setting(
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
-        requested = Degrees(**degrees, **batch, expert_tensor_parallel=parts)
+        requested = Degrees(**degrees, **batch, expert_tensor_parallel=own_parts)
         near = nearest(requested, scenario.world_size, model, length, facts.whole_experts)
         possible = advice(requested, near)
         advised = scenario.model_copy(update=near._asdict())

@@ -44,7 +44,7 @@ class Exchange(NamedTuple):
     """Messages of a rank's tokens in the forward pass of a layer with experts; so many again backward."""
 
     dispatched_bytes: Any
-    """To their experts [B]."""
+    """To their experts on other ranks [B]."""
     combined_bytes: Any
     """Back [B]."""
     dispatch_time: Any
@@ -95,8 +95,9 @@ def exchange_of(job: Job, p: Values) -> Exchange:
     nodes_apart = distinct_destinations(reached, top, experts)
     tokens = job.stack.expert_load * job.tokens / job.sequence_shards
     wide = activation_message_bytes(tokens, model.hidden)
-    scales = given(SCALE_BYTES, "formats.scale_bytes", "published"), given(
-        SCALED_VALUES, "formats.scaled_values", "published"
+    scales = (
+        given(SCALE_BYTES, "formats.scale_bytes", "published"),
+        given(SCALED_VALUES, "formats.scaled_values", "published"),
     )
     narrow = token_message_bytes(tokens, model.hidden, 1.0, *scales)
     narrow = where(job.stack.in_8_bits & job.stack.dispatches_8, narrow, wide)
@@ -104,7 +105,7 @@ def exchange_of(job: Job, p: Values) -> Exchange:
     def sent(copy: Any) -> tuple[Any, Any]:
         inner, outer = dispatch_bytes(copy, ranks_apart, near), dispatch_bytes(copy, nodes_apart, nodes)
         rates = job.inner_bandwidth, job.dispatch_bandwidth, p["exchange"], DISPATCH_START
-        return inner + outer, dispatch_time(inner, outer, *rates)
+        return dispatch_bytes(copy, ranks_apart, group), dispatch_time(inner, outer, *rates)
 
     (to_experts, going), (back, coming) = sent(narrow), sent(wide)
     return Exchange(*(where(group > 1, each, 0.0) for each in (to_experts, back, going, coming)))

@@ -92,7 +92,9 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
         shared = layout.sharding >= least
         of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
-        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, layout.expert_replicas, 1.0))
+        theirs = sharded_memory_bytes(
+            held.experts, bytes_per_parameter, where(shared, layout.expert_replicas, 1.0)
+        )
         return of_all + theirs
 
     weights = states(held, software.weight_bytes, 3)

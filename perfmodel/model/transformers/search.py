@@ -304,10 +304,7 @@ def _expert_degrees(
     ranks = tensor * replicas
     able = [each for each in ({1, tensor} if stated is None else {stated}) if width % each == 0]
     return [
-        (each, parts)
-        for parts in sorted(able)
-        for each in _divisors(experts)
-        if ranks % (each * parts) == 0
+        (each, parts) for parts in sorted(able) for each in _divisors(experts) if ranks % (each * parts) == 0
     ]
 
 
