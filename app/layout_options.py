@@ -17,6 +17,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import plural, show
 from perfmodel.model.fitted.calibration import constants_of
 from perfmodel.model.options.layout import DEGREES, Layout
+from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.setting.resolve import Setting
@@ -25,7 +26,13 @@ from perfmodel.workloads import workload
 
 HEADING = "Layout"
 OF_BATCH = ("micro-batch-size", "accumulation-steps", "global-batch-size")
-OPTIONS = (*(name.replace("_", "-") for name in DEGREES), "sharding", "recompute", *OF_BATCH)
+OPTIONS = (
+    *(name.replace("_", "-") for name in DEGREES),
+    "expert-tensor-parallel",
+    "sharding",
+    "recompute",
+    *OF_BATCH,
+)
 """Layout options in the order of the form."""
 NEVER_ALONE = OPTIONS[: -len(OF_BATCH[1:])]
 """Layout options that do not apply to networks that are trained by data parallelism alone."""
@@ -125,12 +132,17 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
         if 1 < stages <= model.layers
         else "only with stages"
     )
-    result["expert-parallel"] = "the network has no experts"
+    of_experts = "expert-parallel", "expert-tensor-parallel"
+    result |= dict.fromkeys(of_experts, "the network has no experts")
     if model.experts:
-        ranks = _rest(world, tensor * stages) or model.experts
-        result["expert-parallel"] = _listed(
-            _divisors(gcd(model.experts, ranks)), f"divide {model.experts} experts, and data x context"
-        )
+        ranks = _rest(world, stages)
+        usual = usual_expert_tensor(setting.framework.whole_experts, model, tensor)
+        parts = int(picked.get("expert-tensor-parallel") or usual)
+        wholes = model.experts, model.expert_feed_forward
+        words = f"divide {model.experts} experts", f"divide the {wholes[1]:,} features of an expert"
+        for name, whole, other, why in zip(of_experts, wholes, (parts, 1), words, strict=True):
+            able = _divisors(gcd(whole, _rest(ranks, other) or whole))
+            result[name] = _listed(able, f"{why}, and the GPUs of a stage")
     if setting.layout is not None:
         known = setting.framework.shardings if stages == 1 else setting.framework.pipelined_shardings
         result["sharding"] = f"{', '.join(known)}: known of {setting.software}" + (
@@ -237,6 +249,8 @@ def take(layout: Layout) -> None:
     leave_open(options()[name] for name in (*OPTIONS, "local-batch-size"))
     words = layout.words() | {"global_batch_size": int(layout.global_batch_size)}
     degrees = {name: words[name] for name in DEGREES if words[name] != 1}
+    if words["expert_parallel"] > 1 or words["expert_tensor_parallel"] > 1:
+        degrees["expert_tensor_parallel"] = words["expert_tensor_parallel"]
     others = ("sharding", "recompute", "micro_batch_size", "global_batch_size")
     chosen = degrees | {name: words[name] for name in others}
     choose({options()[name.replace("_", "-")]: value for name, value in chosen.items()})

@@ -55,6 +55,8 @@ LARGEST_BATCH_SIZE = 1_000_000_000
 LARGEST_DATA_SET = 100_000_000_000
 LARGEST_SAMPLE = 1e12
 """Bytes of one sample [B]."""
+LARGEST_IMBALANCE = 1000.0
+"""Largest ratio of the fullest expert's tokens to the mean: more than the experts of any layer."""
 LARGEST_RATE = 1e9
 """Samples of all workers [samples/s]."""
 

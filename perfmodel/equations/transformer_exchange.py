@@ -2,8 +2,7 @@
 
 Validity
 --------
-Experts chosen at random and evenly; ranks of a group that come at the same time. What a stack hides
-is its own constant.
+Ranks of a group that come at the same time. What a stack hides is its own constant.
 """
 
 from __future__ import annotations
@@ -62,96 +61,6 @@ def context_message_bytes(local_batch_size: Real, sequence_length: Real, kv_widt
     1024000
     """
     return 4 * local_batch_size * sequence_length * kv_width
-
-
-@formula(cites=())
-def distinct_destinations(group_size: Real, active_experts: Real) -> Real:
-    r"""Places that a token is copied to, if its experts lie at random.
-
-    .. math:: D = n\left(1 - \left(1 - \frac{1}{n}\right)^k\right)
-
-    Two experts on one rank, or one node, are sent one copy.
-
-    Parameters
-    ----------
-    group_size : n [1], ranks or nodes that experts lie on
-    active_experts : k [1], experts of one token
-
-    Returns
-    -------
-    destinations [1], the mean
-
-    Examples
-    --------
-    Two experts on two ranks are on one of them half of the time.
-
-    >>> distinct_destinations(2, 2)
-    1.5
-    """
-    return group_size * (1 - (1 - 1 / group_size) ** active_experts)
-
-
-@formula(cites=())
-def dispatch_bytes(message_bytes: Real, destinations: Real, group_size: Real) -> Real:
-    r"""Bytes that leave a rank, or a node's rank for other nodes, to reach the experts of its tokens.
-
-    .. math:: S_x = S\,D\left(1 - \frac{1}{n}\right)
-
-    Parameters
-    ----------
-    message_bytes : S [B], one copy of the rank's tokens
-    destinations : D [1], of each token
-    group_size : n [1], ranks or nodes that experts lie on
-
-    Returns
-    -------
-    dispatched_bytes [B]
-
-    Examples
-    --------
-    >>> dispatch_bytes(1000, 1.5, 2)  # half of the copies stay at home
-    750.0
-    """
-    return message_bytes * destinations * (1 - 1 / group_size)
-
-
-@formula(cites=())
-def dispatch_time(
-    inner_bytes: Real,
-    outer_bytes: Real,
-    inner_bandwidth: Real,
-    outer_bandwidth: Real,
-    exchange_fraction: Real,
-    start_time: Real,
-) -> Real:
-    r"""Time to bring tokens to their experts, or back.
-
-    .. math:: t = A + \frac{1}{\phi_x}\max\left(\frac{S_i}{V}, \frac{S_e}{B_e}\right)
-
-    Copies inside a node and between nodes travel at once.
-
-    Parameters
-    ----------
-    inner_bytes : S_i [B], that leave a rank
-    outer_bytes : S_e [B], of these between nodes
-    inner_bandwidth : V [B/s], nominal, of one rank
-    outer_bandwidth : B_e [B/s], nominal, of one rank's part of its node's adapters
-    exchange_fraction : phi_x [1], of the nominal rate that many senders reach
-    start_time : A [s]
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    100 MB inside at 100 GB/s, 50 MB outside at 25 GB/s, both at half rate: 4 ms, and 10 us.
-
-    >>> round(dispatch_time(1e8, 5e7, 1e11, 25e9, 0.5, 1e-5) * 1e3, 6)
-    4.01
-    """
-    wire = ops.maximum(inner_bytes / inner_bandwidth, outer_bytes / outer_bandwidth)
-    return start_time + wire / exchange_fraction
 
 
 @formula(cites=())

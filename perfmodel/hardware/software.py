@@ -88,7 +88,12 @@ class Release(Spec):
     hides_data: bool = False
     """Gradients travel during the backward pass."""
     hides_experts: bool = False
-    """Interleaved stages hide part of the experts' traffic."""
+    """Interleaved stages exchange tokens with experts while they compute another micro-batch."""
+    dispatches_fp8: bool = False
+    """Tokens travel to experts in 8 bits where products are in fp8; results come back in 16."""
+    whole_experts: bool = False
+    """By default a rank holds whole experts, whatever the degree of tensor parallelism (expert tensor
+    parallelism of 1); if not, tensor-parallel ranks share each expert's products."""
     gradient_bytes: Literal[2, 4] = 2
     """Bytes of one gradient in bf16 or fp8 training [B]; fp16 sums in 2 B."""
     states: States = "mixed"

@@ -47,6 +47,8 @@ class Architecture(NamedTuple):
     """Inner width of one expert."""
     moe_frequency: int = 1
     """Period of the layers with experts: in each group of so many layers the last has them; 1: all layers."""
+    routing_nodes: int = 0
+    """Most nodes that routing sends a token to; 0 without a limit."""
     dense_layers: int = 0
     """Number of first layers without experts."""
 

@@ -18,9 +18,9 @@ MESSAGES = {
     "layout.schedule_chunks": "--virtual-stages: --schedule {schedule} has chunks of its own; leave one out",
     "layout.dualpipe": "--schedule dualpipe needs an even number of stages, here {stages}, and of "
     "micro-batches, at least {least}, here {steps}",
-    "layout.no_experts": "--expert-parallel: the network has no experts",
-    "layout.experts": "--expert-parallel {expert_parallel} does not divide data x context "
-    "parallelism, {replicas}: experts are dealt out over those ranks, not over tensor-parallel ones",
+    "layout.no_experts": "{name}: the network has no experts",
+    "layout.experts": "--expert-parallel {expert_parallel} x --expert-tensor-parallel "
+    "{expert_tensor_parallel} does not divide the {ranks} GPUs of a stage, over which experts are distributed",
     "layout.lora": "--lora {rank}: the most is {hidden}, the features of a layer; 8 to 64 are usual",
     "layout.degree": "{name} {degree} does not divide {whole} {what}",
     "layout.copies": "{workload}: replicas of the whole network are trained; there is no layout",

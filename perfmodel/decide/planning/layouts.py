@@ -39,8 +39,12 @@ MOST_ALIKE = 3
 """Layouts listed in addition to the fastest."""
 NONE_FITS = "no layout fits in memory"
 NONE_WHOLE = "no layout that fits keeps each replica on machines of one kind"
-WITHIN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
-"""Degrees whose ranks communicate within a layer or between stages, many times per step."""
+WITHIN = (
+    ("tensor_parallel", "pipeline_parallel", "context_parallel"),
+    ("expert_tensor_parallel", "pipeline_parallel", "expert_parallel"),
+)
+"""Degrees whose ranks communicate within a layer or between stages, many times per step: without and with
+experts."""
 NONE_DIVIDES = "no layout divides the network and its batch"
 _NUMBERS = (
     "iteration_time",
@@ -159,8 +163,8 @@ def fastest_layout(
         allowed = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
         layouts, times = chosen(layouts, allowed), times[allowed]
     if whole is not None and len(times):
-        ranks = np.prod([getattr(layouts, name) for name in WITHIN], axis=0)
-        allowed = np.flatnonzero(whole % ranks == 0)
+        ranks = (np.prod([getattr(layouts, name) for name in names], axis=0) for names in WITHIN)
+        allowed = np.flatnonzero(np.logical_and.reduce([whole % each == 0 for each in ranks]))
         layouts, times = chosen(layouts, allowed), times[allowed]
         if not len(times):
             return None, result.candidates, NONE_WHOLE

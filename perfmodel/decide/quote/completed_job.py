@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perfmodel.model.setting.resolve import Setting
 
 _WORDS = {"sharding": SHARDING, "recompute": RECOMPUTE}
-_CHOSEN = (*DEGREES, *_WORDS)
+_CHOSEN = (*DEGREES, "expert_tensor_parallel", *_WORDS)
 _BATCH = ("micro_batch_size", "local_batch_size", "accumulation_steps", "global_batch_size")
 
 
@@ -61,6 +61,8 @@ def completed_job(scenario: Scenario, catalogue: Catalogue) -> CompletedJob:
         return CompletedJob(scenario)
     words = fitting.layout(int(np.argmax(agrees))).words()
     chosen: dict[str, Any] = {name: words[name] for name in (*_CHOSEN, "micro_batch_size")}
+    if not network_of(setting.workload)[0].experts:
+        chosen["expert_tensor_parallel"] = None
     defaults = [
         f"--{name.replace('_', '-')} {words[name]}"
         for name in _CHOSEN

@@ -285,10 +285,11 @@ COUNTS = {
     "virtual_stages": "chunks of layers on a stage",
     "context_parallel": "accelerators that split a sequence",
     "expert_parallel": "accelerators over which experts are distributed",
+    "expert_tensor_parallel": "accelerators that split every product of an expert",
     "micro_batch_size": "samples of a replica in one pass",
 }
 """Whole numbers of a scenario that its time depends on."""
-OF_LAYOUT = (*DEGREES, "micro_batch_size")
+OF_LAYOUT = (*DEGREES, "expert_tensor_parallel", "micro_batch_size")
 """Those that are varied at a constant batch of the whole step."""
 PASSES = ("local_batch_size", "micro_batch_size", "global_batch_size", "accumulation_steps")
 """Options that determine the batch of a step."""
@@ -314,6 +315,7 @@ def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
         "accumulation_steps": setting.scenario.anchor is None,
         "sequence_length": setting.workload.sequence_length is not None and setting.scenario.anchor is None,
         "expert_parallel": has_layout and model is not None and model.experts > 0,
+        "expert_tensor_parallel": has_layout and model is not None and model.experts > 0,
         "virtual_stages": setting.scenario.pipeline_parallel > 1,
     }
     has_effect |= dict.fromkeys(

@@ -17,6 +17,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout, schedules
+from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.numbers import numbers
@@ -107,15 +108,18 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     able = able & (stages * chunks <= model.layers)
     if setting.scenario.strategy == "fsdp":
         able = able & ((at["sharding"] < 0) | (at["sharding"] == ZERO_3))
+    usual = usual_expert_tensor(setting.framework.whole_experts, model, tensor)
+    parts = np.where(at["expert_tensor_parallel"] > 0, at["expert_tensor_parallel"], usual)
     if model.experts:
-        able = able & (model.experts % expert == 0) & (data * context % expert == 0)
+        able = able & (model.experts % expert == 0) & (model.expert_feed_forward % parts == 0)
+        able = able & (tensor * data * context % (expert * parts) == 0)
     else:
-        able = able & (expert == 1)
+        able = able & (expert == 1) & (parts == 1)
     base = setting.layout
     assert base is not None
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
     recompute = np.maximum(at["recompute"], 0)
-    columns = tensor, stages, chunks, context, expert, data, sharding, recompute
+    columns = tensor, stages, chunks, context, expert, parts, data, sharding, recompute
     every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
 
@@ -257,7 +261,13 @@ def _why(options: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str
 def _any_setting(options: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas of one sample each."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
-    plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
+    plain |= {
+        "expert_tensor_parallel": None,
+        "micro_batch_size": 1,
+        "sharding": None,
+        "recompute": None,
+        "anchor": None,
+    }
     return resolve(LaidOut.model_construct(**{**options, **plain}), catalogue)
 
 

@@ -37,6 +37,8 @@ class LayoutsRequest(Described):
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
         [default: megatron-core]
     precision : Precision of matrix products.
+    expert_tensor_parallel : [1] Accelerators that split every product of an expert.
+        [default: 1, and tensor parallel]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
@@ -55,6 +57,10 @@ class LayoutsRequest(Described):
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
+    routing_nodes: int | None = same_as(Scenario)
+    expert_imbalance: float = same_as(Scenario)
+    capacity_factor: float | None = same_as(Scenario)
+    expert_tensor_parallel: int | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None

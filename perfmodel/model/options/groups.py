@@ -4,6 +4,7 @@ from typing import Annotated
 
 from perfmodel.core.choices import (
     LARGEST_DATA_SET,
+    LARGEST_IMBALANCE,
     LARGEST_RATE,
     LARGEST_SAMPLE,
     SYNONYMS,
@@ -30,6 +31,8 @@ from perfmodel.model.options.layout import Recompute, Sharding
 _Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
 _Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
 _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
+_Imbalance = Annotated[float, Within(ge=1, le=LARGEST_IMBALANCE)]
+_Capacity = Annotated[float, Within(gt=0, le=LARGEST_IMBALANCE)]
 
 
 class Network(Described, heading="The network"):
@@ -44,6 +47,11 @@ class Network(Described, heading="The network"):
         up.
         [default: as the network is usually trained]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.
+        [default: as the network routes; deepseek-v3 to 4]
+    expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.
+    capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.
+        [default: none is dropped]
     """
 
     workload: Annotated[
@@ -52,6 +60,9 @@ class Network(Described, heading="The network"):
     sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
     embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
+    routing_nodes: Annotated[Count | None, OptionInfo(label="Nodes that a token is routed to")] = None
+    expert_imbalance: Annotated[_Imbalance, OptionInfo(label="Imbalance of experts")] = 1.0
+    capacity_factor: Annotated[_Capacity | None, OptionInfo(label="Capacity of experts")] = None
 
 
 class Machines(Described, heading="The machines"):
@@ -108,7 +119,9 @@ class Layout(Described, heading="The layout of a transformer"):
     schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of
         weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
     context_parallel : [1] Accelerators that split the positions of a sequence.
-    expert_parallel : [1] Accelerators that experts are distributed over; a divisor of data x context.
+    expert_parallel : [1] Accelerators that experts are distributed over.
+    expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor
+        divides the accelerators of a stage.  [default: 1 or tensor parallel, as the software's recipes have it]
     sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
     recompute : Activations that the backward pass computes again instead of storing them.  [default: none]
@@ -122,6 +135,9 @@ class Layout(Described, heading="The layout of a transformer"):
     schedule: Annotated[Schedule | None, OptionInfo(label="Schedule of the pipeline")] = None
     context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
     expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
+    expert_tensor_parallel: Annotated[
+        Count | None, OptionInfo(label="Expert tensor parallel", axis="layout")
+    ] = None
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
     recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
     micro_batch_size: Annotated[

@@ -9,6 +9,7 @@ from perfmodel.core.choices import Schedule
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.equations.pipeline_orders import DUALPIPE, FIRST_IN_TWO, FIRST_OF_TWO, SCHEDULES, V_SHAPED
+from perfmodel.model.options.routing import check_experts
 
 if TYPE_CHECKING:
     from perfmodel.workloads.architecture import Architecture
@@ -31,10 +32,11 @@ DEGREES = (
     "expert_parallel",
 )
 """Options of the degrees of parallelism, and of the chunks of pipeline stages."""
-CHOSEN = (*DEGREES, "sharding", "recompute", "micro_batch_size")
+CHOSEN = (*DEGREES, "expert_tensor_parallel", "sharding", "recompute", "micro_batch_size")
 """Options that determine a layout, together with the number of accelerators and the batch size."""
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     **{name: (1,) for name in DEGREES if name != "virtual_stages"},
+    "expert_tensor_parallel": (None, 1),
     "sharding": (None, "none"),
     "recompute": (None, "none"),
     "lora": (None,),
@@ -47,8 +49,9 @@ NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 o
 class Layout(NamedTuple):
     """Degrees of parallelism, and the micro-batches of a step; whole numbers, or arrays of them.
 
-    Tensor-parallel ranks are neighbours; then come those of context, experts, data, and the stages of the
-    pipeline outermost.  Experts are distributed over the replicas; they are no factor of the world size.
+    Tensor-parallel ranks are neighbours; then come those of context, data, and the stages of the pipeline
+    outermost.  The ranks of a stage are divided a second time for its experts: neighbours hold parts of the
+    same experts, then come those of other experts, then copies (Megatron-Core's order of ranks).
     """
 
     tensor_parallel: Any = 1
@@ -56,6 +59,7 @@ class Layout(NamedTuple):
     virtual_stages: Any = 1
     context_parallel: Any = 1
     expert_parallel: Any = 1
+    expert_tensor_parallel: Any = 1
     data_parallel: Any = 1
     sharding: Any = 0
     """Index into ``SHARDING``: the stage of ZeRO."""
@@ -113,6 +117,16 @@ class Layout(NamedTuple):
         """Ranks that hold the same weights except experts: data-parallel times context-parallel ranks."""
         return self.data_parallel * self.context_parallel
 
+    @property
+    def stage_ranks(self) -> Any:
+        """Ranks of one stage."""
+        return self.tensor_parallel * self.replicas
+
+    @property
+    def expert_replicas(self) -> Any:
+        """Ranks that hold the same weights of experts."""
+        return ops.maximum(self.stage_ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
+
 
 def layout_of(
     world_size: int,
@@ -122,6 +136,7 @@ def layout_of(
     virtual_stages: int = 1,
     context_parallel: int = 1,
     expert_parallel: int = 1,
+    expert_tensor_parallel: int = 1,
     sharding: Sharding = "none",
     recompute: Recompute = "none",
     micro_batch_size: int | None = None,
@@ -133,7 +148,8 @@ def layout_of(
     Parameters
     ----------
     world_size : accelerators of the job
-    tensor_parallel, pipeline_parallel, virtual_stages, context_parallel, expert_parallel : degrees
+    tensor_parallel, pipeline_parallel, virtual_stages, context_parallel : degrees
+    expert_parallel, expert_tensor_parallel : degrees of the experts
     sharding, recompute : what replicas shard, and which activations are computed again
     micro_batch_size : samples of one replica in one pass; default 1
     global_batch_size, accumulation_steps : samples of a step, and passes of it; any two of the three imply
@@ -160,6 +176,7 @@ def layout_of(
         virtual_stages,
         context_parallel,
         expert_parallel,
+        expert_tensor_parallel,
         data,
         SHARDING.index(sharding),
         recomputes,
@@ -209,12 +226,7 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     if in_rounds and stages > 1 and layout.accumulation_steps % stages:
         raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
     _refuse_remainder("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
-    if layout.expert_parallel > 1:
-        if not model.experts:
-            raise refusal("layout.no_experts")
-        _refuse_remainder("--expert-parallel", layout.expert_parallel, "experts", model.experts)
-        if layout.replicas % layout.expert_parallel:  # tensor-parallel ranks share each expert's products
-            raise refusal("layout.experts", expert_parallel=layout.expert_parallel, replicas=layout.replicas)
+    check_experts(layout, model)
 
 
 def scheduled(layout: Layout, schedule: Schedule | None) -> Layout:

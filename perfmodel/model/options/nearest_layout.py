@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from perfmodel.model.options.routing import usual_expert_tensor
+
 if TYPE_CHECKING:
     from perfmodel.workloads.architecture import Architecture
 
@@ -22,6 +24,8 @@ class Degrees(NamedTuple):
     micro_batch_size: int | None
     global_batch_size: int | None
     accumulation_steps: int | None
+    expert_tensor_parallel: int | None = None
+    """None: as the software has it."""
 
 
 def advice(requested: Degrees, possible: Degrees) -> str:
@@ -30,10 +34,18 @@ def advice(requested: Degrees, possible: Degrees) -> str:
     return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in changed.items())
 
 
-def nearest(requested: Degrees, world_size: int, model: Architecture, sequence_length: int) -> Degrees:
+def nearest(
+    requested: Degrees, world_size: int, model: Architecture, sequence_length: int, whole_experts: bool
+) -> Degrees:
     """Return the possible layout with the smallest product of factors between its degrees and the requested.
 
     The number of accelerators stays the same.  A possible layout always exists: replicas alone.
+
+    Parameters
+    ----------
+    requested : the impossible layout
+    world_size, model, sequence_length : of the job
+    whole_experts : whether its software leaves experts whole by default
     """
     best, least = requested, math.inf
     for tensor, far in _nearest_divisors(requested.tensor_parallel, math.gcd(world_size, model.heads)):
@@ -51,18 +63,32 @@ def nearest(requested: Degrees, world_size: int, model: Architecture, sequence_l
                 so_far = far + farther + more
                 if so_far >= least:
                     break
-                able = math.gcd(model.experts or 1, rest)
-                expert, by_experts = _nearest_divisors(requested.expert_parallel, able)[0]
+                parts, expert, by_experts = _experts(requested, tensor, tensor * rest, model, whole_experts)
                 degrees = requested._replace(
                     tensor_parallel=tensor,
                     pipeline_parallel=stages,
                     context_parallel=context,
                     expert_parallel=expert,
+                    expert_tensor_parallel=parts,
                 )
                 for one, by_batch in _batches(degrees, rest // context, model.layers):
                     if so_far + by_experts + by_batch < least:
                         best, least = one, so_far + by_experts + by_batch
     return best
+
+
+def _experts(
+    requested: Degrees, tensor: int, ranks: int, model: Architecture, whole_experts: bool
+) -> tuple[int | None, int, float]:
+    """Return the degrees of experts nearest to the requested on the ranks of a stage, with their distance."""
+    far, given = 0.0, requested.expert_tensor_parallel
+    if given is not None:
+        able = math.gcd(ranks, model.expert_feed_forward) if model.experts else 1
+        given, far = _nearest_divisors(given, able)[0]
+    parts = given or usual_expert_tensor(whole_experts, model, tensor)
+    able = math.gcd(model.experts or 1, ranks // parts)
+    expert, farther = _nearest_divisors(requested.expert_parallel, able)[0]
+    return given, expert, far + farther
 
 
 def _batches(requested: Degrees, data: int, layers: int) -> Iterator[tuple[Degrees, float]]:
@@ -71,7 +97,11 @@ def _batches(requested: Degrees, data: int, layers: int) -> Iterator[tuple[Degre
     for chunks in {min(requested.virtual_stages, layers // stages), 1}:
         off = _log_distance(chunks, requested.virtual_stages)
         in_turn = stages if chunks > 1 else 1
-        micro, whole, steps = requested[-3:]
+        micro, whole, steps = (
+            requested.micro_batch_size,
+            requested.global_batch_size,
+            requested.accumulation_steps,
+        )
         one = requested._replace(virtual_stages=chunks)
         if steps is not None or whole is None:
             passes = _nearest_multiple(steps or 1, in_turn)

@@ -51,9 +51,13 @@ class Understood(TypedDict):
     schedule: Schedule | None
     context_parallel: int
     expert_parallel: int
+    expert_tensor_parallel: int | None
     sharding: Sharding | None
     recompute: Recompute | None
     lora: int | None
+    routing_nodes: int | None
+    expert_imbalance: float
+    capacity_factor: float | None
     micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None

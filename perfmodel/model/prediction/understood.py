@@ -55,6 +55,9 @@ def understood(setting: Setting) -> dict[str, object]:
         filled["inter_link"] = None
     if setting.layout is not None:
         filled |= {"overlap": None, **_layout_options(setting.layout)}
+        network = setting.workload.architecture
+        parts = int(setting.layout.expert_tensor_parallel)
+        filled["expert_tensor_parallel"] = parts if network is not None and network.experts else None
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}

@@ -29,7 +29,7 @@ RANGES = {
 """Plausible values by quantity; any other value is refused as a mistaken unit."""
 MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
 BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
-LAYOUT_OPTIONS = (*DEGREES, "sharding", "recompute")
+LAYOUT_OPTIONS = (*DEGREES, "expert_tensor_parallel", "sharding", "recompute")
 OWN = (*LAYOUT_OPTIONS, *BATCH, "sequence_length", "precision", *MACHINE)
 """Options in which a measured run of a transformer may differ from the job that is predicted."""
 IMPLIED = {

@@ -21,6 +21,7 @@ from perfmodel.model.fitted.efficiency import SIZES
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from perfmodel.model.input.feed import CACHE
 from perfmodel.model.options.layout import DEGREES, Layout
+from perfmodel.model.options.routing import USUAL as ROUTING
 from perfmodel.model.setting.profile import Measure
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
@@ -80,6 +81,7 @@ WIDTHS = (
     "experts",
     "top_k",
     "shared_experts",
+    "routing_nodes",
     "expert_feed_forward",
     "query_rank",
     "kv_rank",
@@ -91,7 +93,7 @@ WIDTHS = (
     "predicted_fraction",
 )
 """Fields of an ``Architecture`` that a step of a transformer is computed from."""
-OPTIONS = {"oversubscription": 1.0, "lora": None}
+OPTIONS = {"oversubscription": 1.0, "lora": None, **ROUTING}
 """Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
 """Prefix of the names of numbers that a term of the iteration defines itself."""
@@ -257,7 +259,8 @@ def _feed(setting: Setting, node: Any, change: Change) -> Any:
 
 def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
     """Return a layout with changed degrees, and with the micro-batches of the changed setting."""
-    degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in (*DEGREES, "data_parallel")}
+    names = (*DEGREES, "expert_tensor_parallel", "data_parallel")
+    degrees = {name: change(getattr(layout, name), name, OF_SCENARIO) for name in names}
     passes = {
         "micro_batch_size": counts["local_batch_size"],
         "accumulation_steps": counts["accumulation_steps"],

@@ -21,6 +21,7 @@ from perfmodel.hardware.software import (
     with_year,
 )
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.model.options.routing import routing_remarks, usual_expert_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,6 +168,8 @@ def layout_setting(
             remark(NO_STAGES)
         if scenario.schedule is not None:
             remark(NO_PIPELINE)
+        for words in routing_remarks(scenario, model, None):
+            remark(words)
         return None
     from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
 
@@ -182,6 +185,8 @@ def layout_setting(
             raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
+    usual_parts = usual_expert_tensor(facts.whole_experts, model, scenario.tensor_parallel)
+    own_parts = scenario.expert_tensor_parallel
     batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
         "global_batch_size": scenario.global_batch_size,
@@ -192,6 +197,7 @@ def layout_setting(
             scenario.world_size,
             **degrees,
             **batch,
+            expert_tensor_parallel=usual_parts if own_parts is None else own_parts,
             sharding=sharding,
             recompute=scenario.recompute or "none",
         )
@@ -200,10 +206,10 @@ def layout_setting(
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
-        requested = Degrees(**degrees, **batch)
-        near = nearest(requested, scenario.world_size, model, length)
+        requested = Degrees(**degrees, **batch, expert_tensor_parallel=own_parts)
+        near = nearest(requested, scenario.world_size, model, length, facts.whole_experts)
         possible = advice(requested, near)
-        advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
+        advised = scenario.model_copy(update=near._asdict())
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
@@ -215,7 +221,7 @@ def layout_setting(
         remark(NO_PIPELINE)
     elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
-    for words in caveats(layout, model):
+    for words in (*caveats(layout, model), *routing_remarks(scenario, model, layout)):
         remark(words)
     return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
@@ -232,6 +238,8 @@ def batch_of(
     """
     take("sharding", scenario.sharding, SHARDING[layout.sharding])
     take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
+    if layout.tensor_parallel > 1 and (layout.expert_parallel > 1 or layout.expert_tensor_parallel > 1):
+        take("expert-tensor-parallel", scenario.expert_tensor_parallel, layout.expert_tensor_parallel)
     if layout.pipeline_parallel > 1:
         take("schedule", scenario.schedule, layout.schedule_name)
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)

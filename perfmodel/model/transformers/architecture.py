@@ -35,6 +35,8 @@ class Dimensions(NamedTuple):
     top_k: Any
     shared_experts: Any
     expert_width: Any
+    routing_nodes: Any
+    """Most nodes that a token is sent to; 0 without a limit."""
     dense_share: Any
     """Share of the layers without experts."""
     attended: Any
@@ -97,6 +99,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         top_k=ops.number(model.top_k),
         shared_experts=ops.number(model.shared_experts),
         expert_width=ops.number(model.expert_feed_forward),
+        routing_nodes=ops.number(model.routing_nodes),
         dense_share=1 - model.moe_layers / model.layers,
         attended=attended,
         predicted_share=predicted,

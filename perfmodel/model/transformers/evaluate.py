@@ -8,6 +8,7 @@ from perfmodel.core.tracing.tracing import remembered
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.options.layout import Layout
+from perfmodel.model.options.routing import expert_load
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import PRECISIONS
@@ -63,7 +64,15 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
         raise refusal("layout.copies", "workload", workload=setting.workload.id)
     dimensions: Dimensions = known_dimensions(model, length)
     chip = chip_of(setting.accelerator)
-    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
+    scenario = setting.scenario
+    if scenario.routing_nodes is not None:
+        dimensions = dimensions._replace(routing_nodes=ops.number(scenario.routing_nodes))
+    options = Options(
+        PRECISIONS[setting.precision],
+        adapter_rank=scenario.lora or 0,
+        drops_tokens=scenario.capacity_factor is not None,
+        expert_load=expert_load(scenario),
+    )
     software = software_of(setting.framework, chip, dimensions, of, options)
     return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 

@@ -53,6 +53,7 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
     if model.experts:
         given["expert-model-parallel-size"] = layout.expert_parallel
+        given["expert-tensor-parallel-size"] = layout.expert_tensor_parallel
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
     if unequal:
         lines.append(f"--pipeline-model-parallel-layout '{_uneven_stages(layout, model)}'")
@@ -121,6 +122,7 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
     }
     if model.experts:
         given["parallelism.expert_parallel_degree"] = layout.expert_parallel
+        given["parallelism.expert_tensor_parallel_degree"] = layout.expert_tensor_parallel
     schedule = []
     if piped:
         given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size

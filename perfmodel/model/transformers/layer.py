@@ -10,9 +10,6 @@ from perfmodel.equations.transformer_exchange import (
     beyond_attention_time,
     busy_collective_time,
     context_message_bytes,
-    dispatch_bytes,
-    dispatch_time,
-    distinct_destinations,
     partly_hidden_time,
 )
 from perfmodel.equations.transformer_pipeline import time_of_parts
@@ -26,6 +23,13 @@ from perfmodel.equations.transformer_products import (
     plain_attention_time,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.experts import (
+    exchange_of,
+    gathered_bytes,
+    products_of,
+    routed_bytes,
+    tensor_sums,
+)
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
@@ -44,8 +48,6 @@ ROUNDING = 1e-12
 """Share of a time below which a waiting time counts as zero."""
 AROUND_BYTES, DROPOUT_BYTES = 16, 8
 """Bytes moved for a feature: two norms with two residual sums; dropout of both."""
-DISPATCH_START = 24e-6
-"""Start time of a dispatch: two small collectives [s]."""
 
 
 class Rates(NamedTuple):
@@ -86,6 +88,8 @@ class Layer(NamedTuple):
     """Part of the backward pass lost to gaps between kernels."""
     weights: Any
     """Part of the backward pass that computes gradients of weights, which no other stage waits for."""
+    sent: Any
+    """Part of ``experts`` that a pass of another micro-batch can hide."""
 
     @property
     def time(self) -> Any:
@@ -176,8 +180,8 @@ def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
     return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
 
 
-def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
-    """Return the times of the mean layer, averaged over layers with and without experts."""
+def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
+    """Return the times of the mean layer of a micro-batch next to which no other is computed."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
     routed = 1 - model.dense_share
@@ -200,21 +204,24 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
-        moved = moved + routed * _routed_bytes(job, p)
+        moved = moved + routed * routed_bytes(job, p)
     element = moved / rates.elementwise
     element_backward = p["element_backward"] * element
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
-    exposed_tensor = 2 * hidden
+    exposed_tensor = tensor_sums(job) * hidden
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
     ring = travel_time(job.groups.context, keys, p)
-    dispatch: Any = 0.0
+    sent: Any = 0.0
+    routed_traffic: Any = 0.0
     waits: Any = 0.0
     if has_experts:
-        dispatch = routed * _dispatch(job, p)
+        sent = routed * exchange_of(job, p).time
+        gathered = travel_time(job.groups.expert_tensor, gathered_bytes(job), p)
+        routed_traffic = time_of_parts(sent=sent, gathered=routed * gathered)
         waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
     again = layout.recomputed_layers
@@ -237,7 +244,6 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     context = beyond_attention_time(ring, window, p["context_window"])
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
     context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
-    routed_traffic = 2 * dispatch
     sent_again = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
     sent_again = again * sent_again
     return Layer(
@@ -259,6 +265,7 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
         ),
         gaps_backward,
         where(software.adapts, 0.0, backward / 2),
+        2 * sent,
     )
 
 
@@ -312,11 +319,11 @@ def _feed_forward(
 
 def _experts(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     """Return the times of routed and shared experts, forward and backward [s]; unused without experts."""
-    model, tensor, group = job.model, job.layout.tensor_parallel, job.layout.expert_parallel
-    experts, width = ops.maximum(model.experts, 1.0), ops.maximum(model.expert_width, 1.0)
-    each = ops.maximum(job.tokens * model.top_k * group / experts, 1e-6)
-    routed = _feed_forward(job, p, rates, each, width / tensor, experts / group, rates.product * p["grouped"])
-    shared = _feed_forward(job, p, rates, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
+    model, own = job.model, products_of(job)
+    rate = rates.product * p["grouped"]
+    routed = _feed_forward(job, p, rates, own.tokens, own.width, own.experts, rate)
+    width = ops.maximum(model.shared_experts * model.expert_width, 1.0) / job.layout.tensor_parallel
+    shared = _feed_forward(job, p, rates, job.tokens, width)
     forward, backward = (ops.where(model.shared_experts > 0, each, 0.0) for each in shared)
     return (
         time_of_parts(routed=routed[0], shared=forward),
@@ -351,37 +358,6 @@ def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     flash = job.stack.flash
     backward = p["flash_backward"] * kernel, 2 * plain
     return ops.where(flash, kernel, plain), ops.where(flash, *backward)
-
-
-def _routed_bytes(job: Job, p: Values) -> Any:
-    """Return the bytes that the feed-forward part of a layer with experts moves in the forward pass."""
-    model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
-    width = model.expert_width / tensor
-    gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
-    routing = p["routing"] * tokens * model.top_k * model.hidden / job.sequence_shards
-    cast = tokens * model.top_k * (model.hidden + width) * p["cast"]
-    return gates + routing + ops.where(job.stack.in_8_bits, cast, 0.0)
-
-
-def _dispatch(job: Job, p: Values) -> Any:
-    """Return the exposed time to send the tokens of a layer to their experts [s]."""
-    model, layout = job.model, job.layout
-    group = layout.expert_parallel
-    near = ops.minimum(
-        group, ops.maximum(job.domain / (layout.tensor_parallel * layout.context_parallel), 1.0)
-    )
-    nodes = group / near
-    copy = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
-    time = dispatch_time(
-        dispatch_bytes(copy, distinct_destinations(group, model.top_k), group),
-        dispatch_bytes(copy, distinct_destinations(nodes, model.top_k), nodes),
-        job.inner_bandwidth,
-        job.dispatch_bandwidth,
-        p["exchange"],
-        DISPATCH_START,
-    )
-    left = partly_hidden_time(time, ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0))
-    return ops.where(group > 1, left, 0.0)
 
 
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:

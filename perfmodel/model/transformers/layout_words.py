@@ -13,6 +13,7 @@ ABBREVIATIONS = {
     "virtual_stages": "v",
     "context_parallel": "cp",
     "expert_parallel": "ep",
+    "expert_tensor_parallel": "etp",
     "data_parallel": "dp",
 }
 NAMES = {
@@ -21,6 +22,7 @@ NAMES = {
     "virtual_stages": "chunks",
     "context_parallel": "context",
     "expert_parallel": "expert",
+    "expert_tensor_parallel": "expert tensor",
     "data_parallel": "data",
     "micro_batch_size": "micro-batch",
 }
@@ -53,7 +55,10 @@ def in_full(layout: Mapping[str, Any]) -> str:
         return [f"{NAMES[name]} {layout[name]}" for name in names if layout[name] > 1]
 
     degrees = above_one("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
-    parts = [" x ".join(degrees) or "one accelerator", *above_one("expert_parallel", "virtual_stages")]
+    parts = [
+        " x ".join(degrees) or "one accelerator",
+        *above_one("expert_parallel", "expert_tensor_parallel", "virtual_stages"),
+    ]
     parts += [layout["sharding"]] if layout["sharding"] != "none" else []
     parts += [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     micro, passes = layout["micro_batch_size"], layout["accumulation_steps"]

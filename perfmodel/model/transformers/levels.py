@@ -28,6 +28,9 @@ SIZES = ("world_size", "micro_batch_size", "sequence_length")
 DISTANCES = (*NAMED, "layout", *SIZES)
 ALIKE = (
     "lora",
+    "routing_nodes",
+    "expert_imbalance",
+    "capacity_factor",
     "rack_nodes",
     "oversubscription",
     "placement",

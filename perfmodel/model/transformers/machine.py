@@ -161,7 +161,7 @@ class Fabric(NamedTuple):
         part = self.inter_link.bandwidth.value * self.nics / self.per_node
         if self.racks is None:
             return part
-        experts, apart = layout.expert_parallel, layout.tensor_parallel * layout.context_parallel
+        experts, apart = layout.expert_parallel, layout.expert_tensor_parallel
         near = ops.minimum(experts, ops.maximum(self.domain / apart, 1.0))
         slower = self.racks.slowdown("all-to-all", experts / near, experts * apart / self.per_node)
         return node_bandwidth(part, 1, 1.0, slower)
@@ -225,13 +225,15 @@ class Groups(NamedTuple):
     expert_reduce: Any
     stage: Any
     """Send from one stage to the next."""
+    expert_tensor: Any
+    """As ``tensor``, over the ranks with parts of the same experts."""
 
 
 def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
     """Return collective, number of ranks and their stride, in the order of ``Groups``."""
     tensor, replicas = layout.tensor_parallel, layout.replicas
-    of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
-    apart = tensor * layout.expert_parallel
+    of_expert, parts = layout.expert_replicas, layout.expert_tensor_parallel
+    apart = parts * layout.expert_parallel
     stages = layout.pipeline_parallel
     return (
         ("all-reduce", tensor, 1),
@@ -241,6 +243,7 @@ def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
         ("all-gather", of_expert, apart),
         ("all-reduce", of_expert, apart),
         ("send-receive", ops.minimum(stages, 2), layout.world_size / stages),
+        ("all-reduce", parts, 1),
     )
 
 

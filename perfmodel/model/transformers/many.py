@@ -8,8 +8,9 @@ import numpy as np
 
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.job import Case, Job, bare_job, job_of, rows
-from perfmodel.model.transformers.layer import Layer, layer_of, rates_of
+from perfmodel.model.transformers.layer import Layer, layer_alone, rates_of
 from perfmodel.model.transformers.machine import NO_COST, Groups, groups_of_many
+from perfmodel.model.transformers.paired import layer_of, with_overlap
 from perfmodel.model.transformers.parameters import Values, fitted
 from perfmodel.model.transformers.step import Step, step_of
 
@@ -48,7 +49,12 @@ def job_of_many(case: Case) -> Job:
     """Return the job of many layouts; costs of equal groups are computed once."""
     at: Layout = case.layout
     first, which = distinct(
-        at.tensor_parallel, at.pipeline_parallel, at.context_parallel, at.expert_parallel, at.data_parallel
+        at.tensor_parallel,
+        at.pipeline_parallel,
+        at.context_parallel,
+        at.expert_parallel,
+        at.expert_tensor_parallel,
+        at.data_parallel,
     )
     few = groups_of_many(case.fabric, rows(at, first))
     return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
@@ -64,13 +70,15 @@ def step_of_many(job: Job, p: Values) -> Step:
         at.tensor_parallel,
         at.context_parallel,
         at.expert_parallel,
+        at.expert_tensor_parallel,
         at.virtual_stages > 1,
         at.sharding == ZERO_3,
         at.recompute,
         at.micro_batch_size,
     )
     few: Job = rows(job, first)
-    return step_of(job, p, rows(layer_of(few, p, rates_of(few, p)), which))
+    layers = rows(layer_alone(few, p, rates_of(few, p)), which)
+    return step_of(job, p, with_overlap(job, p, layers))
 
 
 def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:

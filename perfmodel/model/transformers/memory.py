@@ -87,13 +87,14 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers)
     trained = trained_parameters(job, held, layers)
-    of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
         shared = layout.sharding >= least
         of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
-        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
+        theirs = sharded_memory_bytes(
+            held.experts, bytes_per_parameter, where(shared, layout.expert_replicas, 1.0)
+        )
         return of_all + theirs
 
     weights = states(held, software.weight_bytes, 3)

@@ -12,7 +12,8 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import outcome
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.job import job_of
-from perfmodel.model.transformers.layer import layer_of, rates_of
+from perfmodel.model.transformers.layer import rates_of
+from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.schedule import Schedule, schedule_of
 from perfmodel.model.transformers.step import head_times, step_of

@@ -21,6 +21,7 @@ COMPENSATES = {
     "sharding": ("sharding",),
     "micro_batch_size": ("micro_batch_size", "accumulation_steps"),
     "expert_parallel": ("expert_parallel",),
+    "expert_tensor_parallel": ("expert_tensor_parallel",),
     "context_parallel": ("context_parallel", "data_parallel", "accumulation_steps"),
     "tensor_parallel": ("tensor_parallel", "data_parallel", "accumulation_steps"),
     "pipeline_parallel": ("pipeline_parallel", "virtual_stages", "data_parallel", "accumulation_steps"),

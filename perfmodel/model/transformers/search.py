@@ -87,7 +87,7 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
 
     The search covers tensor-parallel degrees inside the domain of the fast link, any number of stages up to
     the number of layers, equal or not, chunks that divide a stage, context parallelism down to
-    ``LEAST_POSITIONS``, all expert-parallel degrees, the shardings that the software supports, recomputation
+    ``LEAST_POSITIONS``, all expert-parallel degrees of experts whole or split like other products, the shardings that the software supports, recomputation
     that has an effect, and micro-batches of powers of 2.
 
     Parameters
@@ -171,9 +171,10 @@ def _enumerated(setting: Setting, global_batch_size: int) -> _Enumeration:
     """Return the enumerated layouts of a job, cached."""
     (model, length), software = network_of(setting.workload), setting.framework
     shardings = tuple(software.shardings), tuple(software.pipelined_shardings)
-    shape = model.heads, model.layers, model.experts or 1
+    shape = model.heads, model.layers, model.experts, model.expert_feed_forward
+    parts = setting.scenario.expert_tensor_parallel
     domain = fabric_of_setting(setting).domain
-    job = *shape, domain, shardings, setting.world_size, global_batch_size, length
+    job = *shape, parts, domain, shardings, setting.world_size, global_batch_size, length
     return _remembered(*job, setting.scenario.schedule)
 
 
@@ -188,7 +189,8 @@ class _Degrees(NamedTuple):
     """Samples of a micro-batch, number of micro-batches, and possible numbers of chunks of a stage."""
     schedule: int
     """Index into ``SCHEDULES``."""
-    experts: list[int]
+    experts: list[tuple[int, int]]
+    """Degrees of experts, and of the products of each."""
     shardings: list[int]
 
     @property
@@ -202,7 +204,7 @@ class _Degrees(NamedTuple):
         tensor, stages, context, replicas = self[:4]
         for micro, steps, chunks in self.batches:
             for virtual in chunks:
-                for expert in self.experts:
+                for expert, parts in self.experts:
                     for sharding in self.shardings:
                         for recompute in range(len(RECOMPUTE)):
                             yield (
@@ -211,6 +213,7 @@ class _Degrees(NamedTuple):
                                 virtual,
                                 context,
                                 expert,
+                                parts,
                                 replicas,
                                 sharding,
                                 recompute,
@@ -227,6 +230,8 @@ def _degrees(
     heads: int,
     layers: int,
     experts: int,
+    expert_width: int,
+    stated_parts: int | None,
     domain: float,
     shardings: Sequence[Sequence[str]],
     world: int,
@@ -263,7 +268,7 @@ def _degrees(
                     replicas,
                     _micro_batches(layers, stages, batch // replicas, schedule),
                     int(schedules(schedule, stages, 1, 1)[0]),
-                    _expert_degrees(experts, replicas * context),
+                    _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
@@ -284,9 +289,23 @@ def _chunks_of(layers: int, stages: int, steps: int, schedule: Schedule | None) 
     return [int(chunks) for _, chunks, able in by_schedule if able and stages * chunks <= layers]
 
 
-def _expert_degrees(experts: int, ranks: int) -> list[int]:
-    """Return the expert-parallel degrees that divide experts and ranks."""
-    return [each for each in _divisors(experts) if ranks % each == 0 or each == 1]
+def _expert_degrees(
+    experts: int, width: int, tensor: int, replicas: int, stated: int | None
+) -> list[tuple[int, int]]:
+    """Return the degrees of experts, and of the products of each, that divide the ranks of a stage.
+
+    Experts are whole or have as many parts as other products, unless the job states another degree.
+
+    >>> _expert_degrees(8, 14336, 2, 2, None)
+    [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2)]
+    """
+    if not experts:
+        return [(1, 1)]
+    ranks = tensor * replicas
+    able = [each for each in ({1, tensor} if stated is None else {stated}) if width % each == 0]
+    return [
+        (each, parts) for parts in sorted(able) for each in _divisors(experts) if ranks % (each * parts) == 0
+    ]
 
 
 def _chunks(layers: int, stages: int) -> list[int]:

@@ -74,6 +74,10 @@ class Software(NamedTuple):
     """Rank of the adapters; 0 without."""
     static_dispatch: Any
     """Whether the host need not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
+    dispatches_8: Any
+    """Whether tokens travel to experts in 8 bits where products take 8-bit operands."""
+    expert_load: Any
+    """Tokens of the fullest rank's experts over the mean."""
     host_update: Any
     """Whether the optimizer runs on the host."""
     unfused: Any
@@ -103,6 +107,9 @@ class Options(NamedTuple):
     adapter_rank: int = 0
     """Rank of the LoRA adapters trained instead of the weights; 0 without."""
     drops_tokens: bool = False
+    """Whether every expert takes as many tokens, and what exceeds them is dropped."""
+    expert_load: float = 1.0
+    """Tokens of the fullest rank's experts over the mean."""
     graphs: bool = False
     host_update: bool = False
     fused_loss: bool = False
@@ -164,6 +171,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         adapts=options.adapter_rank > 0,
         adapter_rank=ops.number(options.adapter_rank),
         static_dispatch=options.drops_tokens or options.graphs,
+        dispatches_8=stack.dispatches_fp8,
+        expert_load=options.expert_load,
         host_update=options.host_update,
         unfused=stack.unfused_transformer,
         in_32_bits=options.precision in IN_32_BITS,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.equations.exchange import hiding_cost_of_units
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.pipeline_schedule import schedule_bubble_time
@@ -28,11 +27,11 @@ from perfmodel.model.transformers.layer import (
     Layer,
     Rates,
     any_of,
-    layer_of,
     rates_of,
     three_products,
     travel_time,
 )
+from perfmodel.model.transformers.paired import hiding_cost, layer_of
 from perfmodel.model.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
@@ -210,7 +209,7 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
     layers = layout.copies_of_stage * layers
     dense = (layers * each + tables_of_stage(job) * model.embedding_parameters) / layout.tensor_parallel
     of_experts = layers * routed * model.experts * model.expert_parameters
-    return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
+    return Held(dense, of_experts / (layout.expert_tensor_parallel * layout.expert_parallel))
 
 
 def tables_of_stage(job: Job) -> Any:
@@ -254,11 +253,10 @@ def _replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) 
     shards = where(layout.sharding > 0, replicas, 1)
     own = trained.dense / shards
     if any_of(held.experts > 0):
-        of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
         costs = groups.expert_gather, groups.expert_reduce
         theirs = _replica_time(job, p, held.experts, trained.experts, *costs)
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
-        own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
+        own = own + trained.experts / where(layout.sharding > 0, layout.expert_replicas, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
     passes = where(layout.sharding > 0, layer_time, backward)
     interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
@@ -269,12 +267,6 @@ def _replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) 
     window = where(software.hides_data, layers * passes, 0.0)
     exposed = beyond_window_time(traffic, window, ops.minimum(_last_gradient_time(job, p), traffic))
     return exposed, traffic - exposed, own
-
-
-def hiding_cost(job: Job, p: Values) -> Any:
-    """Return the computation lost for each second of hidden communication of replicas [1]."""
-    of_units = hiding_cost_of_units(p["contention"], job.chip.compute_units)
-    return ops.where(job.chip.is_tpu, p["contention"], of_units)
 
 
 def _last_gradient_time(job: Job, p: Values) -> Any:

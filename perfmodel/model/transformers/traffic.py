@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.equations.transformer_exchange import (
-    activation_message_bytes,
-    context_message_bytes,
-    dispatch_bytes,
-    distinct_destinations,
-)
+from perfmodel.equations.transformer_exchange import activation_message_bytes, context_message_bytes
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
+from perfmodel.model.transformers.experts import exchange_of, gathered_bytes, tensor_sums
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of, travel_time
+from perfmodel.model.transformers.paired import hiding_cost
 from perfmodel.model.transformers.parameters import Values
-from perfmodel.model.transformers.step import Step, held_parameters, hiding_cost, trained_parameters
+from perfmodel.model.transformers.step import Step, held_parameters, trained_parameters
 
 
 class Row(NamedTuple):
@@ -49,15 +46,12 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     stage = copy / job.sequence_shards
     kept = model.kv_heads * model.head_size / layout.tensor_parallel
     keys = context_message_bytes(layout.micro_batch_size, job.sequence_length, kept)
-    expert = layout.expert_parallel
-    tokens = dispatch_bytes(stage, distinct_destinations(expert, ops.maximum(model.top_k, 1.0)), expert)
     held = held_parameters(job)
     trained = trained_parameters(job, held)
     gradients = job.stack.gradient_bytes * ops.where(
         layout.sharding == ZERO_3, held.dense + held.experts, trained.dense + trained.experts
     )
-    tensor, context = layers * (4 + 2 * again), layers * (3 + again)
-    routed = layers * (1 - model.dense_share) * (4 + 2 * again)
+    tensor, context = layers * tensor_sums(job) * (2 + again), layers * (3 + again)
     sends = 2 * layout.virtual_stages * layout.accumulation_steps
     rows = [
         (
@@ -92,18 +86,8 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
         Row(name, collective, ranks, messages, size, messages * travel_time(cost, size, p), exposed)
         for name, collective, ranks, messages, size, cost, exposed in rows
     ]
-    shown = 1 - ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0)
-    result.append(
-        Row(
-            "experts",
-            "all-to-all",
-            expert,
-            routed,
-            tokens,
-            step.expert_parallel_time / shown,
-            step.expert_parallel_time,
-        )
-    )
+    if any_of(model.dense_share < 1):
+        result += _of_experts(job, step, p, layers * (1 - model.dense_share) * (2 + again))
     together = "reduce-scatter, all-gather" if any_of(layout.sharding > 0) else "all-reduce"
     hidden = step.contention_time / hiding_cost(job, p)
     where, passes = ops.where, layout.accumulation_steps
@@ -119,3 +103,22 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
         )
     )
     return result
+
+
+def _of_experts(job: Job, step: Step, p: Values, passes: Any) -> list[Row]:
+    """Return the exchange with experts, and what ranks with parts of the same experts gather and sum.
+
+    Parameters
+    ----------
+    job, step, p : as for ``traffic_of``
+    passes : through layers with experts, forward, backward and again
+    """
+    layout, exchange, gathered = job.layout, exchange_of(job, p), gathered_bytes(job)
+    each = (exchange.dispatched_bytes + exchange.combined_bytes) / 2
+    summed = passes * travel_time(job.groups.expert_tensor, gathered, p)
+    parts = layout.expert_tensor_parallel
+    shown = step.expert_parallel_time - summed
+    return [
+        Row("experts", "all-to-all", layout.expert_parallel, 2 * passes, each, passes * exchange.time, shown),
+        Row("expert parts", "all-reduce", parts, passes, gathered, summed, summed),
+    ]

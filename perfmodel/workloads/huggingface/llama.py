@@ -101,6 +101,8 @@ def deepseek(config: Config) -> Architecture:
         experts["shared_experts"] = config.whole("n_shared_experts", 0, largest=MOST_EXPERTS, smallest=0)
         experts["moe_frequency"] = config.whole("moe_layer_freq", 1)
         experts["dense_layers"] = config.whole("first_k_dense_replace", 0, smallest=0)
+        groups, chosen = (config.whole(name, 1) for name in ("n_group", "topk_group"))
+        experts["routing_nodes"] = chosen if chosen < groups else 0  # each group on a node
     rank = config.whole("kv_lora_rank", 0)
     if not rank:
         return llama(config, **experts)

@@ -25,6 +25,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
 from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.job import Case
 from perfmodel.model.transformers.machine import Chip, Fabric, chip_of
@@ -42,6 +43,9 @@ SELECTIVE_SOURCES = ("vtrain-single",)
 """Sources whose rows are read as recomputing attention alone, although they state full recomputation: their
 layers take less time than all products with a second forward pass at the best measured rate.  ``as_stated``
 turns this off."""
+PADDED = ("dgxc-v25.01", "dgxc-v25.02")
+"""Sources whose mixtures of experts pad every expert's tokens to the mean and drop what exceeds it: DGX Cloud
+Benchmarking 25.01, grok1/grok1_314b.yaml (read 2026-11-27)."""
 GRAPHS_FROM = 2025
 """Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
 
@@ -206,8 +210,8 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
         adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
-        drops_tokens="tokendrop" in workload,
-        graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
+        drops_tokens="tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload),
+        graphs=facts.interleaves and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         host_update="offload" in words,
         fused_loss="fused-loss" in words,
         host_checkpoints="host-checkpoints" in words,
@@ -261,12 +265,14 @@ def _layout(
         interleaved = "interleaved" in row.text("options")
         virtual = rules.chunks(facts, source, model.layers, stages, interleaved)
     word = sharding or rules.sharding_of(facts, parameters, tensor, stages, chip.memory_bytes)
+    parts = row.whole("expert_tensor_parallel") or usual_expert_tensor(facts.whole_experts, model, tensor)
     return Layout(
         tensor,
         stages,
         virtual,
         context,
         (row.whole("expert_parallel") or 1) if model.experts else 1,
+        parts if model.experts else 1,
         replicas,
         SHARDING.index(word),
         0,
