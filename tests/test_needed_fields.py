@@ -89,7 +89,7 @@ def test_hopper_for_export_and_in_slots_has_the_attention_of_hopper(id):
 
 def test_an_unknown_power_limit_is_noted():
     noted = {id for id in BUILT_IN.ids("accelerators") if BUILT_IN.accelerator(id).tdp is None}
-    assert {BUILT_IN.accelerator(id).vendor for id in noted} == {"Google"}
+    assert {BUILT_IN.accelerator(id).vendor for id in noted} == {"Amazon", "Google"}
     for id in noted:
         prediction = predict(Scenario(accelerator=id, precision="bf16"))
         assert any("power limit" in words and "250 W" in words for words in prediction.warnings)

@@ -31,7 +31,7 @@ BUILT_IN = Path(__file__).parents[1] / "hardware_specs"
 SHARED = Path(__file__).parents[1].parent / "shared"
 CATALOGUE = Catalogue.built_in()
 K80 = (BUILT_IN / "accelerators" / "k80.toml").read_text(encoding="utf-8")
-TODAY = date(2026, 11, 26)
+TODAY = date(2026, 11, 27)
 
 NAMES = json.loads((Path(__file__).parent / "data" / "hardware_names.json").read_text())
 """What published training runs name, by kind, and cards that people own."""
@@ -52,14 +52,14 @@ def test_accelerator(id):
     assert spec.id == id
     assert 1e11 < max(peak.value for peak in spec.peak_flops.values()) < 5e16
     assert 2**32 <= spec.memory_bytes.value <= 2**39
-    assert 1e11 < spec.memory_bandwidth.value < 1e13
+    assert 1e11 < spec.memory_bandwidth.value < 3e13
     assert 0.85 < spec.memory_capacity / spec.memory_bytes.value <= 1
     assert CATALOGUE.link(spec.host_link).kind == "pcie"
     for link in (spec.peer_link, spec.bridge_link):
         assert link is None or CATALOGUE.link(link).scope == "intra"
     for clock in (spec.base_clock, spec.boost_clock):
         assert clock is None or 4e8 < clock.value < 3e9
-    assert spec.tdp is None or 50 <= spec.tdp.value <= 1500
+    assert spec.tdp is None or 50 <= spec.tdp.value <= 2000
 
 
 @pytest.mark.parametrize("id", CATALOGUE.ids("links"))
@@ -126,7 +126,6 @@ def test_the_collected_tables_name_nothing_unknown():
     # of Ascend nobody publishes all that a spec needs: hardware_specs/README.md, "What is left out"
     known["accelerator"] |= {"ascend-910-32gb", "ascend-910b-64gb"}
     known["node"].add("atlas-900-a2-podc")
-    known["intra_link"].add("hccs")
     for table in ("training_runs.csv", "transformer_runs.csv", "collectives.csv"):
         with (SHARED / "measured" / table).open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
@@ -556,10 +555,12 @@ SHIPPED = {
             ["predict", "--accelerator", "ascend-910-32gb"],
             "accelerator ascend-910-32gb has no spec, as Huawei",
         ),
-        (["predict", "--accelerator", "Ascend 910B"], "accelerator ascend-910b-64gb has no spec, as the Asc"),
-        (["predict", "--gpus", "8", "--intra-link", "hccs"], "link hccs has no spec, as no data sheet"),
+        (
+            ["predict", "--accelerator", "ascend-910b-64gb"],
+            "accelerator ascend-910b-64gb has no spec, as the Asc",
+        ),
         (["predict", "--node", "atlas-900-a2-podc"], "node atlas-900-a2-podc has no spec, as no data sheet"),
-        (["specs", "show", "hccs"], "link hccs has no spec"),
+        (["specs", "show", "ascend-910b-64gb"], "accelerator ascend-910b-64gb has no spec"),
     ],
     ids=str,
 )

@@ -49,7 +49,7 @@ FAR = 10.0
 suspicious."""
 PRICES = (0.05, 60.0)
 """Plausible range of the price of one accelerator [USD per hour]."""
-NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
+NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9, 6: 50e9}
 """Generation of NVLink -> bandwidth of one link in one direction [B/s]."""
 
 

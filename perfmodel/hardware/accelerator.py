@@ -6,7 +6,20 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, PositiveInt, Quantity, SourcedSpec, Text
 
-Format = Literal["fp64", "fp64-matrix", "fp32", "tf32", "fp16-vector", "fp16", "bf16", "fp8", "fp4"]
+Format = Literal[
+    "fp64",
+    "fp64-matrix",
+    "fp32",
+    "tf32",
+    "fp16-vector",
+    "fp16",
+    "bf16",
+    "fp8",
+    "mxfp8",
+    "fp4",
+    "nvfp4",
+    "mxfp4",
+]
 """Number format of a peak; ``fp16`` is the matrix (tensor) path, ``fp16-vector`` the ordinary one."""
 
 _PATHS: dict[str, tuple[str, ...]] = {

@@ -6,9 +6,9 @@ from perfmodel.equations.nccl_constants import GENERATIONS
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.link import Link
 
-_BY_NVLINK = {1: "volta", 2: "volta", 3: "ampere", 4: "hopper", 5: "blackwell"}
+_BY_NVLINK = {1: "volta", 2: "volta", 3: "ampere", 4: "hopper", 5: "blackwell", 6: "blackwell"}
 _BY_HOST_LINK = {2: "volta", 3: "volta", 4: "ampere", 5: "hopper", 6: "blackwell"}
-"""Contemporary GPU generations, by the generation of the link."""
+"""Contemporary GPU generations, by the generation of the link; the newest of the tables for NVLink 6."""
 _GENERATIONS = ((10.0, "blackwell"), (9.0, "hopper"), (8.0, "ampere"))
 """Least compute capability of each generation; lower ones count as Volta."""
 

@@ -8,7 +8,7 @@ from perfmodel.core.choices import WITHIN_A_NODE
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Note, default
 from perfmodel.core.updates import Updates, network_of, updates_of
-from perfmodel.hardware.accelerator import USUAL_POWER, Accelerator
+from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.hardware.link import Link
@@ -23,6 +23,7 @@ from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting import link_caveats
+from perfmodel.model.setting.accelerator_caveats import of_accelerator
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.embedding_tables import with_embedding
 from perfmodel.model.setting.named import by_id
@@ -209,13 +210,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     usual = sharing.precision if sharing else usual_precision(accelerator)
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
-    if precision in ("fp16", "amp") and peak_format == "fp32":
-        warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
-    if sharing is None and accelerator.tdp is None:
-        warnings.append(
-            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
-            f"{USUAL_POWER:g} W"
-        )
+    warnings += of_accelerator(accelerator, intra, precision, peak_format, sharing is not None)
     local_batch, global_batch, scaling = (
         _batch(scenario, workload, taken)
         if sharing is None

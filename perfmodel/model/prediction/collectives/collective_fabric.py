@@ -19,6 +19,7 @@ from perfmodel.model.collectives.place import Point
 from perfmodel.model.collectives.place import inside as rate_inside
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.fitted.calibration import before_fit
+from perfmodel.model.setting.accelerator_caveats import of_announced
 from perfmodel.model.setting.link_caveats import (
     GENERIC_NODE,
     capped,
@@ -128,7 +129,8 @@ def fabric_of(
     own = outer
     if machine is not None and outer is not None:
         outer = capped(outer, machine, each, network_cap)
-    warnings: list[str] = []
+    hardware = [link] if known.accelerator is None else [known.accelerator, link]
+    warnings = of_announced(*hardware)
     if machine is not None and own is not None and groups > 1 and not network_cap:
         warn_of_network_limit(machine, own, each, network_cap, warnings)
     warn_of_misplaced_links(link if intra_link else None, outer if inter_link else None, warnings)

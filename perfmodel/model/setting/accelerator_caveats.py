@@ -1,0 +1,53 @@
+"""Warnings about the accelerator of a job: announced figures, its arithmetic, an unknown power limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel.hardware.accelerator import USUAL_POWER
+
+if TYPE_CHECKING:
+    from perfmodel.hardware.accelerator import Accelerator
+    from perfmodel.hardware.link import Link
+    from perfmodel.hardware.provenance import SourcedSpec
+
+ANNOUNCED = "announced"
+"""Basis of numbers of hardware that is not sold yet."""
+
+
+def of_announced(*specs: SourcedSpec) -> list[str]:
+    """Return a warning for each spec with numbers that its maker has only announced.
+
+    Parameters
+    ----------
+    specs : accelerators and links of a job
+    """
+    warnings = []
+    for spec in specs:
+        keys = [key.partition(".")[0] for key, number in spec.statements() if number.basis == ANNOUNCED]
+        if keys:
+            figures = ", ".join(dict.fromkeys(keys))
+            warnings.append(f"{spec.id} is announced, not measured: {figures} are preliminary figures")
+    return warnings
+
+
+def of_accelerator(
+    accelerator: Accelerator, intra: Link, precision: str, peak_format: str, is_sharded: bool
+) -> list[str]:
+    """Return the warnings about the accelerator of a job.
+
+    Parameters
+    ----------
+    accelerator, intra : the accelerator and its link to peers
+    precision, peak_format : precision of training, and the number format of the peak that serves it
+    is_sharded : whether the job has a layout
+    """
+    warnings = of_announced(accelerator, intra)
+    if precision in ("fp16", "amp") and peak_format == "fp32":
+        warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+    if not is_sharded and accelerator.tdp is None:
+        warnings.append(
+            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
+            f"{USUAL_POWER:g} W"
+        )
+    return warnings
