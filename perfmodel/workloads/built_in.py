@@ -6,10 +6,26 @@ from perfmodel.workloads.preset_names import ENCODERS, GPT, LANGUAGE, LLAMA, VIS
 
 FIXED: dict[str, tuple[str, ...]] = {
     "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised", "caffenet"),
+    "clip": (
+        "clip-vit-b-32",
+        "clip-vit-b-16",
+        "clip-vit-l-14",
+        "clip-vit-l-14-336",
+        "openclip-vit-h-14",
+    ),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "detection": ("yolov3", "deeplab-v3-plus"),
     "detr": ("detr-r50", "detr-r101"),
+    "dit": ("dit-s-2", "dit-b-2", "dit-l-2", "dit-xl-2"),
     "googlenet": ("googlenet", "googlenet-bn"),
+    "joint_transformer": (
+        "sd3-medium",
+        "sd3.5-medium",
+        "sd3.5-large",
+        "flux.1-dev",
+        "flux.1-schnell",
+    ),
+    "latent_unet": ("sd-1.5", "sd-2.1", "sdxl"),
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "mobilenet": (
         "mobilenet-v2",
@@ -82,11 +98,22 @@ SEQUENCE: dict[str, tuple[str, ...]] = {
     "gnmt": ("gnmt",),
     "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
     "transformer": tuple(name for names in LANGUAGE.values() for name in names),
+    "whisper": (
+        "whisper-tiny",
+        "whisper-base",
+        "whisper-small",
+        "whisper-medium",
+        "whisper-large-v2",
+        "whisper-large-v3",
+        "whisper-large-v3-turbo",
+    ),
 }
 """Modules with ``build(name, sequence_length)`` -> their networks."""
 
 _HEADINGS = {
     "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
+    "diffusion": ("latent_unet", "dit", "joint_transformer"),
+    "images and texts": ("clip",),
     "recommendation": ("recommender", "wide_and_deep"),
 }
 _LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
@@ -106,8 +133,8 @@ def names() -> tuple[str, ...]:
 def groups() -> dict[str, tuple[str, ...]]:
     """Return heading -> names of built-in networks, families together, without building any.
 
-    >>> list(groups())
-    ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']
+    >>> list(groups())[:5]
+    ['images', 'detection', 'diffusion', 'images and texts', 'recommendation']
     """
     elsewhere = {module for modules in _HEADINGS.values() for module in modules}
     headings = {"images": tuple(sorted(FIXED.keys() - elsewhere)), **_HEADINGS}
