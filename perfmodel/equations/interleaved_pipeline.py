@@ -152,7 +152,8 @@ def interleaved_bubble_time(
     Pass d (forward or backward) of micro-batch i through chunk k ends at e.  It starts when the previous pass
     of its stage has ended, and the pass whose result it needs: that of the same micro-batch through the
     previous chunk or, backward, through the next one.  A chunk takes the time of its layers, the first one
-    also that of the embeddings, the last one that of the logits.  For equal chunks the bubble is (p - 1) / v times a stage's time.
+    also that of the embeddings, the last one that of the logits.  For equal chunks the bubble is (p - 1) / v
+    times a stage's time.
 
     Parameters
     ----------
