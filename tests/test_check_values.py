@@ -18,6 +18,7 @@ from perfmodel.equations import (
     compression,
     direct_all_reduce,
     input_pipeline,
+    interleaved_pipeline,
     merging,
     overlap,
     priority,
@@ -30,6 +31,7 @@ from perfmodel.equations import (
     transformer_memory,
     transformer_pipeline,
     tree_all_reduce,
+    unequal_pipeline,
     volumes,
 )
 from perfmodel.equations import parameter_server as ps
@@ -67,8 +69,14 @@ def _zero(x: dict[str, Any], stage: int) -> float:
 
 
 def _pipeline(x: dict[str, Any]) -> float:
-    stage = x["tf"] + x["tb"]
-    bubble = transformer_pipeline.bubble_time(x["p"], x.get("v", 1), stage)
+    stage, chunks = x["tf"] + x["tb"], x.get("v", 1)
+    if chunks == 1:
+        times = stage, x["tf"], 0.0, 0.0, stage
+        bubble = unequal_pipeline.unequal_bubble_time(x["p"], x["p"], x["m"], *times)
+    else:
+        times = stage / chunks, x["tf"] / chunks, 0.0, stage
+        layers = x["p"] * chunks
+        bubble = interleaved_pipeline.interleaved_bubble_time(layers, x["p"], chunks, x["m"], *times)
     return transformer_pipeline.pipelined_time(x["m"], stage, bubble)
 
 

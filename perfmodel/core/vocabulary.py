@@ -408,6 +408,8 @@ QUANTITIES: dict[str, Quantity] = {
     "exposed_fraction": Quantity("\\eta", "1", "of a send that no computation hides"),
     "layer_time": Quantity("t_l", "s", "forward and backward of one layer"),
     "head_time": Quantity("t_h", "s", "of logits and loss"),
+    "embedding_time": Quantity("t_e", "s", "of embeddings"),
+    "end_slots": Quantity("z", "1", "layers by which embeddings and logits each count on their stages"),
     "stage_time": Quantity("t_s", "s", "forward and backward of a micro-batch on one stage"),
     "bubble": Quantity("t_b", "s", "in which a pipeline fills and drains"),
     "gather_time": Quantity("t_g", "s", "of all parameters of a rank"),

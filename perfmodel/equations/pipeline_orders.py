@@ -71,19 +71,31 @@ def place_of(schedule: Schedule, stage: int, chunk: int, stages: int, chunks: in
 
 
 def layers_of_chunks(
-    layers: int, stages: int, chunks: int, schedule: Schedule = "interleaved"
+    layers: int, stages: int, chunks: int, schedule: Schedule = "interleaved", end_slots: int = 0
 ) -> list[list[int]]:
     """Return the layers of each chunk, shape (stages, chunks).
 
     Where layers do not divide, the first chunks of the network hold one more.
 
+    Parameters
+    ----------
+    layers, stages, chunks, schedule : of the pipeline
+    end_slots : layers by which embeddings and logits each count when layers are divided: 0 or 1
+
     >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2), layers_of_chunks(10, 2, 2, "zb-v")
     ([[3], [3], [2], [2]], [[3, 2], [3, 2]], [[3, 2], [3, 2]])
+    >>> layers_of_chunks(10, 4, 1, end_slots=1)
+    [[2], [3], [3], [2]]
     """
     held = []
     for stage in range(stages):
-        places = [place_of(schedule, stage, chunk, stages, chunks) for chunk in range(chunks)]
-        held.append([layers // (at.last + 1) + (at.order < layers % (at.last + 1)) for at in places])
+        counts = []
+        for chunk in range(chunks):
+            _, order, last = place_of(schedule, stage, chunk, stages, chunks)
+            each, more = divmod(layers + 2 * end_slots, last + 1)
+            ends = (order == 0) + (order == last)
+            counts.append(each + (order < more) - end_slots * ends)
+        held.append(counts)
     return held
 
 

@@ -191,6 +191,7 @@ def times_of_chunks(
     layer: Mapping[Kind, Any],
     head: Any,
     embedding: Any = 0.0,
+    end_slots: int = 0,
 ) -> Times:
     """Return the times of every chunk, by kind of pass [s].
 
@@ -200,8 +201,9 @@ def times_of_chunks(
     layer : of one layer, by kind [s]
     head : of logits and loss, which the last chunk of the network has [s]
     embedding : of embeddings, which the first chunk has [s]
+    end_slots : as of ``layers_of_chunks``
     """
-    held = layers_of_chunks(layers, stages, chunks, schedule)
+    held = layers_of_chunks(layers, stages, chunks, schedule, end_slots)
     times: dict[Kind, list[list[Any]]] = {
         kind: [[count * each for count in of_stage] for of_stage in held] for kind, each in layer.items()
     }
@@ -228,12 +230,16 @@ def schedule_bubble_time(
     weights_time: Real,
     head_time: Real,
     stage_time: Real,
+    embedding_time: Real = 0.0,
+    end_slots: Real = 0,
 ) -> Real:
     r"""Time in which stages wait by a schedule that runs backward passes in two pieces.
 
     .. math:: t_b = T(s, l, p, v, m) - m\,t_s,\quad T = \max e,\quad e_{d,k,i} = \max\left(e_{\text{before}},
         e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f,\quad t_{w,k} = l_k t_w,\quad
-        t_{i,k} = l_k (t_l - t_f - t_w),\quad t_{d,pv} = l_{pv} t_d + \frac{t_h}{3}
+        t_{i,k} = l_k (t_l - t_f - t_w),\quad t_{d,1} = l_1 t_d + \frac{t_e}{3},\quad
+        t_{d,pv} = l_{pv} t_d + \frac{t_h}{3},\quad \sum_k l_k = l,\quad
+        l_1 + z \approx l_k \approx l_{pv} + z
 
     Pass d (forward, backward to inputs, backward to weights) of micro-batch i through chunk k ends at e.  It
     starts when the pass before on its stage has ended, in the order of schedule s, and that whose result it
@@ -252,6 +258,8 @@ def schedule_bubble_time(
     weights_time : t_w [s], backward to the weights of one layer
     head_time : t_h [s], of logits and loss
     stage_time : t_s [s], on the mean stage
+    embedding_time : t_e [s], of embeddings
+    end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
 
     Returns
     -------
@@ -269,20 +277,20 @@ def schedule_bubble_time(
 
     given = (
         schedule, layers, pipeline_parallel, virtual_stages, accumulation_steps, layer_time, forward_time,
-        weights_time, head_time, stage_time,
+        weights_time, head_time, stage_time, embedding_time, end_slots,
     )  # fmt: skip
     every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given)]
     shape = every[0].shape
     rows = np.stack([each.ravel() for each in every])
     result = np.zeros(rows.shape[1])
-    kinds = np.rint(rows[:5]).astype(int)
+    kinds = np.rint(rows[[0, 1, 2, 3, 4, 11]]).astype(int)
     kinds[4] = np.minimum(kinds[4], PLAYED_ROUNDS * kinds[2])
     some = np.flatnonzero(kinds[2] > 1)
     alike, which = np.unique(kinds[:, some], axis=1, return_inverse=True)
     for place, kind in enumerate(alike.T):
         of_kind = some[which.reshape(-1) == place]
-        name, held, stages, chunks, batches = map(int, kind)
-        result[of_kind] = _waits(name, held, stages, chunks, batches, *rows[4:, of_kind])
+        name, held, stages, chunks, batches, slots = map(int, kind)
+        result[of_kind] = _waits(name, held, stages, chunks, batches, slots, *rows[4:-1, of_kind])
     return result.reshape(shape) if shape else float(result[0])
 
 
@@ -292,12 +300,14 @@ def _waits(
     stages: int,
     chunks: int,
     played_batches: int,
+    end_slots: int,
     micro_batches: Array,
     layer: Array,
     forward: Array,
     weights: Array,
     head: Array,
     mean: Array,
+    embedding: Array,
 ) -> Array:
     """Return the waits of steps that differ in times and in later micro-batches alone, shape (steps,)."""
     import numpy as np
@@ -307,7 +317,7 @@ def _waits(
     parts: dict[Kind, Any] = {"forward": forward, "inputs": layer - forward - weights, "weights": weights}
     if name == "dualpipe":
         parts["backward"] = layer - forward
-    times = times_of_chunks(name, layers, stages, chunks, parts, head)
+    times = times_of_chunks(name, layers, stages, chunks, parts, head, embedding, end_slots)
     whole = length(name, times, played_batches, np.maximum)
     further = micro_batches - played_batches
     if further.any():

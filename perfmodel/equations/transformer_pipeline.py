@@ -14,13 +14,21 @@ from perfmodel.core.ops import Real
 
 
 @formula(cites="narayanan2021")
-def slowest_stage_time(layers: Real, pipeline_parallel: Real, layer_time: Real, head_time: Real) -> Real:
-    r"""Time of a micro-batch on the slowest stage: one with the most layers, or the last, with the logits.
+def slowest_stage_time(
+    layers: Real,
+    pipeline_parallel: Real,
+    layer_time: Real,
+    head_time: Real,
+    embedding_time: Real = 0.0,
+    end_slots: Real = 0,
+) -> Real:
+    r"""Time of a micro-batch on the slowest stage: the first, with embeddings, one in between, or the last.
 
-    .. math:: t_s = \max\left(\left\lceil \frac{l}{p} \right\rceil t_l,\;
-        \left\lfloor \frac{l}{p} \right\rfloor t_l + t_h\right)
+    .. math:: t_s = \max\left(\left(\left\lceil \frac{l + 2 z}{p} \right\rceil - z\right) t_l + t_e,\;
+        \min(p - 2, 1) \left\lfloor \frac{l + 2 z + p - 2}{p} \right\rfloor t_l,\;
+        \left(\left\lfloor \frac{l + 2 z}{p} \right\rfloor - z\right) t_l + t_h\right)
 
-    Where layers do not divide, the last stage is given fewer.
+    Where layers do not divide, the first stages hold one more.
 
     Parameters
     ----------
@@ -28,6 +36,8 @@ def slowest_stage_time(layers: Real, pipeline_parallel: Real, layer_time: Real, 
     pipeline_parallel : p [1]
     layer_time : t_l [s], forward and backward of one layer
     head_time : t_h [s], of logits and loss
+    embedding_time : t_e [s], of embeddings
+    end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
 
     Returns
     -------
@@ -35,42 +45,20 @@ def slowest_stage_time(layers: Real, pipeline_parallel: Real, layer_time: Real, 
 
     Examples
     --------
-    Ten layers of 1 s on four stages, logits of half a second: three layers, or two and the logits.
+    Ten layers of 1 s on four stages, logits of half a second: three layers, or two and the logits.  Where
+    both ends count as a layer, the stages hold 2, 3, 3 and 2.
 
     >>> slowest_stage_time(10, 4, 1.0, 0.5)
     3.0
+    >>> slowest_stage_time(10, 4, 1.0, 1.5, 0.25, 1)
+    3.5
     """
-    each = layers / pipeline_parallel
-    return ops.maximum(ops.ceil(each) * layer_time, ops.floor(each) * layer_time + head_time)
-
-
-@formula(cites="narayanan2021")
-def bubble_time(pipeline_parallel: Real, virtual_stages: Real, stage_time: Real) -> Real:
-    r"""Time in which a pipeline fills and drains.
-
-    .. math:: t_b = \frac{p - 1}{v}\,t_s
-
-    One forward, one backward (1F1B); with v chunks of layers on each stage the pipeline fills v times as
-    soon (Narayanan et al. 2021, section 2.2).  GPipe's bubble is that of v = 1.
-
-    Parameters
-    ----------
-    pipeline_parallel : p [1]
-    virtual_stages : v [1]
-    stage_time : t_s [s], forward and backward of a micro-batch on one stage, the mean
-
-    Returns
-    -------
-    bubble [s]
-
-    Examples
-    --------
-    Four stages of 3 s in two chunks each.
-
-    >>> bubble_time(4, 2, 3.0)
-    4.5
-    """
-    return (pipeline_parallel - 1) / virtual_stages * stage_time
+    places = layers + 2 * end_slots
+    each = places / pipeline_parallel
+    first = (ops.ceil(each) - end_slots) * layer_time + embedding_time
+    between = ops.floor((places + pipeline_parallel - 2) / pipeline_parallel) * layer_time
+    last = (ops.floor(each) - end_slots) * layer_time + head_time
+    return ops.maximum(ops.maximum(first, last), ops.minimum(pipeline_parallel - 2, 1) * between)
 
 
 @formula(cites="narayanan2021")

@@ -49,14 +49,7 @@ class Pipeline(NamedTuple):
             return (
                 f"played through, the pipeline {times}: the next step begins before all stages end this one"
             )
-        if apart < 0:
-            return (
-                f"played through, the pipeline {times}: that has every other stage waited for in full while "
-                "the pipeline fills and drains, and the longest stage waits less"
-            )
-        return (
-            f"played through, the pipeline {times}: embeddings are the first stage's alone, not a part of all"
-        )
+        return f"played through, the pipeline {times}: that takes later rounds as the first ones"
 
 
 def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
@@ -65,12 +58,9 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     A pass contains computation, launches and communication of its layers inside the stage.  Embeddings are
     part of the first stage, logits and loss of the last one.  The factor of an anchor is in all times.
 
-    For equal stages the closed form equals the schedule.  For unequal stages of one chunk it has the slowest
-    stage wait for p - 1 mean stages while the pipeline fills and drains; the schedule waits for the other
-    stages only, which is less by the difference of the slowest and the mean (if forward is the same share of
-    the time on all stages).  The closed form counts embeddings in the mean, not in the slowest stage.  For
-    several chunks the prediction uses the schedule's own recurrence, except for embeddings, linear
-    interpolation and steps of many micro-batches (``equations.interleaved_pipeline``).
+    For stages of one chunk the closed form of 1F1B equals the schedule.  For other schedules the prediction
+    uses the schedule's own recurrence, except for linear interpolation and steps of many micro-batches
+    (``equations.interleaved_pipeline``, ``equations.pipeline_schedule``).
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The passes of every stage of a pipeline in one step, with their starts and ends.
 
 Orders are those of ``equations.pipeline_orders``, times those of the recurrence in
-``equations.pipeline_schedule``.  For 1F1B and equal chunks, the closed form in
-``equations.transformer_pipeline`` gives the same length of a step.
+``equations.pipeline_schedule``.  For 1F1B of one chunk, the closed form in ``equations.unequal_pipeline``
+gives the same length of a step.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.pipeline_schedule import schedule_bubble_time
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
 from perfmodel.equations.transformer_pipeline import (
-    bubble_time,
     growth_time,
     mean_stage_time,
     pipelined_time,
@@ -21,6 +20,7 @@ from perfmodel.equations.transformer_pipeline import (
     stage_transfer_time,
     time_of_parts,
 )
+from perfmodel.equations.unequal_pipeline import unequal_bubble_time
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import (
@@ -90,9 +90,9 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     logits, embedding = head_times(job, p, rates)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
-    slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, embedding)
     slowest = where((stages > 1) & (layout.splits_backward == 0), ops.maximum(slowest, mean), mean)
-    bubble = _bubble(job, layer, logits, mean, slowest)
+    bubble = _bubble(job, layer, logits, embedding, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
@@ -133,43 +133,59 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     )
 
 
-def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any:
-    """Return the time that the slowest stage waits in a step [s]; with several chunks by the recurrence."""
-    layout, layer_time = job.layout, layer.time
-    stages, chunks = layout.pipeline_parallel, layout.virtual_stages
-    in_two = layout.splits_backward
-    interleaves = (chunks > 1) & (stages > 1) & (in_two == 0)
-    whole = bubble_time(stages, chunks, mean) if any_of(interleaves == 0) else 0.0
-    if any_of(in_two):
-        whole = ops.where(in_two, _split_bubble(job, layer, logits, mean), whole)
-    if not any_of(interleaves):
-        return whole
-    forward = layer_time - layer.backward
-    steps = layout.accumulation_steps
-    waits = interleaved_bubble_time(
-        job.model.layers, stages, chunks, steps, layer_time, forward, logits, slowest
-    )
-    return ops.where(interleaves, waits, whole)
+def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slowest: Any) -> Any:
+    """Return the time that the slowest stage waits in a step [s].
 
-
-def _split_bubble(job: Job, layer: Layer, logits: Any, mean: Any) -> Any:
-    """Return the waits of a schedule with split backward passes [s].
-
-    Includes the time by which stages are longer than the mean.
+    Where backward passes are split, it includes the time by which stages are longer than the mean.
     """
-    layout = job.layout
-    return schedule_bubble_time(
-        layout.schedule,
-        job.model.layers,
-        layout.pipeline_parallel,
-        layout.virtual_stages,
-        layout.accumulation_steps,
-        layer.time,
-        layer.time - layer.backward,
-        layer.weights,
-        logits,
-        mean,
-    )
+    layout, layers, where = job.layout, job.model.layers, ops.where
+    stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
+    piped, in_two = stages > 1, layout.splits_backward
+    interleaves = (chunks > 1) & piped & (in_two == 0)
+    plain = piped & (interleaves == 0) & (in_two == 0)
+    forward = layer.time - layer.backward
+    waits: Any = 0.0
+    if any_of(plain):
+        unequal = unequal_bubble_time(
+            layers,
+            where(plain, stages, 1),
+            steps,
+            layer.time,
+            forward,
+            logits,
+            embedding,
+            slowest,
+        )
+        waits = where(plain, unequal, waits)
+    if any_of(in_two):
+        split = schedule_bubble_time(
+            layout.schedule,
+            layers,
+            where(in_two, stages, 1),
+            chunks,
+            steps,
+            layer.time,
+            forward,
+            layer.weights,
+            logits,
+            mean,
+            embedding,
+        )
+        waits = where(in_two, split, waits)
+    if any_of(interleaves):
+        interleaved = interleaved_bubble_time(
+            layers,
+            stages,
+            where(interleaves, chunks, 1),
+            steps,
+            layer.time,
+            forward,
+            logits,
+            slowest,
+            embedding,
+        )
+        waits = where(interleaves, interleaved, waits)
+    return waits
 
 
 def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
