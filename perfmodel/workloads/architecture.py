@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.workloads.scan import Scan
+
+ATTENTION, SCAN, DENSE, EXPERTS = "*M-E"
+"""Letters of ``Architecture.pattern``, as Megatron-LM writes them."""
 
 
 class Architecture(NamedTuple):
@@ -111,6 +115,30 @@ class Architecture(NamedTuple):
     dropout: bool = False
     """Trained with dropout after embeddings, attention and feed-forward parts."""
 
+    pattern: str = ""
+    """Parts of the layers in order, repeated until all layers have theirs: ``*`` attention, ``M`` ``scan``,
+    ``-`` dense feed-forward part, ``E`` experts; one letter a layer (Nemotron-H), or two, of which the first
+    mixes tokens (Qwen3-Next).  "": every layer has attention and a feed-forward part."""
+    parts: int = 2
+    """Letters of ``pattern`` for a layer."""
+    scan: Scan | None = None
+    """What ``M`` in ``pattern`` means."""
+    norm_over_heads: bool = False
+    """``query_key_norm`` is over the features of all heads at once (OLMo 2, MiniMax-M2)."""
+    output_gate: bool = False
+    """Queries come with a gate of their width for attention's output (Qwen3-Next)."""
+    shared_gate: bool = False
+    """The output of shared experts is weighted by a product of one column (Qwen2-MoE)."""
+    index_heads: int = 0
+    """Sparse attention (DeepSeek-V3.2): heads of the indexer that selects what a query attends to."""
+    index_size: int = 0
+    """Sparse attention: features of a head of the indexer, which all heads' keys share."""
+    index_top_k: int = 0
+    """Sparse attention: earlier positions that a query attends to; 0: all."""
+    mtp_layers: int = 0
+    """Modules after the last layer that predict a further token each (DeepSeek-V3): two norms, a product of
+    twice the hidden features, a layer with attention, and logits by the same table."""
+
     @property
     def predicts_next_token(self) -> bool:
         """Whether the network is one causal stack, whose positions attend only to earlier ones."""
@@ -127,11 +155,45 @@ class Architecture(NamedTuple):
         """
         if not self.experts:
             return 0
+        if self.pattern:
+            return self.sequence.count(EXPERTS)
         return self.layers // self.moe_frequency - self.dense_layers // self.moe_frequency
 
     def has_experts(self, layer: int) -> bool:
         """Whether a layer, counted from 0, has experts."""
+        if self.pattern:
+            return EXPERTS in self.letters(layer)
         return self.experts > 0 and layer >= self.dense_layers and (layer + 1) % self.moe_frequency == 0
+
+    @property
+    def sequence(self) -> str:
+        """The pattern of all layers.
+
+        >>> hybrid = Architecture(8, 4, 2, 2, 4, 32, 100, 64, pattern="M-*-")
+        >>> hybrid.sequence, hybrid.letters(1), hybrid.attention_layers, hybrid.scan_layers
+        ('M-*-M-*-', '*-', 2, 2)
+        """
+        letters = int(ops.plain(self.layers)) * self.parts
+        return (self.pattern * (letters // len(self.pattern) + 1))[:letters] if self.pattern else ""
+
+    def letters(self, layer: int) -> str:
+        """Return the letters of a layer, counted from 0."""
+        return self.sequence[layer * self.parts : (layer + 1) * self.parts]
+
+    @property
+    def attention_layers(self) -> int:
+        """Number of layers with attention, those of the encoder left out."""
+        return self.sequence.count(ATTENTION) if self.pattern else self.layers
+
+    @property
+    def scan_layers(self) -> int:
+        """Number of layers with a scan."""
+        return self.sequence.count(SCAN)
+
+    @property
+    def plain_layers(self) -> int:
+        """Number of layers with a feed-forward part without experts."""
+        return self.sequence.count(DENSE) if self.pattern else self.layers - self.moe_layers
 
     def attends_to(self, layer: int, sequence_length: int) -> int:
         """Return the most positions that a position of a layer, counted from 0, attends to.
@@ -181,10 +243,46 @@ class Architecture(NamedTuple):
             into = self.query_rank or self.hidden
             compressed = self.query_rank * (self.hidden + 1)
             keys = self.hidden * (self.kv_rank + self.rope_size) + self.kv_rank * (1 + expanded)
-            return compressed + into * queries + keys + output
+            return compressed + into * queries + keys + output + self.indexer_parameters
         width = queries + 2 * self.kv_heads * self.head_size
-        norms = 2 * self.head_size * self.query_key_norm
+        width += queries * self.output_gate
+        normed = self.heads + self.kv_heads if self.norm_over_heads else 2
+        norms = normed * self.head_size * self.query_key_norm
         return width * (self.hidden + self.query_bias) + norms + output
+
+    @property
+    def indexer_parameters(self) -> int:
+        """Parameters of one indexer: its products, and a norm of keys with bias.
+
+        DeepSeek-V3.2: 64 heads of 128 from queries compressed to 1536, and from 7168 features a key and the
+        weights of the heads.
+
+        >>> Architecture(7168, 61, 128, 128, 192, 18432, 129280, 163840, query_rank=1536, kv_rank=512,
+        ...     rope_size=64, value_size=128, index_heads=64, index_size=128).indexer_parameters
+        13959424
+        """
+        if not self.index_heads:
+            return 0
+        queries = (self.query_rank or self.hidden) * self.index_heads * self.index_size
+        return queries + self.hidden * (self.index_size + self.index_heads) + 2 * self.index_size
+
+    @property
+    def scan_parameters(self) -> int:
+        """Parameters of one scan with its products; 0 without one."""
+        return self.scan.parameters(self.hidden) if self.scan else 0
+
+    @property
+    def module_parameters(self) -> int:
+        """Parameters of one module that predicts a further token, the tables it shares left out."""
+        part = self.routed_parameters if self.moe_layers else self.dense_parameters
+        norms = (self.norms if self.parts > 1 else 2 * self.norms) + 3
+        return self.attention_parameters + part + norms * self._norm_parameters + 2 * self.hidden**2
+
+    @property
+    def routed_parameters(self) -> int:
+        """Parameters of the router and all experts of one layer; 0 without experts."""
+        experts = (self.experts + self.shared_experts) * self.expert_parameters
+        return self.router_parameters + experts + self.hidden * self.shared_gate
 
     @property
     def dense_parameters(self) -> int:
@@ -237,15 +335,17 @@ class Architecture(NamedTuple):
         """
         norm, attention = self._norm_parameters, self.attention_parameters
         stacks = 1 + bool(self.encoder_layers)
-        layer = attention + self.norms * norm
-        routed = self.router_parameters + (self.experts + self.shared_experts) * self.expert_parameters
+        layer = self.norms * norm
         return (
             self.embedding_parameters
             + stacks * self.relative_positions * self.heads
-            + self.encoder_layers * (layer + self.dense_parameters)
+            + self.encoder_layers * (attention + layer + self.dense_parameters)
             + self.layers * (layer + bool(self.encoder_layers) * (attention + norm))
-            + (self.layers - self.moe_layers) * self.dense_parameters
-            + self.moe_layers * routed
+            + self.attention_layers * attention
+            + self.scan_layers * self.scan_parameters
+            + self.plain_layers * self.dense_parameters
+            + self.moe_layers * self.routed_parameters
+            + self.mtp_layers * self.module_parameters
             + stacks * self.final_norm * norm
             + self.head_parameters
         )
@@ -261,4 +361,5 @@ class Architecture(NamedTuple):
         >>> mixtral.parameters, mixtral.active_parameters
         (46702792704, 12879925248)
         """
-        return self.parameters - self.moe_layers * (self.experts - self.top_k) * self.expert_parameters
+        routed = self.moe_layers + (self.mtp_layers if self.moe_layers else 0)
+        return self.parameters - routed * (self.experts - self.top_k) * self.expert_parameters

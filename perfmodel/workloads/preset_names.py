@@ -88,8 +88,8 @@ LLAMA: dict[str, tuple[str, ...]] = {
     "mistral": ("mistral-7b",),
     "mixtral": ("mixtral-8x7b", "mixtral-8x22b"),
     "grok": ("grok-1",),
-    "deepseek": ("deepseek-v2-lite", "deepseek-v2", "deepseek-v3"),
-    "kimi": ("kimi-k2",),
+    "deepseek": ("deepseek-v2-lite", "deepseek-v2", "deepseek-v3", "deepseek-v3.2"),
+    "kimi": ("kimi-linear-48b-a3b", "kimi-k2"),
     "qwen2.5": (
         "qwen2.5-0.5b",
         "qwen2.5-1.5b",
@@ -116,10 +116,30 @@ LLAMA: dict[str, tuple[str, ...]] = {
     "tinyllama": ("tinyllama-1.1b",),
     "baichuan2": ("baichuan2-7b", "baichuan2-13b"),
     "gpt-oss": ("gpt-oss-20b", "gpt-oss-120b"),
+    "glm-4.5": ("glm-4.5-air", "glm-4.5"),
+    "smollm3": ("smollm3-3b",),
+    "olmo-2": ("olmo-2-1b", "olmo-2-7b", "olmo-2-13b", "olmo-2-32b"),
+    "minimax": ("minimax-m2", "minimax-text-01"),
 }
 """Decoders like Llama: RMSNorm, rotated positions, gated feed-forward parts, perhaps experts."""
 
-LANGUAGE = {**ENCODERS, **GPT, **LLAMA}
+HYBRIDS: dict[str, tuple[str, ...]] = {
+    "nemotron-h": (
+        "nemotron-h-4b",
+        "nemotron-h-8b",
+        "nemotron-nano-2-9b",
+        "nemotron-nano-2-12b",
+        "nemotron-3-nano-30b-a3b",
+        "nemotron-h-47b",
+        "nemotron-h-56b",
+    ),
+    "jamba": ("jamba-mini", "jamba-large"),
+    "granite-4": ("granite-4-small",),
+    "qwen3-next": ("qwen3-next-80b-a3b",),
+}
+"""Decoders of layers with attention and layers with scans."""
+
+LANGUAGE = {**ENCODERS, **GPT, **LLAMA, **HYBRIDS}
 """All transformers over tokens, which take a sequence length."""
 
 VISION: dict[str, tuple[str, ...]] = {
@@ -149,5 +169,9 @@ COMMON = {
     "gemma-3": "gemma-3-4b",
     "baichuan2": "baichuan2-13b",
     "gpt-oss": "gpt-oss-120b",
+    "glm-4.5": "glm-4.5",
+    "kimi": "kimi-k2",
+    "olmo-2": "olmo-2-7b",
+    "nemotron-h": "nemotron-h-8b",
 }
 """Family -> the network that its name means, if not the smallest."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
+from perfmodel.workloads.scan import Scan
 
 _FOLDER = Path(__file__).parent / "architectures"
 _SIZE = re.compile(r"a?[\d.]+[bmt]\b")
@@ -61,6 +62,8 @@ def _architecture(hidden: int, heads: int, **others: Any) -> Architecture:
     """Return an architecture with defaults: as many key-value heads as heads, of hidden / heads features
     each, and a feed-forward width of 4 x hidden, or 0 in a mixture of experts."""
     width = 0 if "experts" in others else 4 * hidden
+    if "scan" in others:
+        others["scan"] = Scan(**others["scan"])
     usual = {"kv_heads": heads, "head_size": hidden // heads, "feed_forward": width}
     return Architecture(**{**usual, **others}, hidden=hidden, heads=heads)
 

@@ -37,6 +37,15 @@ MESSAGES = {
     "network.projection": "word_embed_proj_dim is not hidden_size, as in OPT-350M: only equal ones are read",
     "network.top_experts": "num_experts_per_tok is {top_k}; expected at most {experts}, {count}",
     "network.dense_layers": "mlp_only_layers is {dense}; this reads only the first layers, in order",
+    "network.layer_types": "{key} is {words}; expected one of attention, full_attention, mamba and "
+    "linear_attention for each of {layers} layers",
+    "network.pattern": "pattern {pattern!r}; expected for each of {layers} layers one of M, *, - and E",
+    "network.all_experts": "{keys} say that some layers have no experts; this reads them in all layers",
+    "network.linear_layers": "full_attn_layers {full} and kda_layers {linear}; expected each of 1 to "
+    "{layers} once",
+    "network.key_text": "{key} is {shown}; expected text",
+    "network.key_unsupported": "{key} is {shown}; only {expected} is read",
+    "network.keys_unread": "{keys} may change the network and is not read",
     "network.shared_expert": "shared_expert_intermediate_size is {shared}; expected a multiple of "
     "moe_intermediate_size, {expert_feed_forward}",
     "network.key_heads": "num_key_value_heads is {kv_heads}; expected a divisor of {heads}",

@@ -25,10 +25,12 @@ class Config:
     def __init__(self, path: Path, values: dict[str, Any]) -> None:
         self.path = path
         self.values = values
+        self.read = {"model_type", "architectures"}
+        """Keys that were asked for."""
 
     def whole(self, key: str, default: int | None = None, largest: int = 10**9, smallest: int = 1) -> int:
         """Return a whole number; ``default`` if the file has none, or null."""
-        value = self.values.get(key)
+        value = self._value(key)
         if value is None and default is not None:
             return default
         bound = f"above {smallest - 1}" if smallest else "of at least 0"
@@ -40,27 +42,46 @@ class Config:
             ).under(self.path)
         return value
 
+    def _value(self, key: str, default: Any = None) -> Any:
+        self.read.add(key)
+        return self.values.get(key, default)
+
+    def text(self, key: str, default: str) -> str:
+        """Return a text; ``default`` if the file has none, or null."""
+        value = self._value(key)
+        if value is not None and not isinstance(value, str):
+            raise refusal("network.key_text", key=key, shown=shown(value)).under(self.path)
+        return default if value is None else value
+
+    def must_be(self, key: str, expected: bool | int | None) -> None:
+        """Check a key whose other values change the network in a way that is not computed."""
+        value = self._value(key, expected)
+        if value is not None and value != expected:
+            raise refusal("network.key_unsupported", key=key, shown=shown(value), expected=expected).under(
+                self.path
+            )
+
     def layers(self, key: str, default: int | None = None) -> int:
         """Return a number of layers."""
         return self.whole(key, default, largest=MOST_LAYERS)
 
     def flag(self, key: str, default: bool) -> bool:
         """Return true or false."""
-        value = self.values.get(key, default)
+        value = self._value(key, default)
         if not isinstance(value, bool):
             raise refusal("network.key_flag", key=key, shown=shown(value)).under(self.path)
         return value
 
     def items(self, key: str) -> list[Any]:
         """Return a list; empty if the file has none, or null."""
-        value = self.values.get(key) or []
+        value = self._value(key) or []
         if not isinstance(value, list):
             raise refusal("network.key_list", key=key, shown=shown(value)).under(self.path)
         return value
 
     def table(self, key: str) -> Config:
         """Return the values of a table; an empty one if the file has none."""
-        value = self.values.get(key) or {}
+        value = self._value(key) or {}
         if not isinstance(value, dict):
             raise refusal("network.key_table", key=key, shown=shown(value)).under(self.path)
         return Config(self.path, value)

@@ -39,18 +39,20 @@ def mistral(config: Config) -> Architecture:
 
 def mixtral(config: Config) -> Architecture:
     """Return the architecture of Mixtral: experts in every layer."""
-    return llama(config, **_experts(config, "num_local_experts", "intermediate_size"))
+    return llama(config, **experts_of(config, "num_local_experts", "intermediate_size"))
 
 
-def _experts(config: Config, count: str, width: str, default: int | None = None) -> dict[str, int]:
+def experts_of(
+    config: Config, count: str, width: str, default: int | None = None, top_k: str = "num_experts_per_tok"
+) -> dict[str, int]:
     """Return the fields for experts, experts per token and their width; {} without experts."""
     experts = config.whole(count, default, largest=MOST_EXPERTS, smallest=0 if default == 0 else 1)
     if not experts:
         return {}
-    top_k = config.whole("num_experts_per_tok")
-    if top_k > experts:
-        raise refusal("network.top_experts", top_k=top_k, experts=experts, count=count).under(config.path)
-    return {"experts": experts, "top_k": top_k, "expert_feed_forward": config.whole(width)}
+    chosen = config.whole(top_k)
+    if chosen > experts:
+        raise refusal("network.top_experts", top_k=chosen, experts=experts, count=count).under(config.path)
+    return {"experts": experts, "top_k": chosen, "expert_feed_forward": config.whole(width)}
 
 
 def qwen2(config: Config) -> Architecture:
@@ -62,12 +64,12 @@ def _qwen_window(config: Config) -> dict[str, int]:
     return {"window": config.whole("sliding_window", 0)} if config.flag("use_sliding_window", False) else {}
 
 
-def _qwen_experts(config: Config) -> dict[str, int]:
+def qwen_experts(config: Config) -> dict[str, int]:
     """Return the fields for experts in every ``decoder_sparse_step``-th layer after ``mlp_only_layers``."""
     dense = config.items("mlp_only_layers")
     if dense != list(range(len(dense))):
         raise refusal("network.dense_layers", dense=dense).under(config.path)
-    result = _experts(config, "num_experts", "moe_intermediate_size", 0)
+    result = experts_of(config, "num_experts", "moe_intermediate_size", 0)
     shared = config.whole("shared_expert_intermediate_size", 0, smallest=0)
     if result and shared % result["expert_feed_forward"]:
         raise refusal(
@@ -83,12 +85,12 @@ def _qwen_experts(config: Config) -> dict[str, int]:
 
 def qwen2_moe(config: Config) -> Architecture:
     """Return the architecture of Qwen2-MoE: Qwen2 with routed and shared experts."""
-    return llama(config, query_bias=True, **_qwen_experts(config))
+    return llama(config, query_bias=True, **qwen_experts(config))
 
 
 def qwen3(config: Config) -> Architecture:
     """Return the architecture of Qwen3: norms of queries and keys; experts where the file counts some."""
-    return llama(config, query_key_norm=True, **_qwen_window(config), **_qwen_experts(config))
+    return llama(config, query_key_norm=True, **_qwen_window(config), **qwen_experts(config))
 
 
 def deepseek(config: Config) -> Architecture:
@@ -96,25 +98,29 @@ def deepseek(config: Config) -> Architecture:
 
     Latent attention where ``kv_lora_rank`` says so, shared experts in addition to routed ones.
     """
-    experts = _experts(config, "n_routed_experts", "moe_intermediate_size", 0)
+    experts = experts_of(config, "n_routed_experts", "moe_intermediate_size", 0)
     if experts:
         experts["shared_experts"] = config.whole("n_shared_experts", 0, largest=MOST_EXPERTS, smallest=0)
         experts["moe_frequency"] = config.whole("moe_layer_freq", 1)
         experts["dense_layers"] = config.whole("first_k_dense_replace", 0, smallest=0)
         groups, chosen = (config.whole(name, 1) for name in ("n_group", "topk_group"))
         experts["routing_nodes"] = chosen if chosen < groups else 0  # each group on a node
+    return llama(config, **experts, **latent_of(config))
+
+
+def latent_of(config: Config) -> dict[str, int]:
+    """Return the fields for latent attention; {} where ``kv_lora_rank`` is missing."""
     rank = config.whole("kv_lora_rank", 0)
     if not rank:
-        return llama(config, **experts)
+        return {}
     rotated = config.whole("qk_rope_head_dim")
-    latent = {
+    return {
         "head_size": config.whole("qk_nope_head_dim") + rotated,
         "rope_size": rotated,
         "value_size": config.whole("v_head_dim"),
         "query_rank": config.whole("q_lora_rank", 0),
         "kv_rank": rank,
     }
-    return llama(config, **experts, **latent)
 
 
 def gemma(config: Config) -> Architecture:
@@ -152,7 +158,7 @@ def gpt_oss(config: Config) -> Architecture:
 
     Experts and biases in every layer; every other layer attends within a window.
     """
-    experts = _experts(config, "num_local_experts", "intermediate_size")
+    experts = experts_of(config, "num_local_experts", "intermediate_size")
     return llama(
         config,
         **experts,
@@ -172,7 +178,7 @@ def llama4(config: Config) -> Architecture:
     """
     return llama(
         config,
-        **_experts(config, "num_local_experts", "intermediate_size"),
+        **experts_of(config, "num_local_experts", "intermediate_size"),
         feed_forward=config.whole("intermediate_size_mlp"),
         shared_experts=1,
         moe_frequency=config.whole("interleave_moe_layer_step", 1),

@@ -24,6 +24,8 @@ def attention(
     fused: bool = False,
     rotary: bool = False,
     query_key_norm: bool = False,
+    norm_over_heads: bool = False,
+    output_gate: bool = False,
     mask: bool = True,
     dropout: bool = True,
     windows: int = 1,
@@ -33,7 +35,8 @@ def attention(
     """Append attention from every position of ``x`` to ``memory`` (itself if None), in separate ``windows``.
 
     ``fused`` makes queries, keys and values with one product; a position attends to ``reach`` others (all of
-    its window if None); ``position_bias`` is the size of a table added to the scores.
+    its window if None); ``position_bias`` is the size of a table added to the scores; ``output_gate`` makes
+    another product of ``x``, whose sigmoid multiplies the output.
     """
     memory = x if memory is None else memory
     head_size = head_size or x.channels // heads
@@ -48,8 +51,8 @@ def attention(
         v = net.linear(memory, f"{name}.value", kv_heads * head_size, query_bias)
     if query_key_norm:
         q, k = (
-            _normalised(net, q, f"{name}.query_norm", head_size),
-            _normalised(net, k, f"{name}.key_norm", head_size),
+            _normalised(net, t, f"{name}.{part}_norm", t.channels if norm_over_heads else head_size)
+            for part, t in (("query", q), ("key", k))
         )
     if rotary:
         q = net.scale(q, f"{name}.rotary_query", kernels=4)
@@ -57,6 +60,9 @@ def attention(
     y = _weighted_sum(
         net, q, k, v, name, heads, head_size, head_size, mask, dropout, windows, reach, position_bias
     )
+    if output_gate:
+        gate = net.linear(x, f"{name}.gate", heads * head_size, query_bias)
+        y = net.multiply(y, net.smooth(gate, f"{name}.gate_sigmoid"), f"{name}.gated")
     return net.linear(y, f"{name}.output", x.channels, bias)
 
 
@@ -68,6 +74,7 @@ def latent_attention(net: Network, x: Tensor, name: str, architecture: Architect
     if a.query_rank:
         q = net.linear(q, f"{name}.query_down", a.query_rank, bias=False)
         q = net.layer_norm(q, f"{name}.query_norm", bias=False)
+    latent_query = q
     q = net.linear(q, f"{name}.query_up", a.heads * a.head_size, bias=False)
     down = net.linear(x, f"{name}.kv_down", a.kv_rank + a.rope_size, bias=False)
     latent, rotated = net.split(down, f"{name}.split_rotary", (a.kv_rank, a.rope_size))
@@ -77,8 +84,23 @@ def latent_attention(net: Network, x: Tensor, name: str, architecture: Architect
     q = net.scale(q, f"{name}.rotary_query", kernels=4)
     rotated = net.scale(rotated, f"{name}.rotary_key", kernels=4)
     k = net.concat([k, Tensor(a.heads * a.rope_size, x.height)], f"{name}.key")
-    y = _weighted_sum(net, q, k, v, name, a.heads, a.head_size, value_size, True, a.dropout, 1, None, 0)
+    reach = None
+    if a.index_heads:
+        _index(net, x, latent_query, f"{name}.index", a)
+        reach = a.index_top_k
+    y = _weighted_sum(net, q, k, v, name, a.heads, a.head_size, value_size, True, a.dropout, 1, reach, 0)
     return net.linear(y, f"{name}.output", x.channels, a.output_bias)
+
+
+def _index(net: Network, x: Tensor, query: Tensor, name: str, a: Architecture) -> None:
+    """Append an indexer: scores of all pairs of positions in few features, of which the largest are taken."""
+    q = net.linear(query, f"{name}.query", a.index_heads * a.index_size, bias=False)
+    k = net.layer_norm(net.linear(x, f"{name}.key", a.index_size, bias=False), f"{name}.key_norm")
+    weights = net.linear(x, f"{name}.weights", a.index_heads, bias=False)
+    length = x.positions
+    scores = net.matmul(q, k, f"{name}.scores", length, length, a.index_size, a.index_heads)
+    scores = net.relu(scores, f"{name}.relu")
+    net.unknown([scores, weights], Tensor(length, length), f"{name}.select")
 
 
 def _normalised(net: Network, x: Tensor, name: str, head_size: int) -> Tensor:
@@ -173,6 +195,9 @@ def mixture_of_experts(net: Network, x: Tensor, name: str, architecture: Archite
     if a.shared_experts:
         width = a.shared_experts * a.expert_feed_forward
         shared = feed_forward(net, x, f"{name}.shared", width, gated=a.gated, bias=a.bias, relu=a.relu)
+        if a.shared_gate:
+            gate = net.linear(x, f"{name}.shared_gate", 1, bias=False)
+            shared = net.unknown([shared, gate], Tensor(x.channels, x.height, x.width), f"{name}.weighted")
         y = net.add(y, shared, f"{name}.add_shared")
     return y
 

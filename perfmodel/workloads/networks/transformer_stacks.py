@@ -6,11 +6,11 @@ from math import ceil
 
 from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.builder import Network, Tensor
+from perfmodel.workloads.networks.hybrid_parts import feed_part, patterned_layer, prediction_modules
 from perfmodel.workloads.networks.transformer_parts import (
     attention,
     feed_forward,
     latent_attention,
-    mixture_of_experts,
     residual,
 )
 from perfmodel.workloads.workload import Layer
@@ -63,9 +63,14 @@ def decoder_layers(architecture: Architecture, sequence_length: int) -> list[Lay
     if a.dropout:
         x = net.dropout(x, "embeddings.dropout")
     for index in range(a.layers):
-        x = _decoder_layer(net, x, a, index)
-    x = net.layer_norm(x, "norm", a.norm_bias)
-    net.loss(net.linear(x, "head", a.vocabulary, bias=False, weight=not a.tied))
+        x = (
+            patterned_layer(net, x, a, index, _self_attention)
+            if a.pattern
+            else _decoder_layer(net, x, a, index)
+        )
+    y = net.layer_norm(x, "norm", a.norm_bias)
+    net.loss(net.linear(y, "head", a.vocabulary, bias=False, weight=not a.tied))
+    prediction_modules(net, x, a, _self_attention)
     return net.layers
 
 
@@ -76,12 +81,12 @@ def _decoder_layer(net: Network, x: Tensor, a: Architecture, index: int) -> Tens
     if a.parallel:
         if a.norms > 1:
             normalised = net.layer_norm(x, f"{name}.norm2", a.norm_bias)
-        y = net.add(y, _feed_forward(net, normalised, name, a, index), f"{name}.add_parallel")
+        y = net.add(y, feed_part(net, normalised, name, a, a.has_experts(index)), f"{name}.add_parallel")
         return residual(net, x, y, name, a.dropout)
     if a.norms > 2:
         y = net.layer_norm(y, f"{name}.attention.norm", a.norm_bias)
     x = residual(net, x, y, f"{name}.attention", a.dropout)
-    y = _feed_forward(net, net.layer_norm(x, f"{name}.norm2", a.norm_bias), name, a, index)
+    y = feed_part(net, net.layer_norm(x, f"{name}.norm2", a.norm_bias), name, a, a.has_experts(index))
     if a.norms > 2:
         y = net.layer_norm(y, f"{name}.ffn.norm", a.norm_bias)
     return residual(net, x, y, f"{name}.ffn", a.dropout)
@@ -104,16 +109,12 @@ def _self_attention(
         fused=a.norm_bias,  # as the code of GPT-2, BLOOM, Falcon and Megatron does
         rotary=a.rotary,
         query_key_norm=a.query_key_norm,
+        norm_over_heads=a.norm_over_heads,
+        output_gate=a.output_gate,
         dropout=a.dropout,
         reach=reach,
         position_bias=position_bias,
     )
-
-
-def _feed_forward(net: Network, x: Tensor, layer: str, a: Architecture, index: int) -> Tensor:
-    if a.has_experts(index):
-        return mixture_of_experts(net, x, f"{layer}.moe", a)
-    return feed_forward(net, x, f"{layer}.ffn", a.feed_forward, gated=a.gated, bias=a.bias, relu=a.relu)
 
 
 def translation_layers(architecture: Architecture, sequence_length: int) -> list[Layer]:
