@@ -101,7 +101,13 @@ QUANTITIES: dict[str, Quantity] = {
     "effect": Quantity("z", "1", "factor of the network, learned from its measured runs"),
     "anchor_factor": Quantity("a", "1", "by which a measured run moves predicted times"),
     "adapter_rank": Quantity("r", "1", "of adapters of low rank (LoRA)"),
-    "adapted_width": Quantity("w", "1", "features of queries, keys and values, and into attention's output"),
+    "adapted_width": Quantity("w", "1", "features that products with adapters take and make"),
+    "code_bits": Quantity("b", "1", "bits of the code of a quantized parameter"),
+    "scale_bytes": Quantity("s", "B", "of the scale of a block of quantized parameters"),
+    "block_size": Quantity("B", "1", "quantized parameters with one scale"),
+    "frozen_bytes": Quantity("q", "B", "of a frozen parameter as it is stored"),
+    "document_length": Quantity("m", "tokens", "of a document packed into a sequence, the mean"),
+    "document_spread": Quantity("v", "1", "standard deviation of the documents' lengths over their mean"),
     "one_half_width": Quantity(
         "h_1", "1", "logarithm of the upper end of a prediction's interval over the prediction"
     ),
@@ -398,6 +404,8 @@ QUANTITIES: dict[str, Quantity] = {
     "exposed_fraction": Quantity("\\eta", "1", "of a send that no computation hides"),
     "layer_time": Quantity("t_l", "s", "forward and backward of one layer"),
     "head_time": Quantity("t_h", "s", "of logits and loss"),
+    "embedding_time": Quantity("t_e", "s", "of embeddings"),
+    "end_slots": Quantity("z", "1", "layers by which embeddings and logits each count on their stages"),
     "stage_time": Quantity("t_s", "s", "forward and backward of a micro-batch on one stage"),
     "bubble": Quantity("t_b", "s", "in which a pipeline fills and drains"),
     "gather_time": Quantity("t_g", "s", "of all parameters of a rank"),

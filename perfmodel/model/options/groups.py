@@ -6,6 +6,7 @@ from perfmodel.core.choices import (
     LARGEST_DATA_SET,
     LARGEST_RATE,
     LARGEST_SAMPLE,
+    LARGEST_SPREAD,
     SYNONYMS,
     Algorithm,
     Cache,
@@ -13,6 +14,7 @@ from perfmodel.core.choices import (
     CountFromZero,
     DecoderName,
     Embedding,
+    FrozenWeights,
     Input,
     Optimizer,
     Overlap,
@@ -43,7 +45,14 @@ class Network(Described, heading="The network"):
         sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
         up.
         [default: as the network is usually trained]
-    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.
+        [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).
+        [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside
+        each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.
     """
 
     workload: Annotated[
@@ -52,6 +61,19 @@ class Network(Described, heading="The network"):
     sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
     embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
+    lora_targets: Annotated[str | None, OptionInfo(label="Products with LoRA adapters", commas=True)] = None
+    frozen_weights: Annotated[
+        FrozenWeights | None,
+        OptionInfo(label="Storage of frozen weights", synonyms=SYNONYMS["frozen_weights"]),
+    ] = None
+    document_length: Annotated[
+        Count | None, OptionInfo(label="Length of packed documents", axis="computation")
+    ] = None
+    document_spread: Annotated[
+        float,
+        Within(ge=0, le=LARGEST_SPREAD),
+        OptionInfo(label="Spread of their lengths", axis="computation"),
+    ] = 0.0
 
 
 class Machines(Described, heading="The machines"):

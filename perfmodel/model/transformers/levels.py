@@ -28,6 +28,10 @@ SIZES = ("world_size", "micro_batch_size", "sequence_length")
 DISTANCES = (*NAMED, "layout", *SIZES)
 ALIKE = (
     "lora",
+    "lora_targets",
+    "frozen_weights",
+    "document_length",
+    "document_spread",
     "rack_nodes",
     "oversubscription",
     "placement",

@@ -15,7 +15,13 @@ from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of, travel_time
 from perfmodel.model.transformers.parameters import Values
-from perfmodel.model.transformers.step import Step, held_parameters, hiding_cost, trained_parameters
+from perfmodel.model.transformers.step import (
+    Step,
+    gathered_bytes,
+    held_parameters,
+    hiding_cost,
+    trained_parameters,
+)
 
 
 class Row(NamedTuple):
@@ -54,7 +60,7 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     held = held_parameters(job)
     trained = trained_parameters(job, held)
     gradients = job.stack.gradient_bytes * ops.where(
-        layout.sharding == ZERO_3, held.dense + held.experts, trained.dense + trained.experts
+        layout.sharding == ZERO_3, sum(gathered_bytes(job, held)) / 2, trained.dense + trained.experts
     )
     tensor, context = layers * (4 + 2 * again), layers * (3 + again)
     routed = layers * (1 - model.dense_share) * (4 + 2 * again)
