@@ -43,6 +43,8 @@ Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb", "lars"]
 Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
+FrozenWeights = Literal["16-bit", "nf4", "nf4-double"]
+"""Storage of the weights that adapters leave as they are; ``double``: the scales are quantized too."""
 DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
 """Entries of ``hardware_specs/decoders.toml``."""
 Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
@@ -57,6 +59,8 @@ LARGEST_SAMPLE = 1e12
 """Bytes of one sample [B]."""
 LARGEST_IMBALANCE = 1000.0
 """Largest ratio of the fullest expert's tokens to the mean: more than the experts of any layer."""
+LARGEST_SPREAD = 100.0
+"""Standard deviation of lengths over their mean."""
 LARGEST_RATE = 1e9
 """Samples of all workers [samples/s]."""
 
@@ -107,6 +111,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "cache": {"memory": "ram", "page-cache": "ram"},
     "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
     "recompute": {"full-recomputation": "full"},
+    "frozen_weights": {"bf16": "16-bit", "fp16": "16-bit", "4-bit": "nf4", "qlora": "nf4-double"},
 }
 """Option -> synonym -> the option's word, as frameworks call it; PyTorch's DP is one process, DDP several."""
 

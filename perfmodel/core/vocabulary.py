@@ -101,7 +101,13 @@ QUANTITIES: dict[str, Quantity] = {
     "effect": Quantity("z", "1", "factor of the network, learned from its measured runs"),
     "anchor_factor": Quantity("a", "1", "by which a measured run moves predicted times"),
     "adapter_rank": Quantity("r", "1", "of adapters of low rank (LoRA)"),
-    "adapted_width": Quantity("w", "1", "features of queries, keys and values, and into attention's output"),
+    "adapted_width": Quantity("w", "1", "features that products with adapters take and make"),
+    "code_bits": Quantity("b", "1", "bits of the code of a quantized parameter"),
+    "scale_bytes": Quantity("s", "B", "of the scale of a block of quantized parameters"),
+    "block_size": Quantity("B", "1", "quantized parameters with one scale"),
+    "frozen_bytes": Quantity("q", "B", "of a frozen parameter as it is stored"),
+    "document_length": Quantity("m", "tokens", "of a document packed into a sequence, the mean"),
+    "document_spread": Quantity("v", "1", "standard deviation of the documents' lengths over their mean"),
     "one_half_width": Quantity(
         "h_1", "1", "logarithm of the upper end of a prediction's interval over the prediction"
     ),

@@ -2,8 +2,7 @@
 
 Validity
 --------
-Adapters on the products of attention, of a rank far below the width; the network's own weights are
-frozen.
+Adapters of a rank far below the width; the network's own weights are frozen.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ if TYPE_CHECKING:
 
 
 @formula(cites=("hu2021",))
-def adapter_parameters(adapter_rank: Real, hidden_size: Real, adapted_width: Real) -> Real:
-    r"""Trained parameters of a layer whose four products of attention have adapters.
+def adapter_parameters(adapter_rank: Real, adapted_width: Real) -> Real:
+    r"""Trained parameters of a layer some of whose products have adapters.
 
-    .. math:: p = r\,(4h + w)
+    .. math:: p = r\,w
 
-    The adapter of an a x b product consists of an a x r and an r x b product.  For queries, keys and values a
-    is h, and the b sum to their features; for the output a is the features of all heads, and b is h.
+    The adapter of an a x b product consists of an a x r and an r x b product; w is the sum of a + b over the
+    products that have one.
 
     Parameters
     ----------
     adapter_rank : r [1]
-    hidden_size : h [1]
-    adapted_width : w [1], features of queries, keys and values, and those that the output takes
+    adapted_width : w [1], features that the adapted products take and make
 
     Returns
     -------
@@ -37,12 +35,13 @@ def adapter_parameters(adapter_rank: Real, hidden_size: Real, adapted_width: Rea
 
     Examples
     --------
-    GPT-3: h = 12,288, so w = 4 x 12,288, and 8 x 12,288 x r of each of 96 layers; rank 4 trains 37.7 million.
+    GPT-3: h = 12,288, and four products of attention with 2 h each in each of 96 layers; rank 4 trains 37.7
+    million.
 
-    >>> 96 * adapter_parameters(4, 12_288, 4 * 12_288)
+    >>> 96 * adapter_parameters(4, 4 * 2 * 12_288)
     37748736
     """
-    return adapter_rank * (4 * hidden_size + adapted_width)
+    return adapter_rank * adapted_width
 
 
 @formula(cites=("hu2021",))

@@ -23,6 +23,7 @@ Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
 Launch = Literal["compiled", "eager", "checkpointed"]
 States = Literal["mixed", "full", "half"]
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
+Products = Annotated[tuple[Literal["q", "k", "v", "o", "gate", "up", "down"], ...], Within(strict=False)]
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
 Schedules = Annotated[tuple[Schedule, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
@@ -135,8 +136,15 @@ class Release(Spec):
     """Orders in which stages of its pipelines can run passes."""
     interleaves: bool = False
     """Recipes give deep pipelines several chunks of layers on each stage."""
+    lora_targets: Products = ("q", "k", "v", "o")
+    """Products that have adapters by default."""
     recomputes: Literal["none", "needed", "full"] = "needed"
     """Layers recomputed by default: none, as many as memory needs, or all."""
+
+    @property
+    def usual_recompute(self) -> Literal["none", "full"]:
+        """Recomputation of a job that states none: ``full`` where recipes recompute all layers."""
+        return "full" if self.recomputes == "full" else "none"
 
     @property
     def shards_states_alone(self) -> bool:

@@ -114,6 +114,10 @@ class Architecture(NamedTuple):
     """Positions are computed, neither learned nor rotated: distances added to scores, sines to tokens."""
     dropout: bool = False
     """Trained with dropout after embeddings, attention and feed-forward parts."""
+    document_length: float = 0
+    """Mean length of the documents packed into a sequence [tokens]; 0: a sequence is one document."""
+    document_spread: float = 0.0
+    """Standard deviation of that length over its mean."""
 
     pattern: str = ""
     """Parts of the layers in order, repeated until all layers have theirs: ``*`` attention, ``M`` ``scan``,

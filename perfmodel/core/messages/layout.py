@@ -22,6 +22,12 @@ MESSAGES = {
     "layout.experts": "--expert-parallel {expert_parallel} x --expert-tensor-parallel "
     "{expert_tensor_parallel} does not divide the {ranks} GPUs of a stage, over which experts are distributed",
     "layout.lora": "--lora {rank}: the most is {hidden}, the features of a layer; 8 to 64 are usual",
+    "layout.lora_targets": "--lora-targets {name}: known: {known}; also attention, mlp, all",
+    "layout.lora_gate": "--lora-targets gate: the network's feed-forward parts have no gate",
+    "layout.frozen": "--frozen-weights {stored}: weights that are trained are not quantized; freeze them by "
+    "--lora RANK",
+    "layout.documents": "--document-length: {workload} has an encoder and a decoder, whose documents are not "
+    "packed",
     "layout.degree": "{name} {degree} does not divide {whole} {what}",
     "layout.copies": "{workload}: replicas of the whole network are trained; there is no layout",
     "layout.no_transformer": "{workload} is no transformer whose architecture is known; try llama-3-8b",

@@ -55,8 +55,16 @@ EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "casts_weights": ("weights cast for every micro-batch", ("update",)),
     "pads_vocabulary": ("a padded vocabulary or not", ("odd_vocabulary",)),
     "checkpoints_operations": ("what is computed again", ("selective",)),
+    "adapted": ("products with adapters by default", ()),
 }
 """Facts of software on a transformer: in words, with the learned numbers by which they change a step."""
+DEFAULTS: dict[str, tuple[str, ...]] = {
+    "sharding": ("sharding",),
+    "recompute": ("recompute", "recomputed_layers"),
+    "lora_targets": (),
+}
+"""Options whose default is the software's -> their fields of a layout."""
+DEFAULT_WORDS = {"sharding": "what replicas share", "recompute": "layers recomputed by default"}
 NOTED = 0.1
 """Smallest share of the difference of two steps that is named as a reason."""
 MOST_SOURCES = 3
@@ -148,21 +156,23 @@ def _setting(case: Case) -> Setting | None:
 
 
 def _differ_in_software(one: Case, other: Case) -> bool:
-    """Return whether two jobs differ in software alone, or in software and its default sharding."""
+    """Return whether two jobs differ in software alone, or in software and its defaults."""
     jobs = (case.prediction.scenario for case in (one, other))
-    first, second = ({key: value for key, value in job.items() if key != "sharding"} for job in jobs)
+    first, second = ({key: value for key, value in job.items() if key not in DEFAULTS} for job in jobs)
     return {key for key in first if first[key] != second.get(key)} == {"framework"}
 
 
 def _with_each_fact_of(other: job.Case, case: job.Case) -> dict[str, job.Case]:
-    """Return copies of a case, each with one fact (or the sharding) of another that differs, by fact."""
+    """Return copies of a case, each with one fact (or default) of another that differs, by fact."""
     differing = (name for name in EFFECTS if getattr(case.stack, name) != getattr(other.stack, name))
     result = {
         name: case._replace(stack=case.stack._replace(**{name: getattr(other.stack, name)}))
         for name in differing
     }
-    if case.layout.sharding != other.layout.sharding:
-        result["sharding"] = case._replace(layout=case.layout._replace(sharding=other.layout.sharding))
+    for name, fields in DEFAULTS.items():
+        theirs = {field: getattr(other.layout, field) for field in fields}
+        if case.layout._replace(**theirs) != case.layout:
+            result[name] = case._replace(layout=case.layout._replace(**theirs))
     return result
 
 
@@ -173,8 +183,8 @@ def _time(case: job.Case) -> float:
 
 def _because(fact: str) -> str:
     """Return a fact in words, with the sources of the runs from which its effect was learned."""
-    if fact == "sharding":
-        return "what replicas share"
+    if fact in DEFAULT_WORDS:
+        return DEFAULT_WORDS[fact]
     words, numbers = EFFECTS[fact]
     if not numbers:
         return words

@@ -7,6 +7,7 @@ from perfmodel.core.choices import (
     LARGEST_IMBALANCE,
     LARGEST_RATE,
     LARGEST_SAMPLE,
+    LARGEST_SPREAD,
     SYNONYMS,
     Algorithm,
     Cache,
@@ -14,6 +15,7 @@ from perfmodel.core.choices import (
     CountFromZero,
     DecoderName,
     Embedding,
+    FrozenWeights,
     Input,
     Optimizer,
     Overlap,
@@ -46,12 +48,19 @@ class Network(Described, heading="The network"):
         sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
         up.
         [default: as the network is usually trained]
-    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.
         [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.
     capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.
         [default: none is dropped]
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.
+        [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).
+        [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside
+        each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.
     """
 
     workload: Annotated[
@@ -63,6 +72,19 @@ class Network(Described, heading="The network"):
     routing_nodes: Annotated[Count | None, OptionInfo(label="Nodes that a token is routed to")] = None
     expert_imbalance: Annotated[_Imbalance, OptionInfo(label="Imbalance of experts")] = 1.0
     capacity_factor: Annotated[_Capacity | None, OptionInfo(label="Capacity of experts")] = None
+    lora_targets: Annotated[str | None, OptionInfo(label="Products with LoRA adapters", commas=True)] = None
+    frozen_weights: Annotated[
+        FrozenWeights | None,
+        OptionInfo(label="Storage of frozen weights", synonyms=SYNONYMS["frozen_weights"]),
+    ] = None
+    document_length: Annotated[
+        Count | None, OptionInfo(label="Length of packed documents", axis="computation")
+    ] = None
+    document_spread: Annotated[
+        float,
+        Within(ge=0, le=LARGEST_SPREAD),
+        OptionInfo(label="Spread of their lengths", axis="computation"),
+    ] = 0.0
 
 
 class Machines(Described, heading="The machines"):

@@ -10,6 +10,7 @@ from perfmodel.core.choices import (
     Cache,
     DecoderName,
     Embedding,
+    FrozenWeights,
     Input,
     Optimizer,
     Overlap,
@@ -30,6 +31,10 @@ class Options(TypedDict, total=False):
     sequence_length: int | None
     embedding: Embedding | None
     lora: int | None
+    lora_targets: str | None
+    frozen_weights: FrozenWeights | None
+    document_length: int | None
+    document_spread: float
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None

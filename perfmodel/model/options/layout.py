@@ -40,6 +40,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "sharding": (None, "none"),
     "recompute": (None, "none"),
     "lora": (None,),
+    "document_length": (None,),
 }
 """Options of a layout -> the values with which the job stays plain data parallelism."""
 NO_PIPELINE = "--schedule changes nothing without --pipeline-parallel of 2 or more"
@@ -263,17 +264,6 @@ def schedules(schedule: Schedule | None, stages: Any, chunks: Any, steps: Any) -
         able = able & (stages % 2 == 0) & (steps % 2 == 0) & (steps >= 2 * stages)
     index = ops.where(piped, SCHEDULES.index(schedule), 0)
     return index, ops.where(piped & (schedule in V_SHAPED), 2, chunks), able | (piped == 0)
-
-
-def check_adapters(rank: int | None, model: Architecture) -> None:
-    """Refuse LoRA adapters whose rank exceeds the hidden size.
-
-    Raises
-    ------
-    InputError : a rank beyond the features of a layer
-    """
-    if rank is not None and rank > model.hidden:
-        raise refusal("layout.lora", rank=rank, hidden=model.hidden)
 
 
 def caveats(layout: Layout, model: Architecture) -> list[str]:

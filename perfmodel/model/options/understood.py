@@ -9,6 +9,7 @@ from perfmodel.core.choices import (
     Cache,
     DecoderName,
     Embedding,
+    FrozenWeights,
     Input,
     Optimizer,
     Overlap,
@@ -58,6 +59,10 @@ class Understood(TypedDict):
     routing_nodes: int | None
     expert_imbalance: float
     capacity_factor: float | None
+    lora_targets: str | None
+    frozen_weights: FrozenWeights | None
+    document_length: int | None
+    document_spread: float
     micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None

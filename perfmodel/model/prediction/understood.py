@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfmodel.model.options.adapters import targets_of
 from perfmodel.model.setting.embedding_tables import has_tables
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.torus import runs_torus, usual_torus
@@ -54,7 +55,7 @@ def understood(setting: Setting) -> dict[str, object]:
     if setting.is_slice:
         filled["inter_link"] = None
     if setting.layout is not None:
-        filled |= {"overlap": None, **_layout_options(setting.layout)}
+        filled |= {"overlap": None, **_layout_options(setting.layout), **_adapters(setting)}
         network = setting.workload.architecture
         parts = int(setting.layout.expert_tensor_parallel)
         filled["expert_tensor_parallel"] = parts if network is not None and network.experts else None
@@ -62,6 +63,15 @@ def understood(setting: Setting) -> dict[str, object]:
         # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled
+
+
+def _adapters(setting: Setting) -> dict[str, object]:
+    """Return the products that have adapters, and the storage of frozen weights; {} if all are trained."""
+    scenario, model = setting.scenario, setting.workload.architecture
+    if scenario.lora is None or model is None:
+        return {}
+    adapted = targets_of(scenario.lora_targets, setting.framework.lora_targets, model)
+    return {"lora_targets": ",".join(adapted), "frozen_weights": scenario.frozen_weights or "16-bit"}
 
 
 def _layout_options(layout: Layout) -> dict[str, object]:

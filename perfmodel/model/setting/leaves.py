@@ -93,6 +93,8 @@ WIDTHS = (
     "predicted_fraction",
 )
 """Fields of an ``Architecture`` that a step of a transformer is computed from."""
+DOCUMENTS = ("document_length", "document_spread")
+"""Fields of an ``Architecture`` that a scenario states."""
 OPTIONS = {"oversubscription": 1.0, "lora": None, **ROUTING}
 """Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
@@ -277,6 +279,9 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
         field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
         for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
         if (value := getattr(model, field))
+    }
+    widths |= {
+        field: change(value, field, OF_SCENARIO) for field in DOCUMENTS if (value := getattr(model, field))
     }
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     return {"architecture": _with(model, widths), "sequence_length": length}

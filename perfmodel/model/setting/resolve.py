@@ -17,7 +17,7 @@ from perfmodel.hardware.placement import domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release, learned_year, parts
 from perfmodel.model.fitted.calibration import calibration
-from perfmodel.model.input.data import stated_decode_rate, with_scenario_data
+from perfmodel.model.input.data import stated_decode_rate
 from perfmodel.model.input.loading import feed, loader_workers, storage_of
 from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
@@ -25,12 +25,12 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting import link_caveats
 from perfmodel.model.setting.accelerator_caveats import of_accelerator
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
+from perfmodel.model.setting.documents import network_of_scenario
 from perfmodel.model.setting.embedding_tables import with_embedding
 from perfmodel.model.setting.named import by_id
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
-from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    workload = with_scenario_data(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    workload = network_of_scenario(scenario, warnings)
     warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(default("sequence-length", workload.sequence_length))
@@ -212,9 +212,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     peak, peak_format = accelerator.training_peak(precision)
     warnings += of_accelerator(accelerator, intra, precision, peak_format, sharing is not None)
     local_batch, global_batch, scaling = (
-        _batch(scenario, workload, taken)
-        if sharing is None
-        else batch_of(scenario, sharing.layout, taken.take)
+        _batch(scenario, workload, taken) if sharing is None else batch_of(scenario, sharing, taken.take)
     )
     servers = 0
     link_caveats.check_racks(scenario.oversubscription, scenario.rack_nodes)

@@ -40,6 +40,8 @@ SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
 SUMS = ("all-reduce", "fsdp")
 """Strategies that a layout allows."""
+OF_LAYOUTS = "sharding", "recompute", "lora_targets", "frozen_weights"
+"""Options of layouts whose value may leave a job plain data parallelism."""
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -61,6 +63,8 @@ class LayoutSetting(NamedTuple):
     layout: Layout
     precision: str
     """The usual precision on the job's accelerator."""
+    adapted: str
+    """Products with adapters, separated by commas; empty if all weights are trained."""
 
 
 def model_of(scenario: Scenario, workload: Workload) -> Model:
@@ -116,7 +120,7 @@ def _neutral_option(scenario: Scenario) -> str:
     """Return an option of layouts that is stated with a value without effect; empty if none."""
     if scenario.virtual_stages > 1:
         return "virtual-stages"
-    return next((name for name in ("sharding", "recompute") if getattr(scenario, name) is not None), "")
+    return next((name for name in OF_LAYOUTS if getattr(scenario, name) is not None), "")
 
 
 def stack_of(
@@ -171,7 +175,8 @@ def layout_setting(
         for words in routing_remarks(scenario, model, None):
             remark(words)
         return None
-    from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
+    from perfmodel.model.options.adapters import check_adapters, targets_of
+    from perfmodel.model.options.layout import caveats, check, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
     software = with_year(id, year or _usual_release(workload, accelerator))
@@ -199,7 +204,7 @@ def layout_setting(
             **batch,
             expert_tensor_parallel=usual_parts if own_parts is None else own_parts,
             sharding=sharding,
-            recompute=scenario.recompute or "none",
+            recompute=scenario.recompute or facts.usual_recompute,
         )
         layout = scheduled(layout, scenario.schedule)
         check(layout, model, length)
@@ -213,7 +218,7 @@ def layout_setting(
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
-    check_adapters(scenario.lora, model)
+    check_adapters(scenario, model, remark)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
@@ -223,23 +228,28 @@ def layout_setting(
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
     for words in (*caveats(layout, model), *routing_remarks(scenario, model, layout)):
         remark(words)
-    return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+    adapted = () if scenario.lora is None else targets_of(scenario.lora_targets, facts.lora_targets, model)
+    precision = "bf16" if "bf16" in accelerator.peak_flops else "fp16"
+    return LayoutSetting(software, layout, precision, ",".join(adapted))
 
 
 def batch_of(
-    scenario: Scenario, layout: Layout, take: Callable[[str, Any, Any], Any]
+    scenario: Scenario, sharing: LayoutSetting, take: Callable[[str, Any, Any], Any]
 ) -> tuple[int, int, str]:
     """Return the samples of a replica's micro-batch, those of a step, and ``weak`` or ``strong``.
 
     Parameters
     ----------
-    scenario, layout : of the job
+    scenario, sharing : of the job
     take : called with an option, its stated value and its default; records a default that is taken
     """
+    layout = sharing.layout
     take("sharding", scenario.sharding, SHARDING[layout.sharding])
     take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
     if layout.tensor_parallel > 1 and (layout.expert_parallel > 1 or layout.expert_tensor_parallel > 1):
         take("expert-tensor-parallel", scenario.expert_tensor_parallel, layout.expert_tensor_parallel)
+    if sharing.adapted:
+        take("lora-targets", scenario.lora_targets, sharing.adapted)
     if layout.pipeline_parallel > 1:
         take("schedule", scenario.schedule, layout.schedule_name)
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)

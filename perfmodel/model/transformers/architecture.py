@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.model.transformers.documents import document_positions
 from perfmodel.workloads.architecture import Architecture
 
 ALIGNED_HEAD = 32
@@ -121,15 +122,20 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
     return into + model.kv_rank + model.rope_size + model.kv_rank * expanded / model.hidden
 
 
-def _attended(model: Architecture, sequence_length: int) -> float:
-    """Return the mean over layers of the attention scores computed, over half of all scores."""
+def _attended(model: Architecture, sequence_length: int) -> Any:
+    """Return the mean over layers of the attention scores computed, over half of all scores.
+
+    Packed documents divide the scores of a sequence by the sequence's length over theirs.
+    """
+    reached = document_positions(model, sequence_length)
+    part = reached / sequence_length if model.document_length else 1
     if model.bidirectional:
-        return 2
+        return 2 * part
     shares = (
-        _causal_share(model.attends_to(layer, sequence_length) / sequence_length)
+        _causal_share(model.attends_to(layer, reached) / reached)
         for layer in range(int(ops.plain(model.layers)))
     )
-    return sum(shares) / model.layers if model.window else 1.0
+    return part * (sum(shares) / model.layers if model.window else 1.0)
 
 
 def _causal_share(window: float) -> float:

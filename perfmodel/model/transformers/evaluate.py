@@ -7,6 +7,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.options.adapters import targets_of
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.options.routing import expert_load
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
@@ -67,14 +68,22 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     scenario = setting.scenario
     if scenario.routing_nodes is not None:
         dimensions = dimensions._replace(routing_nodes=ops.number(scenario.routing_nodes))
-    options = Options(
+    options = _options(setting, model)
+    software = software_of(setting.framework, chip, dimensions, of, options)
+    return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
+
+
+def _options(setting: Setting, model: Architecture) -> Options:
+    """Return the options of a setting's software."""
+    scenario = setting.scenario
+    return Options(
         PRECISIONS[setting.precision],
         adapter_rank=scenario.lora or 0,
+        targets=targets_of(scenario.lora_targets, setting.framework.lora_targets, model),
+        frozen_weights=scenario.frozen_weights or "16-bit",
         drops_tokens=scenario.capacity_factor is not None,
         expert_load=expert_load(scenario),
     )
-    software = software_of(setting.framework, chip, dimensions, of, options)
-    return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 
 
 def network_of(workload: Workload) -> tuple[Architecture, int]:

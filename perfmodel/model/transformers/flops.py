@@ -8,6 +8,7 @@ from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.equations.low_rank import frozen_flops_per_token
 from perfmodel.equations.transformer import attended_positions, model_flops_per_token
+from perfmodel.model.transformers.documents import document_positions
 from perfmodel.workloads.architecture import Architecture
 
 Count = Literal["causal", "megatron", "palm"]
@@ -84,13 +85,19 @@ def passed_parameters(model: Architecture, length: int) -> float:
 
 
 def mean_attended(model: Architecture, length: int, count: Count = COMPUTED) -> Any:
-    """Return the positions that a query attends to, the mean over layers and tokens of a sample."""
+    """Return the positions that a query attends to, the mean over layers and tokens of a sample.
+
+    A mask keeps it inside its own document, where documents are packed.
+    """
     masked = count == COMPUTED
     if model.encoder_layers:
         targets = model.targets(length)
         own = attended_positions(targets, targets) if masked else targets
         return model.encoder_layers / model.layers * length + targets / length * (own + length)
-    if model.bidirectional or not masked:
+    if not masked:
+        return length
+    length = document_positions(model, length)
+    if model.bidirectional:
         return length
     causal = attended_positions(length, length)
     if not model.window or model.window >= length:

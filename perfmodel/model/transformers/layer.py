@@ -33,6 +33,7 @@ from perfmodel.model.transformers.experts import (
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.products import adapter_times, added_kernels, expansion_time, three_products
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
 FLASH_KERNELS, PLAIN_KERNELS = 22, 28
@@ -40,8 +41,6 @@ FLASH_KERNELS, PLAIN_KERNELS = 22, 28
 ROUTING_KERNELS = 20
 EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
 """Kernels of each local expert, in 16 and in 8 bits."""
-ADAPTER_KERNELS = 12
-"""Kernels of a layer's adapters: two products and an addition for each of four products."""
 BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
@@ -142,37 +141,6 @@ def rates_of(job: Job, p: Values) -> Rates:
     )
 
 
-def three_products(
-    job: Job,
-    p: Values,
-    rates: Rates,
-    n1: Any,
-    n2: Any,
-    n3: Any,
-    count: Any = 1.0,
-    rate: Any = None,
-    frozen: Any = None,
-) -> tuple[Any, Any]:
-    """Return the times of a product of n1 x n2 by n2 x n3, and of both its gradients.
-
-    The gradient of frozen weights is left out; by default weights are frozen in a network with adapters.
-    """
-    frozen = job.stack.adapts if frozen is None else frozen
-    shared = (
-        count,
-        rates.product if rate is None else rate,
-        rates.product_memory,
-        job.chip.compute_units,
-        rates.half_depth,
-        rates.half_columns,
-        rates.half_work,
-    )
-    of_inputs = matrix_product_time(n1, n3, n2, *shared)
-    of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
-    backward = time_of_parts(of_inputs=of_inputs, of_weights=of_weights)
-    return matrix_product_time(n1, n2, n3, *shared), backward
-
-
 def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
     """Return the time of a collective of a training step [s]; 0 for a single rank."""
     if cost is NO_COST:
@@ -207,6 +175,10 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
         moved = moved + routed * routed_bytes(job, p)
     element = moved / rates.elementwise
     element_backward = p["element_backward"] * element
+    if any_of(software.expansion_kernels > 0):
+        expansion = where(software.adapts, expansion_time(job, rates), 0.0)
+        element = time_of_parts(elements=element, expansion=expansion)
+        element_backward = time_of_parts(elements=element_backward, expansion=expansion)
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
@@ -283,27 +255,9 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
     forward = time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward)
     backward = time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward)
     if any_of(job.stack.adapts):
-        adapters = [ops.where(job.stack.adapts, each, 0.0) for each in _adapters(job, p, rates)]
+        adapters = [ops.where(job.stack.adapts, each, 0.0) for each in adapter_times(job, p, rates)]
         forward = time_of_parts(products=forward, adapters=adapters[0])
         backward = time_of_parts(products=backward, adapters=adapters[1])
-    return forward, backward
-
-
-def _adapters(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
-    """Return the times of the LoRA adapters' products in 16 bits, forward and backward [s]."""
-    model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
-    rank, heads = ops.maximum(job.stack.adapter_rank, 1.0), model.heads * model.value_size / tensor
-    each = model.projected_width / (3 * tensor)
-    shapes = ((model.hidden, rank, 3.0), (rank, each, 3.0), (heads, rank, 1.0), (rank, model.hidden, 1.0))
-    times = [
-        three_products(job, p, rates, tokens, depth, width, count, rates.product_16, frozen=False)
-        for depth, width, count in shapes
-    ]
-    into, to_heads, out_of, to_hidden = times
-    forward, backward = (
-        time_of_parts(down=into[side], up=to_heads[side], output_down=out_of[side], output_up=to_hidden[side])
-        for side in (0, 1)
-    )
     return forward, backward
 
 
@@ -367,7 +321,7 @@ def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
     kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
-    kernels = kernels + where(software.adapts, ADAPTER_KERNELS, 0)
+    kernels = kernels + added_kernels(job, routed)
     in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))
     floor = where(in_python, p["launch"], p["launch_compiled"])
     return kernels, where(software.launch == CHECKPOINTED, p["launch_checkpointed"], floor)

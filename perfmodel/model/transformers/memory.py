@@ -20,9 +20,17 @@ from perfmodel.equations.transformer_memory import (
 )
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
+from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
-from perfmodel.model.transformers.step import Held, held_parameters, tables_of_stage, trained_parameters
+from perfmodel.model.transformers.products import frozen_inputs
+from perfmodel.model.transformers.step import (
+    Held,
+    gathered_bytes,
+    held_parameters,
+    tables_of_stage,
+    trained_parameters,
+)
 
 CONTEXT_BYTES = 1.5e9
 """Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
@@ -97,7 +105,8 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         )
         return of_all + theirs
 
-    weights = states(held, software.weight_bytes, 3)
+    frozen = gathered_bytes(job, held)
+    weights = where(software.adapts, states(frozen, 1.0, 3), states(held, software.weight_bytes, 3))
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
     gradients = states(trained, software.kept_gradient_bytes, 2)
@@ -109,11 +118,18 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
+        where(_gathers(job), _gathered(job, held, layers), 0.0) + _expanded(job),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
     return Memory(*tensors, context, allocator_bytes(sum(tensors), share))
+
+
+def _gathers(job: Job) -> Any:
+    """Return whether layers have copies of sharded parameters: gathered, or cast from fp32 in one replica."""
+    software, layout = job.stack, job.layout
+    casts = (software.weight_bytes > 2) & ops.where(software.adapts, False, True)
+    return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts)
 
 
 def _gathered(job: Job, held: Held, layers: Any) -> Any:
@@ -125,6 +141,7 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
+    weight = where(software.expansion_kernels > 0, software.frozen_bytes, weight)
     tables = tables_of_stage(job) * model.embedding_parameters / layout.tensor_parallel
     local = held.dense + held.experts
     layers = ops.maximum(layers, 1.0)
@@ -134,6 +151,12 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     gradients = (2 + where(travels > 2, travels, 0.0)) * layer
     gradients = where(several | software.keeps_gathered, FULL_GRADIENT_BYTES * local, gradients)
     return 2 * tables + weights + where(software.adapts, 0.0, gradients)
+
+
+def _expanded(job: Job) -> Any:
+    """Return the bytes of quantized weights expanded for the largest product of a layer."""
+    expanded = EXPANDED_BYTES * largest_product(job.model) / job.layout.tensor_parallel
+    return ops.where(job.stack.expansion_kernels > 0, expanded, 0.0)
 
 
 def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
@@ -168,20 +191,22 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
 def _layer(job: Job) -> tuple[Any, Any]:
     """Return the bytes of one micro-batch that a layer keeps, and those it needs while recomputed.
 
-    Products with frozen weights need no inputs for their backward pass: the inputs of the feed-forward part
-    and of its last product are kept only for gradients of weights.
+    Products with frozen weights need no inputs for their backward pass: the inputs of the projections, of the
+    feed-forward part and of its last product are kept only for gradients of weights or adapters.
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     routed = 1 - model.dense_share
     width = model.dense_share * model.feed_forward
     width = width + routed * (model.top_k + model.shared_experts) * model.expert_width
     values, tensor = model.heads * model.value_size, layout.tensor_parallel
-    made = model.projected_width + values + (model.matrices - where(software.adapts, 1, 0)) * width
+    matrices = model.matrices - frozen_inputs(software, software.adapted[6:])
+    made = model.projected_width + values + matrices * width
     scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
     whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
-    whole = whole - where(software.adapts, inputs, 0.0)
+    whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
+    whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
     products = model.projected_width + (model.matrices - 1) * width
     selected = product_checkpoint_bytes(
         job.tokens, model.hidden, job.sequence_shards, values, products, tensor

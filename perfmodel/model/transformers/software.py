@@ -10,6 +10,7 @@ from perfmodel.hardware.formats import GRADIENT_PASSES, OPTIMIZERS
 from perfmodel.hardware.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.architecture import Dimensions
+from perfmodel.model.transformers.frozen import EXPANSION_KERNELS, Adapted, adapted_of, stored_bytes
 from perfmodel.model.transformers.machine import IN_32_BITS, Chip
 
 PACES: tuple[Pace, ...] = get_args(Pace)
@@ -72,6 +73,12 @@ class Software(NamedTuple):
     """Whether only low-rank adapters are trained (LoRA)."""
     adapter_rank: Any
     """Rank of the adapters; 0 without."""
+    adapted: Adapted
+    """Products that have adapters."""
+    frozen_bytes: Any
+    """Bytes of a frozen parameter of a product, kept between passes."""
+    expansion_kernels: Any
+    """Kernels that expand the frozen weights of one product; 0 where they are not quantized."""
     static_dispatch: Any
     """Whether the host need not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
     dispatches_8: Any
@@ -106,6 +113,10 @@ class Options(NamedTuple):
     """Whether tensor-parallel communication overlaps products."""
     adapter_rank: int = 0
     """Rank of the LoRA adapters trained instead of the weights; 0 without."""
+    targets: tuple[str, ...] | None = None
+    """Products that have adapters; None: as the software does."""
+    frozen_weights: str = "16-bit"
+    """Storage of frozen weights of products."""
     drops_tokens: bool = False
     """Whether every expert takes as many tokens, and what exceeds them is dropped."""
     expert_load: float = 1.0
@@ -170,6 +181,9 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         in_8_bits=options.precision == "fp8",
         adapts=options.adapter_rank > 0,
         adapter_rank=ops.number(options.adapter_rank),
+        adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),
+        frozen_bytes=stored_bytes(options.frozen_weights),
+        expansion_kernels=EXPANSION_KERNELS[options.frozen_weights],
         static_dispatch=options.drops_tokens or options.graphs,
         dispatches_8=stack.dispatches_fp8,
         expert_load=options.expert_load,

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
-from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.pipeline_schedule import schedule_bubble_time
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
 from perfmodel.equations.transformer_pipeline import (
@@ -22,17 +21,18 @@ from perfmodel.equations.transformer_pipeline import (
 )
 from perfmodel.equations.unequal_pipeline import unequal_bubble_time
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
+from perfmodel.model.transformers.frozen import layer_adapters
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import (
     Layer,
     Rates,
     any_of,
     rates_of,
-    three_products,
     travel_time,
 )
 from perfmodel.model.transformers.paired import hiding_cost, layer_of
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.products import three_products
 
 EMBEDDING_BYTES = 12
 """Bytes moved for a feature of the embeddings, or of the norm before the logits."""
@@ -228,6 +228,16 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
     return Held(dense, of_experts / (layout.expert_tensor_parallel * layout.expert_parallel))
 
 
+def gathered_bytes(job: Job, held: Held) -> Held:
+    """Return the bytes in which a rank's parameters travel and are computed with [B].
+
+    16 bits, but those of quantized products, which are expanded where they are used.
+    """
+    each = ops.where(job.stack.adapts, job.stack.frozen_bytes, 2.0)
+    tables = tables_of_stage(job) * job.model.embedding_parameters / job.layout.tensor_parallel
+    return Held(2 * held.dense - (2 - each) * (held.dense - tables), each * held.experts)
+
+
 def tables_of_stage(job: Job) -> Any:
     """Return the tables of words that the fullest stage holds: embeddings, logits or both."""
     layout = job.layout
@@ -236,7 +246,7 @@ def tables_of_stage(job: Job) -> Any:
 
 
 def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
-    """Return the trained parameters of a rank: all it holds, or LoRA adapters of attention.
+    """Return the trained parameters of a rank: all it holds, or LoRA adapters.
 
     Parameters
     ----------
@@ -246,13 +256,15 @@ def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
     model, layout, software = job.model, job.layout, job.stack
     if not any_of(software.adapts):
         return held
-    width = model.projected_width + model.heads * model.value_size
     layers = model.layers / layout.pipeline_parallel if layers is None else layers
-    adapters = (
-        layers * adapter_parameters(software.adapter_rank, model.hidden, width) / layout.tensor_parallel
-    )
+    layers = layout.copies_of_stage * layers
+    of_all, of_expert = layer_adapters(model, software.adapted, software.adapter_rank)
+    adapters = layers * of_all / layout.tensor_parallel
+    routed = layers * (1 - model.dense_share) * model.experts * of_expert
+    of_experts = routed / (layout.tensor_parallel * layout.expert_parallel)
     return Held(
-        ops.where(software.adapts, adapters, held.dense), ops.where(software.adapts, 0.0, held.experts)
+        ops.where(software.adapts, adapters, held.dense),
+        ops.where(software.adapts, of_experts, held.experts),
     )
 
 
@@ -265,12 +277,13 @@ def _replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) 
     held = held_parameters(job)
     trained = trained_parameters(job, held)
     groups, replicas = job.groups, layout.replicas
-    traffic = _replica_time(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
+    stored = gathered_bytes(job, held)
+    traffic = _replica_time(job, p, stored.dense, trained.dense, groups.gather, groups.reduce)
     shards = where(layout.sharding > 0, replicas, 1)
     own = trained.dense / shards
     if any_of(held.experts > 0):
         costs = groups.expert_gather, groups.expert_reduce
-        theirs = _replica_time(job, p, held.experts, trained.experts, *costs)
+        theirs = _replica_time(job, p, stored.experts, trained.experts, *costs)
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
         own = own + trained.experts / where(layout.sharding > 0, layout.expert_replicas, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
@@ -296,12 +309,20 @@ def _last_gradient_time(job: Job, p: Values) -> Any:
     return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
 
 
-def _replica_time(job: Job, p: Values, held: Any, trained: Any, gather_cost: Any, reduce_cost: Any) -> Any:
-    """Return the time of all gradients and parameters sent between replicas, hidden or not [s]."""
+def _replica_time(job: Job, p: Values, stored: Any, trained: Any, gather_cost: Any, reduce_cost: Any) -> Any:
+    """Return the time of all gradients and parameters sent between replicas, hidden or not [s].
+
+    Parameters
+    ----------
+    job, p : as for ``step_of``
+    stored : bytes of the parameters that a rank gathers under ZeRO 3
+    trained : parameters of a rank that have gradients
+    gather_cost, reduce_cost : of the group of replicas
+    """
     layout, software, where = job.layout, job.stack, ops.where
     gradients = software.gradient_bytes * trained
     scatter = travel_time(gather_cost, gradients, p)
-    gather = travel_time(gather_cost, 2 * where(layout.sharding == ZERO_3, held, trained), p)
+    gather = travel_time(gather_cost, where(layout.sharding == ZERO_3, stored, 2 * trained), p)
     summed = travel_time(reduce_cost, gradients, p)
     starts = 3 * gather_cost.start_time * (job.model.layers / layout.pipeline_parallel - 1)
     zero_3 = sharded_traffic_time(

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.equations.transformer_exchange import activation_message_bytes, context_message_bytes
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
-from perfmodel.model.transformers.experts import exchange_of, gathered_bytes, tensor_sums
+from perfmodel.model.transformers.experts import exchange_of, tensor_sums
+from perfmodel.model.transformers.experts import gathered_bytes as gathered_token_bytes
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of, travel_time
 from perfmodel.model.transformers.paired import hiding_cost
 from perfmodel.model.transformers.parameters import Values
-from perfmodel.model.transformers.step import Step, held_parameters, trained_parameters
+from perfmodel.model.transformers.step import Step, gathered_bytes, held_parameters, trained_parameters
 
 
 class Row(NamedTuple):
@@ -49,7 +50,7 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     held = held_parameters(job)
     trained = trained_parameters(job, held)
     gradients = job.stack.gradient_bytes * ops.where(
-        layout.sharding == ZERO_3, held.dense + held.experts, trained.dense + trained.experts
+        layout.sharding == ZERO_3, sum(gathered_bytes(job, held)) / 2, trained.dense + trained.experts
     )
     tensor, context = layers * tensor_sums(job) * (2 + again), layers * (3 + again)
     sends = 2 * layout.virtual_stages * layout.accumulation_steps
