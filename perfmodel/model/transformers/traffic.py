@@ -114,7 +114,7 @@ def _of_experts(job: Job, step: Step, p: Values, passes: Any) -> list[Row]:
     job, step, p : as for ``traffic_of``
     passes : through layers with experts, forward, backward and again
     """
-    layout, exchange, gathered = job.layout, exchange_of(job, p), gathered_bytes(job)
+    layout, exchange, gathered = job.layout, exchange_of(job, p), gathered_token_bytes(job)
     each = (exchange.dispatched_bytes + exchange.combined_bytes) / 2
     summed = passes * travel_time(job.groups.expert_tensor, gathered, p)
     parts = layout.expert_tensor_parallel
