@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perfmodel.core.candidates import TooManyCandidates
+from perfmodel.core.choices import LowPrecision
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
@@ -40,7 +41,7 @@ from perfmodel.model.transformers.search import SearchResult, search
 from perfmodel.model.transformers.uncertainty import why_wider
 from perfmodel.workloads import workload as workload_named
 
-Precision = Literal["fp16", "bf16", "fp8"]
+Precision = Literal["fp16", "bf16", LowPrecision]
 SHOWN = 10
 """Layouts of a table, unless more are asked for."""
 NICS_OF_ACCELERATOR = 4

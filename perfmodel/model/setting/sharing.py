@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.releases import release, software_id
 from perfmodel.hardware.software import (
     DEFAULT_FOR_LAYOUTS,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 Model = Literal["data-parallel", "transformer"]
 """Data parallelism of whole networks, as tables of layers; or a transformer under a layout."""
-PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
+PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16"} | {name: name for name in OPERANDS}
 """Precisions of a scenario -> the number format in which software for transformers trains."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
@@ -345,8 +346,8 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
                 workload=workload.id,
                 default=DEFAULT_SOFTWARE,
             )
-    elif scenario.precision == "fp8":
-        option, value = "precision", " fp8"
+    elif scenario.precision in OPERANDS:
+        option, value = "precision", f" {scenario.precision}"
         if not has_layouts(workload):
             raise _no_transformer(option, value, workload)
     else:

@@ -62,8 +62,9 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     if of is None or setting.layout is None:
         raise refusal("layout.copies", "workload", workload=setting.workload.id)
     dimensions: Dimensions = known_dimensions(model, length)
-    chip = chip_of(setting.accelerator)
-    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
+    precision = PRECISIONS[setting.precision]
+    chip = chip_of(setting.accelerator, precision)
+    options = Options(precision, adapter_rank=setting.scenario.lora or 0)
     software = software_of(setting.framework, chip, dimensions, of, options)
     return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 
