@@ -30,6 +30,7 @@ from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.accelerator_caveats import of_announced
 from perfmodel.model.setting.link_caveats import warn_of_network_limit
+from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.figures import again_over_model
@@ -219,7 +220,11 @@ def searched(
 
     rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
     new = evaluated(result.layout(0)).new
-    notes = [*network.notes, *of_announced(setting.accelerator, setting.intra_link)]
+    notes = [
+        *network.notes,
+        *of_announced(setting.accelerator, setting.intra_link),
+        *of_low_precision(setting.precision, setting.software, setting.framework),
+    ]
     if setting.domains > 1 and not options["network_cap"]:
         warn_of_network_limit(setting.node, setting.inter_link, setting.nics, False, notes)
     answer = Layouts(

@@ -22,6 +22,7 @@ from perfmodel.hardware.software import (
     with_year,
 )
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.model.setting.low_precision import of_low_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -216,7 +217,7 @@ def layout_setting(
         remark(NO_PIPELINE)
     elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
-    for words in caveats(layout, model):
+    for words in (*of_low_precision(scenario.precision, software, facts), *caveats(layout, model)):
         remark(words)
     return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
