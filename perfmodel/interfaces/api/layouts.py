@@ -28,7 +28,7 @@ from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Timed, slower_than_first
 from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
-from perfmodel.model.setting.accelerator_caveats import of_announced
+from perfmodel.model.setting.accelerator_caveats import of_hardware
 from perfmodel.model.setting.link_caveats import warn_of_network_limit
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
@@ -222,7 +222,7 @@ def searched(
     new = evaluated(result.layout(0)).new
     notes = [
         *network.notes,
-        *of_announced(setting.accelerator, setting.intra_link),
+        *of_hardware(setting.accelerator, setting.intra_link, setting.software),
         *of_low_precision(setting.precision, setting.software, setting.framework),
     ]
     if setting.domains > 1 and not options["network_cap"]:
