@@ -107,6 +107,17 @@ def test_what_is_only_announced_is_marked_and_warned_of():
     assert not [note for note in predict(**JOB, accelerator="gb300").warnings if "announced" in note]
 
 
+@pytest.mark.parametrize(("accelerator", "maker"), [("trainium2", "Amazon"), ("gaudi3", "Intel")])
+def test_makers_whose_software_is_not_modelled_are_named(accelerator, maker):
+    answer = predict(**JOB, accelerator=accelerator)
+    said = f"software of {maker} is not modelled: megatron-core@2026 stands for it"
+    assert said in answer.warnings
+    found = layouts("llama-3-8b", gpus=32, accelerator=accelerator, global_batch_size=64, top=1)
+    assert said in found.notes
+    for known in ("h100-sxm5-80gb", "mi300x", "tpu-v5p"):
+        assert not [note for note in predict(**JOB, accelerator=known).warnings if "not modelled" in note]
+
+
 def test_names_people_type():
     for name, id in (("Trainium", "trainium1"), ("Gaudi-3", "gaudi3"), ("Ascend 910B", "ascend-910b3")):
         assert BUILT_IN.accelerator(name).id == id

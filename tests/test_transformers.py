@@ -183,7 +183,7 @@ def _better(case, what):
     return case._replace(fabric=fabric._replace(**{what: link.model_copy(update={"bandwidth": rate})}))
 
 
-BETTER = ("product_rate", "product_rate_8", "memory_bandwidth", "link", "inter_link", "nics")
+BETTER = ("product_rate", "product_rate_narrow", "memory_bandwidth", "link", "inter_link", "nics")
 
 
 @settings(max_examples=100, deadline=None)

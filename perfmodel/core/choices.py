@@ -16,7 +16,9 @@ WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
 """Strategies whose accelerators share one host."""
 Strategy = Literal[StrategyOfCopies, "fsdp", UpdateStrategy]
 PrecisionOfCopies = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
-Precision = Literal[PrecisionOfCopies, "fp8"]
+LowPrecision = Literal["fp8", "mxfp8", "nvfp4", "mxfp4"]
+"""Formats of products below 16 bits, in which only transformers under a layout are known to be trained."""
+Precision = Literal[PrecisionOfCopies, LowPrecision]
 Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
 Algorithm = Literal[
     "auto",

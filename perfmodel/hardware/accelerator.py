@@ -28,6 +28,15 @@ _PATHS: dict[str, tuple[str, ...]] = {
 }
 """Training precision -> formats whose peaks serve it, the preferred first; others use their own name."""
 
+_SIXTEEN = ("bf16", "fp16")
+INSTEAD = {
+    "fp8": _SIXTEEN,
+    "mxfp8": ("fp8", *_SIXTEEN),
+    "nvfp4": ("mxfp4", "mxfp8", "fp8", *_SIXTEEN),
+    "mxfp4": ("nvfp4", "mxfp8", "fp8", *_SIXTEEN),
+}
+"""Precision of less than 16 bits -> those that come nearest to it, the nearest first."""
+
 COLLECTIVE_LIBRARIES = {"NVIDIA": "NCCL", "AMD": "RCCL"}
 """Vendor -> its library; RCCL is NCCL ported to AMD and chooses alike.  A TPU has its own collectives."""
 USUAL_POWER = 250.0
@@ -157,9 +166,11 @@ class Accelerator(SourcedSpec):
         peaks = self.peak_flops
         usable = [name for name in _PATHS.get(precision, (precision,)) if name in peaks]
         if not usable:
-            raise refusal(
-                "accelerator.no_peak", "precision", id=self.id, precision=precision, known=tuple(peaks)
-            )
+            said = {"id": self.id, "precision": precision, "known": tuple(peaks)}
+            nearest = next((name for name in INSTEAD.get(precision, ()) if name in peaks), None)
+            if nearest is None:
+                raise refusal("accelerator.no_peak", "precision", **said)
+            raise refusal("accelerator.no_low_precision", "precision", **said, nearest=nearest)
         chosen = usable[0]
         if chosen == "fp16-vector" and "fp32" in usable and peaks["fp32"].value > peaks[chosen].value:
             chosen = "fp32"

@@ -23,8 +23,41 @@ FORMATS: dict[str, Format] = {
     "fp16": Format(2, 2, 2, 2),
     "amp": Format(2, 4, 2, 4),
     "bf16": Format(2, 4, 2, 4),
-    "fp8": Format(2, 4, 2, 4),  # products alone take 8 bits
+    # products alone take 8 or 4 bits
+    "fp8": Format(2, 4, 2, 4),
+    "mxfp8": Format(2, 4, 2, 4),
+    "nvfp4": Format(2, 4, 2, 4),
+    "mxfp4": Format(2, 4, 2, 4),
 }
+
+
+class Operands(NamedTuple):
+    """Operands of products in a format of less than 16 bits, and how they are cast from 16 bits."""
+
+    value_bytes: float
+    """Bytes of one value [B]."""
+    block: int
+    """Values that share one scale; 0: those of a whole tensor."""
+    scale_bytes: int
+    """Bytes of the scale of a block [B]."""
+    reads: int
+    """Passes over the values in 16 bits: the cast, and before it a search for the largest value where a scale
+    spans the tensor and is not taken from earlier steps."""
+
+    @property
+    def scale_bytes_of_value(self) -> float:
+        """Bytes of scales for each value [B]."""
+        return self.scale_bytes / self.block if self.block else 0.0
+
+
+OPERANDS: dict[str, Operands] = {
+    "fp8": Operands(1.0, 0, 4, 1),
+    "mxfp8": Operands(1.0, 32, 1, 1),  # E8M0 scales
+    "nvfp4": Operands(0.5, 16, 1, 2),  # E4M3 scales of blocks, and one in fp32 of the tensor
+    "mxfp4": Operands(0.5, 32, 1, 1),
+}
+"""Formats of 8 and 4 bits (OCP Microscaling 1.0; Transformer Engine 2.18, low-precision training; NVIDIA,
+Pretraining Large Language Models with NVFP4): one-dimensional blocks along the depth of a product."""
 
 
 class OptimizerStates(NamedTuple):

@@ -36,8 +36,8 @@ class Provenance(Spec):
     """Basis and source of one number, or of several numbers taken together."""
 
     basis: Literal["datasheet", "announced", "documented", "measured", "derived", "assumed"]
-    """Stated by the manufacturer (datasheet), also of hardware that is not sold yet (announced), or by a manual
-    or code (documented), measured, derived from other numbers, or assumed."""
+    """Stated by the manufacturer (datasheet), also of hardware that is not sold yet (announced), or by a
+    manual or code (documented), measured, derived from other numbers, or assumed."""
     source: str | None = None
     """A key of the file's ``sources`` table; only an assumption may lack one."""
     note: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import Schedule, ServerShards
+from perfmodel.core.choices import LowPrecision, Schedule, ServerShards
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
@@ -26,6 +26,7 @@ Sharding = Literal["none", "zero1", "zero2", "zero3"]
 Products = Annotated[tuple[Literal["q", "k", "v", "o", "gate", "up", "down"], ...], Within(strict=False)]
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
 Schedules = Annotated[tuple[Schedule, ...], Within(strict=False)]
+LowPrecisions = Annotated[tuple[LowPrecision, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
@@ -124,6 +125,8 @@ class Release(Spec):
     """The last stage of a pipeline keeps the logits of all micro-batches until the step ends."""
     gathers_fp8: bool = False
     """Sharded parameters are gathered in 8 bits where products are in fp8."""
+    low_precisions: LowPrecisions = ("fp8",)
+    """Formats of less than 16 bits in which it computes products with weights."""
     checkpoints_operations: bool = False
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
     shards_optimizer: bool = False

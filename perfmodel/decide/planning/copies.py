@@ -16,6 +16,7 @@ from perfmodel.decide.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, si
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.embedding_tables import usual_embedding
 from perfmodel.model.setting.sharing import predicts_tokens
@@ -187,9 +188,11 @@ def _largest_batches(
     strategy = goal.strategies[0] if predicts_tokens(network) else "all-reduce"
     result: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
-        if precision == "fp8":
+        if precision in OPERANDS:
             if goal.precisions:
-                left_out["--precision fp8: no copy of a whole network is known to be trained in it"] += 1
+                left_out[
+                    f"--precision {precision}: no copy of a whole network is known to be trained in it"
+                ] += 1
             continue
         try:
             catalogue.accelerator(accelerator).training_peak(precision)

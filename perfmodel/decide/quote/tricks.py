@@ -12,6 +12,7 @@ from perfmodel.core.units import show
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.limits import best_product
 from perfmodel.decide.quote.mentions import mentions
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.provenance import Quantity
 from perfmodel.model.setting.resolve import Setting
 
@@ -242,7 +243,7 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
         "for matrices half of whose entries are zero, not for training a dense network"
     )
-    has_sparse = accelerator.structured_sparsity and own in ("tf32", "fp16", "bf16", "fp8", "fp4")
+    has_sparse = accelerator.structured_sparsity and own in ("tf32", "fp16", "bf16", "fp4", *OPERANDS)
     if has_sparse:
         yield _Explanation(*_named(SPARSE, 2.0, sparse))
     for lower in ("fp8", "fp4"):

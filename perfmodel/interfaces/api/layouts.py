@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perfmodel.core.candidates import TooManyCandidates
+from perfmodel.core.choices import LowPrecision
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
@@ -27,8 +28,9 @@ from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Timed, slower_than_first
 from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
-from perfmodel.model.setting.accelerator_caveats import of_announced
+from perfmodel.model.setting.accelerator_caveats import of_hardware
 from perfmodel.model.setting.link_caveats import warn_of_network_limit
+from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.figures import again_over_model
@@ -40,7 +42,7 @@ from perfmodel.model.transformers.search import SearchResult, search
 from perfmodel.model.transformers.uncertainty import why_wider
 from perfmodel.workloads import workload as workload_named
 
-Precision = Literal["fp16", "bf16", "fp8"]
+Precision = Literal["fp16", "bf16", LowPrecision]
 SHOWN = 10
 """Layouts of a table, unless more are asked for."""
 NICS_OF_ACCELERATOR = 4
@@ -218,7 +220,11 @@ def searched(
 
     rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
     new = evaluated(result.layout(0)).new
-    notes = [*network.notes, *of_announced(setting.accelerator, setting.intra_link)]
+    notes = [
+        *network.notes,
+        *of_hardware(setting.accelerator, setting.intra_link, setting.software),
+        *of_low_precision(setting.precision, setting.software, setting.framework),
+    ]
     if setting.domains > 1 and not options["network_cap"]:
         warn_of_network_limit(setting.node, setting.inter_link, setting.nics, False, notes)
     answer = Layouts(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, Samples, Schedule
+from perfmodel.core.choices import Count, LowPrecision, Samples, Schedule
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -55,7 +55,7 @@ class LayoutsRequest(Described):
     network_cap: bool = same_as(Scenario)
     sequence_length: int | None = same_as(Scenario)
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
-    precision: Literal["bf16", "fp16", "fp8"] = "bf16"
+    precision: Literal["bf16", "fp16", LowPrecision] = "bf16"
     lora: int | None = same_as(Scenario)
     routing_nodes: int | None = same_as(Scenario)
     expert_imbalance: float = same_as(Scenario)

@@ -1,4 +1,4 @@
-"""Warnings about the accelerator of a job: announced figures, its arithmetic, an unknown power limit."""
+"""Warnings about the accelerator of a job: announced figures, its software, arithmetic, and power limit."""
 
 from __future__ import annotations
 
@@ -31,18 +31,33 @@ def of_announced(*specs: SourcedSpec) -> list[str]:
     return warnings
 
 
+def of_hardware(accelerator: Accelerator, intra: Link, software: str) -> list[str]:
+    """Return the warnings about an accelerator and its link to peers, whatever the job.
+
+    Parameters
+    ----------
+    accelerator, intra : the accelerator and its link to peers
+    software : name of the job's software
+    """
+    warnings = of_announced(accelerator, intra)
+    if accelerator.collective_library is None and not accelerator.is_tpu:
+        warnings.append(f"software of {accelerator.vendor} is not modelled: {software} stands for it")
+    return warnings
+
+
 def of_accelerator(
-    accelerator: Accelerator, intra: Link, precision: str, peak_format: str, is_sharded: bool
+    accelerator: Accelerator, intra: Link, software: str, precision: str, peak_format: str, is_sharded: bool
 ) -> list[str]:
     """Return the warnings about the accelerator of a job.
 
     Parameters
     ----------
     accelerator, intra : the accelerator and its link to peers
+    software : name of the job's software
     precision, peak_format : precision of training, and the number format of the peak that serves it
     is_sharded : whether the job has a layout
     """
-    warnings = of_announced(accelerator, intra)
+    warnings = of_hardware(accelerator, intra, software)
     if precision in ("fp16", "amp") and peak_format == "fp32":
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
     if not is_sharded and accelerator.tdp is None:

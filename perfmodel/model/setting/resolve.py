@@ -210,7 +210,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     usual = sharing.precision if sharing else usual_precision(accelerator)
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
-    warnings += of_accelerator(accelerator, intra, precision, peak_format, sharing is not None)
     local_batch, global_batch, scaling = (
         _batch(scenario, workload, taken) if sharing is None else batch_of(scenario, sharing, taken.take)
     )
@@ -226,6 +225,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         )
     software = sharing.software if sharing else software_of_copies(scenario, workload, accelerator, catalogue)
     framework = release(software, catalogue)
+    is_sharded = sharing is not None
+    warnings += of_accelerator(accelerator, intra, software, precision, peak_format, is_sharded)
     shards, server_node = framework.server_shards, node
     if strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)

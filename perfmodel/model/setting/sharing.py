@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.releases import release, software_id
 from perfmodel.hardware.software import (
     DEFAULT_FOR_LAYOUTS,
@@ -22,6 +23,7 @@ from perfmodel.hardware.software import (
 )
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
 from perfmodel.model.options.routing import routing_remarks, usual_expert_tensor
+from perfmodel.model.setting.low_precision import of_low_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 Model = Literal["data-parallel", "transformer"]
 """Data parallelism of whole networks, as tables of layers; or a transformer under a layout."""
-PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
+PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16"} | {name: name for name in OPERANDS}
 """Precisions of a scenario -> the number format in which software for transformers trains."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
@@ -226,7 +228,8 @@ def layout_setting(
         remark(NO_PIPELINE)
     elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
-    for words in (*caveats(layout, model), *routing_remarks(scenario, model, layout)):
+    narrow = of_low_precision(scenario.precision, software, facts)
+    for words in (*narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
         remark(words)
     adapted = () if scenario.lora is None else targets_of(scenario.lora_targets, facts.lora_targets, model)
     precision = "bf16" if "bf16" in accelerator.peak_flops else "fp16"
@@ -363,8 +366,8 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
                 workload=workload.id,
                 default=DEFAULT_SOFTWARE,
             )
-    elif scenario.precision == "fp8":
-        option, value = "precision", " fp8"
+    elif scenario.precision in OPERANDS:
+        option, value = "precision", f" {scenario.precision}"
         if not has_layouts(workload):
             raise _no_transformer(option, value, workload)
     else:

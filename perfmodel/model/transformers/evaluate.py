@@ -64,7 +64,7 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
     if of is None or setting.layout is None:
         raise refusal("layout.copies", "workload", workload=setting.workload.id)
     dimensions: Dimensions = known_dimensions(model, length)
-    chip = chip_of(setting.accelerator)
+    chip = chip_of(setting.accelerator, PRECISIONS[setting.precision])
     scenario = setting.scenario
     if scenario.routing_nodes is not None:
         dimensions = dimensions._replace(routing_nodes=ops.number(scenario.routing_nodes))

@@ -67,7 +67,7 @@ def products_of(job: Job) -> Products:
     return Products(experts / group, ops.maximum(tokens, FEWEST_TOKENS), width)
 
 
-def routed_bytes(job: Job, p: Values) -> Any:
+def routed_bytes(job: Job, p: Values, cast: Any) -> Any:
     """Return the bytes that the feed-forward part of a layer with experts moves in the forward pass."""
     model, layout, load = job.model, job.layout, job.stack.expert_load
     tensor, tokens = layout.tensor_parallel, job.tokens
@@ -75,8 +75,7 @@ def routed_bytes(job: Job, p: Values) -> Any:
     gates = gate_traffic_bytes(tokens * (copies + model.shared_experts), model.matrices - 1, width)
     routing = p["routing"] * tokens * copies * model.hidden / job.sequence_shards
     inputs = model.hidden * layout.expert_tensor_parallel / tensor + width
-    cast = tokens * copies * inputs * p["cast"]
-    return gates + routing + ops.where(job.stack.in_8_bits, cast, 0.0)
+    return gates + routing + tokens * copies * inputs * cast
 
 
 def exchange_of(job: Job, p: Values) -> Exchange:
@@ -100,7 +99,7 @@ def exchange_of(job: Job, p: Values) -> Exchange:
         given(SCALED_VALUES, "formats.scaled_values", "published"),
     )
     narrow = token_message_bytes(tokens, model.hidden, 1.0, *scales)
-    narrow = where(job.stack.in_8_bits & job.stack.dispatches_8, narrow, wide)
+    narrow = where(job.stack.narrow & job.stack.dispatches_8, narrow, wide)
 
     def sent(copy: Any) -> tuple[Any, Any]:
         inner, outer = dispatch_bytes(copy, ranks_apart, near), dispatch_bytes(copy, nodes_apart, nodes)

@@ -17,7 +17,7 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
     layout : a single layout, of whole numbers
     model : the network, for its number of layers
     sequence_length : tokens of a sample
-    precision : ``bf16``, ``fp16`` or ``fp8``
+    precision : ``bf16``, ``fp16`` or a format of 8 or 4 bits
 
     Examples
     --------
@@ -70,11 +70,17 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         lines.append("--recompute-granularity selective")
     if layout.recompute == FULL:
         lines.append("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1")
-    return [*lines, *_PRECISION[precision]]
+    return [*lines, *_PRECISION.get(precision, _BF16)]
 
 
 _BF16 = ["--bf16", "--grad-reduce-in-bf16"]
-_PRECISION = {"fp16": ["--fp16"], "bf16": _BF16, "fp8": [*_BF16, "--fp8-format hybrid"]}
+_PRECISION = {
+    "fp16": ["--fp16"],
+    "fp8": [*_BF16, "--fp8-format hybrid"],
+    "mxfp8": [*_BF16, "--fp8-format e4m3 --fp8-recipe mxfp8"],
+    "nvfp4": [*_BF16, "--fp4-format e2m1 --fp4-recipe nvfp4"],
+}
+"""Options of a precision; those of others are of bf16."""
 _STRATEGY = {ZERO_2: "optim_grads", ZERO_3: "optim_grads_params"}
 _MEGATRON_FSDP = [
     "--use-megatron-fsdp",
@@ -102,6 +108,10 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
     return f"E{'|'.join(held)}L"
 
 
+_CONVERTERS = {
+    "fp8": ["--model.converters float8"],
+    "mxfp8": ["--model.converters quantize.linear.mx"],
+}
 _TORCH_SCHEDULES = {"1f1b": "1F1B", "interleaved": "Interleaved1F1B", "zb-v": "ZBVZeroBubble"}
 
 
@@ -132,5 +142,4 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
-    converted = ["--model.converters float8"] if precision == "fp8" else []
-    return [*lines, *schedule, *converted, f"--activation_checkpoint.mode {mode}"]
+    return [*lines, *schedule, *_CONVERTERS.get(precision, []), f"--activation_checkpoint.mode {mode}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.equations.low_precision import cast_traffic_bytes, half_depth_of_operands
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
     beyond_attention_time,
@@ -65,6 +66,8 @@ class Rates(NamedTuple):
     half_depth: Any
     half_columns: Any
     half_work: Any
+    cast: Any
+    """Traffic to cast a value of an operand [B]; 0 in 16 bits."""
 
 
 class Layer(NamedTuple):
@@ -128,16 +131,18 @@ def rates_of(job: Job, p: Values) -> Rates:
     able = product / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
     in_16 = chip.product_rate * able
     plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
+    cast = cast_traffic_bytes(p["cast"], software.cast_reads, software.operand_bytes, software.scale_bytes)
     hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
     return Rates(
-        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], in_16),
+        where(software.narrow, chip.product_rate_narrow * able * p["product_8"], in_16),
         chip.product_rate * product / slower,
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        half("depth") * where(software.in_8_bits, 2.0, 1.0),
+        where(software.narrow, half_depth_of_operands(half("depth"), software.operand_bytes), half("depth")),
         half("columns"),
         half("work"),
+        where(software.narrow, cast, 0.0),
     )
 
 
@@ -158,8 +163,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     core, core_backward = _attention(job, p, rates)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
-    # to cast, scale and transpose operands of 16 bits
-    cast = where(software.in_8_bits, tokens * inputs * p["cast"], 0.0)
+    cast = tokens * inputs * rates.cast
     around = attention_traffic_bytes(
         tokens,
         model.hidden,
@@ -172,7 +176,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
-        moved = moved + routed * routed_bytes(job, p)
+        moved = moved + routed * routed_bytes(job, p, rates.cast)
     element = moved / rates.elementwise
     element_backward = p["element_backward"] * element
     if any_of(software.expansion_kernels > 0):
@@ -318,7 +322,7 @@ def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     """Return the kernels of a layer's forward pass, and the time to launch one [s]."""
     software, where = job.stack, ops.where
     local = job.model.experts / job.layout.expert_parallel
-    each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
+    each = where(software.narrow, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
     kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
     kernels = kernels + added_kernels(job, routed)

@@ -11,6 +11,7 @@ from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.hardware.accelerator import TPU_VENDOR, Accelerator
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.provenance import Spec
 from perfmodel.hardware.software import BLACKWELL, HOPPER
@@ -36,7 +37,8 @@ DOUBLED_FROM, DOUBLED_SHARE = 8.6, 0.65
 """CUDA's capability from which those units have twice the lanes, and the share they reach: the mean of eight,
 from RTX 3080 to H100 (0.51 to 0.73)."""
 EIGHT_OVER_SIXTEEN = 0.75 / BORROWED_SHARE
-"""Share of the peak in 8 bits over that in 16, if unmeasured (in 8 bits: 0.71 to 0.78)."""
+"""Share of the peak in 8 bits over that in 16, if unmeasured (in 8 bits: 0.71 to 0.78); also that of 4 bits
+over 8 bits (assumed: no product in 4 bits was measured)."""
 
 
 IN_32_BITS = ("fp32", "tf32")
@@ -50,8 +52,8 @@ class Chip(NamedTuple):
 
     product_rate: Any
     """Best measured product in 16 bits [FLOP/s]."""
-    product_rate_8: Any
-    """The same in 8 bits, or in 16 bits if it has no 8-bit products [FLOP/s]."""
+    product_rate_narrow: Any
+    """The same in the format of 8 or 4 bits that the job computes in, or in 16 bits without one [FLOP/s]."""
     power: Any
     """Power limit over that of the module on which products were measured [1]."""
     memory_bytes: Any
@@ -82,13 +84,12 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     Parameters
     ----------
     accelerator : the accelerator's specs
-    precision : of products; all but ``fp32`` and ``tf32`` count as 16 bits
+    precision : of products; all but ``fp32`` and ``tf32`` have rates in 16 bits and in fp8, or in the format
+        of less bits that it names
     """
     half: Any = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
     rate = _best_rate(accelerator, half, _borrowed_share(accelerator, half))
-    eight = rate
-    if "fp8" in accelerator.peak_flops:
-        eight = _best_rate(accelerator, "fp8", EIGHT_OVER_SIXTEEN * rate / accelerator.peak_flops[half].value)
+    narrow = _narrow_rate(accelerator, precision if precision in OPERANDS else "fp8", half, rate)
     kept_in = half
     if precision in IN_32_BITS:
         _, kept_in = accelerator.training_peak(precision)
@@ -96,7 +97,7 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
     measured_at, own = accelerator.achieved_tdp, accelerator.tdp
     return Chip(
         rate,
-        eight,
+        narrow,
         own.value / measured_at.value if measured_at and own else 1.0,
         accelerator.memory_bytes.value,
         accelerator.memory_bandwidth.value,
@@ -105,6 +106,27 @@ def chip_of(accelerator: Accelerator, precision: str = "amp") -> Chip:
         accelerator.is_tpu,
         kept_in in OF_VECTOR_UNITS,
     )
+
+
+def _narrow_rate(accelerator: Accelerator, precision: Any, half: Any, rate: Any) -> Any:
+    """Return the rate of the best product in a format of 8 or 4 bits [FLOP/s]; without such a peak ``rate``.
+
+    Formats of 8 bits reach the same share of their peaks.
+
+    Parameters
+    ----------
+    accelerator, precision : the accelerator's specs, and a key of ``OPERANDS``
+    half, rate : format of 16 bits, and its rate [FLOP/s]
+    """
+    peaks = accelerator.peak_flops
+    if precision not in peaks:
+        return rate
+    share = EIGHT_OVER_SIXTEEN * rate / peaks[half].value
+    if precision != "fp8" and "fp8" in peaks:
+        share = _best_rate(accelerator, "fp8", share) / peaks["fp8"].value
+    if OPERANDS[precision].value_bytes < 1:
+        share = share * EIGHT_OVER_SIXTEEN
+    return _best_rate(accelerator, precision, share)
 
 
 def _borrowed_share(accelerator: Accelerator, precision: str) -> float:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, get_args
 
 from perfmodel.core import ops
 from perfmodel.core.ops import where
-from perfmodel.hardware.formats import GRADIENT_PASSES, OPTIMIZERS
+from perfmodel.core.tracing.tracing import given
+from perfmodel.hardware.formats import GRADIENT_PASSES, OPERANDS, OPTIMIZERS
 from perfmodel.hardware.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.architecture import Dimensions
@@ -16,13 +17,14 @@ from perfmodel.model.transformers.machine import IN_32_BITS, Chip
 PACES: tuple[Pace, ...] = get_args(Pace)
 LAUNCHES: tuple[Launch, ...] = get_args(Launch)
 EAGER, CHECKPOINTED = LAUNCHES.index("eager"), LAUNCHES.index("checkpointed")
-PRECISIONS = ("fp16", "bf16", "fp8")
 STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
     "mixed": (2, None, 12),
     "full": (4, 4, 8),
     "half": (2, 2, 4),
 }
 """Bytes of a parameter: weight, gradient (None: as sent), Adam's moments with copies of the weight."""
+DOCUMENTED = "documented (OCP Microscaling Formats; NVIDIA, Transformer Engine)"
+"""Source of the numbers of formats of 8 and 4 bits."""
 COMPILED_LOGIT_BYTES = 4
 """Bytes of a logit under a compiled loss: 16-bit logits and their gradient."""
 
@@ -67,8 +69,14 @@ class Software(NamedTuple):
     checkpoints_operations: Any
     casts_weights: Any
     slow_start: Any
-    in_8_bits: Any
-    """Whether products take 8-bit operands."""
+    narrow: Any
+    """Whether products take operands of 8 or 4 bits."""
+    operand_bytes: Any
+    """Bytes of a value of an operand."""
+    scale_bytes: Any
+    """Bytes of scales for each value of an operand."""
+    cast_reads: Any
+    """Passes over an operand to cast it."""
     adapts: Any
     """Whether only low-rank adapters are trained (LoRA)."""
     adapter_rank: Any
@@ -148,6 +156,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     if options.fused_loss or (options.compiled and stack.compiles_loss):
         logit = 0.0 if options.fused_loss else COMPILED_LOGIT_BYTES
     kept_gradient = travels if gradient is None else gradient
+    value_bytes, scale_bytes, cast_reads = _operands(options.precision)
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
@@ -178,7 +187,10 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         checkpoints_operations=(zero_3 & (not xla)) | stack.checkpoints_operations,
         casts_weights=stack.casts_weights,
         slow_start=stack.slow_start,
-        in_8_bits=options.precision == "fp8",
+        narrow=options.precision in OPERANDS,
+        operand_bytes=value_bytes,
+        scale_bytes=scale_bytes,
+        cast_reads=cast_reads,
         adapts=options.adapter_rank > 0,
         adapter_rank=ops.number(options.adapter_rank),
         adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),
@@ -195,3 +207,15 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
         tuned=options.tuned,
     )
+
+
+def _operands(precision: str) -> tuple[Any, Any, Any]:
+    """Return bytes of a value of an operand, of scales for each value [B], and the passes to cast it."""
+    known = OPERANDS.get(precision)
+    if known is None:
+        return 2.0, 0.0, 0.0
+    numbers = {"value": known.value_bytes, "scale": known.scale_bytes_of_value, "reads": float(known.reads)}
+    value, scale, reads = (
+        given(number, f"operands.{precision}.{name}", DOCUMENTED) for name, number in numbers.items()
+    )
+    return value, scale, reads

@@ -23,6 +23,7 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import (
 from perfmodel.evidence.accuracy.transformers.transformer_rules import is_fine_tuning, packed_share
 from perfmodel.evidence.accuracy.transformers.transformer_software import software_named
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.model.options.layout import FULL, RECOMPUTE, SHARDING
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -52,7 +53,7 @@ def _kernels(case: Case) -> str:
     words = [f"pace {PACES[software.pace]}", f"launches {LAUNCHES[software.launch]}"]
     words += ["fused"] if software.fused else []
     attention = "attention keeps no scores" if software.flash else "attention keeps its scores"
-    precision = ["products of 8 bits"] if software.in_8_bits else []
+    precision = [f"products of {8 * software.operand_bytes:g} bits"] if software.narrow else []
     adapters = [f"adapters of rank {software.adapter_rank:g}"] if software.adapts else []
     return ", ".join((*words, attention, *precision, *adapters))
 
@@ -134,7 +135,8 @@ def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
     same = dimensions_of(network.architecture, case.sequence_length)
     if (same.layers, same.hidden, same.experts) != (case.model.layers, case.model.hidden, case.model.experts):
         return None
-    precision = "fp8" if software.in_8_bits else "fp16" if line.cells.get("precision") == "fp16" else "bf16"
+    stated = line.cells.get("precision")
+    precision = stated if stated in ("fp16", *OPERANDS) else "fp8" if software.narrow else "bf16"
     several = case.nodes > 1
     options: dict[str, Any] = {
         "workload": network.id,

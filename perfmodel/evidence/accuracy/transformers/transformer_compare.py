@@ -174,7 +174,7 @@ def _naive_times(data: Data) -> Array:
 def _ideal_times(jobs: Job) -> Array:
     """Return the time of a step's products, recomputed ones included, at the best measured rate [s]."""
     layout = jobs.layout
-    rate = np.where(jobs.stack.in_8_bits, jobs.chip.product_rate_8, jobs.chip.product_rate)
+    rate = np.where(jobs.stack.narrow, jobs.chip.product_rate_narrow, jobs.chip.product_rate)
     return np.asarray(jobs.flops(3 + layout.recomputed_layers) / (layout.world_size * rate))
 
 

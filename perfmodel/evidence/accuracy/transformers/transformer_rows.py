@@ -21,6 +21,7 @@ from perfmodel.evidence.accuracy.transformers.transformer_networks import (
 from perfmodel.evidence.accuracy.transformers.transformer_software import software_named, software_of_row
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
@@ -35,7 +36,7 @@ from perfmodel.workloads.architecture import Architecture
 COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
 EARLIEST_LIBRARY = 2017
 """Earliest year of a collective library; older runs are predicted with that of this year."""
-PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp8"}
+PRECISIONS = {"fp16": "fp16", "bf16": "bf16"} | {name: name for name in OPERANDS}
 """Precision of a row -> precision that the model has rates for."""
 UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
 """Sources whose runs were set up by users, not by the developers of the stack, the network or the machine."""
@@ -181,7 +182,7 @@ def case_of_row(
         raise Refused("no world_size" if year else "no year")
     facts = release(f"{software_of_row(row.text('framework')).stack}@{year}", catalogue)
     accelerator = catalogue.accelerator(named("accelerators", row.text("accelerator"), catalogue))
-    chip, workload = chip_of(accelerator), row.text("workload")
+    chip, workload = chip_of(accelerator, precision), row.text("workload")
     architecture = architecture_of(row)
     length = row.whole("seq_len") or usual_length(workload, row.text("framework"))
     parameters = row.number("n_params") or float(architecture.parameters)
