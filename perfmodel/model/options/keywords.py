@@ -30,6 +30,9 @@ class Options(TypedDict, total=False):
     sequence_length: int | None
     embedding: Embedding | None
     lora: int | None
+    routing_nodes: int | None
+    expert_imbalance: float
+    capacity_factor: float | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -59,6 +62,7 @@ class Options(TypedDict, total=False):
     schedule: Schedule | None
     context_parallel: int
     expert_parallel: int
+    expert_tensor_parallel: int | None
     sharding: Sharding | None
     recompute: Recompute | None
     micro_batch_size: int | None
