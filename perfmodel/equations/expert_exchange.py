@@ -14,7 +14,7 @@ from __future__ import annotations
 from perfmodel.core import ops
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
-from perfmodel.equations.special import log_gamma_difference
+from perfmodel.equations.special import log_gamma
 
 IMPOSSIBLE = 1e-12
 """In place of 0 or less, an argument of the gamma function whose value is then beyond all others."""
@@ -55,9 +55,10 @@ def distinct_destinations(group_size: Real, active_experts: Real, experts: Real)
     >>> round(distinct_destinations(4, 8, 128), 1)
     3.6
     """
-    left = ops.maximum(experts - experts / group_size - active_experts + 1, IMPOSSIBLE)
-    none = log_gamma_difference(left, active_experts)
-    missed = ops.exp(none - log_gamma_difference(experts - active_experts + 1, active_experts))
+    left = experts - experts / group_size
+    able = ops.maximum(left - active_experts + 1, IMPOSSIBLE)
+    elsewhere = log_gamma(left + 1) - log_gamma(able)
+    missed = ops.exp(elsewhere - log_gamma(experts + 1) + log_gamma(experts - active_experts + 1))
     return group_size * (1 - missed)
 
 
