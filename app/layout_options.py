@@ -17,10 +17,10 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import plural, show
 from perfmodel.model.fitted.calibration import constants_of
 from perfmodel.model.options.layout import DEGREES, Layout
-from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.routing import usual_expert_tensor
 from perfmodel.model.transformers.nearest_fit import nearest_fits
 from perfmodel.workloads import workload
 

@@ -147,6 +147,7 @@ EXPERTS = {
     "gpus": 64,
     "expert_parallel": 8,
     "tensor_parallel": 8,
+    "expert_tensor_parallel": 8,
     "accumulation_steps": 4,
 }
 
@@ -163,7 +164,7 @@ def test_tokens_cross_the_uplinks_on_their_way_to_experts():
     half, same = experts_time(rack_nodes=2, oversubscription=7 / 3), experts_time(nics=4)
     assert half == pytest.approx(same, rel=1e-9)  # 7/3 of 6/7 is half of the adapters
     assert experts_time(rack_nodes=8, oversubscription=4.0) == plain
-    near = {"tensor_parallel": 1, "expert_parallel": 8}  # within a node
+    near = {"tensor_parallel": 1, "expert_tensor_parallel": 1}  # within a node
     assert experts_time(**near, rack_nodes=2, oversubscription=4.0) == experts_time(**near)
 
 
@@ -178,6 +179,7 @@ def test_tokens_cross_the_uplinks_on_their_way_to_experts():
 def test_no_uplink_makes_a_layout_faster(tensor, experts, stages, rack, ratio, order):
     """One as many as in a sweep, which times layouts as arrays."""
     layout = {"tensor_parallel": tensor, "expert_parallel": experts, "pipeline_parallel": stages}
+    layout["expert_tensor_parallel"] = tensor
     asked = EXPERTS | layout | {"gpus": 128}
     racks = {"rack_nodes": rack, "placement": order}
     times = [

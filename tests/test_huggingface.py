@@ -49,6 +49,8 @@ DEEPSEEK_V3 = usual(
     moe_intermediate_size=2048,
     first_k_dense_replace=3,
     moe_layer_freq=1,
+    n_group=8,
+    topk_group=4,
 )
 DEEPSEEK_V2_LITE = usual(
     2048,

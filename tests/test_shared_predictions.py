@@ -274,22 +274,25 @@ def test_what_does_not_go_together_is_refused_with_what_would(options, message):
 EXPERTS = {"workload": "qwen3-30b-a3b", "node": "dgx-h100", "gpus": 8, "tensor_parallel": 8}
 
 
-def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
+def test_parts_of_experts_are_not_dealt_out_twice():
     """Eight ranks that share each expert's products hold all 29 B weights of experts among them."""
-    words = "expert_parallel 8 does not divide data x context parallelism, 1: .* expert_parallel 1$"
-    refused(words, **EXPERTS, expert_parallel=8)
-    alone = predict(**EXPERTS).memory
+    parts = EXPERTS | {"expert_tensor_parallel": 8}
+    why = "does not divide the {} GPUs of a stage"
+    both = "expert_parallel 8 x expert_tensor_parallel 8 "
+    refused(f"{both}{why.format(8)}.* expert_parallel 1$", **parts, expert_parallel=8)
+    whole, alone = predict(**EXPERTS, expert_parallel=8).memory, predict(**parts).memory
+    assert alone.rows["weights"] == pytest.approx(whole.rows["weights"])
     assert alone.bytes / 2**30 == pytest.approx(63.5, abs=0.1)
-    assert predict(**EXPERTS | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
-    refused("does not divide data x context parallelism, 2", **EXPERTS | {"gpus": 16}, expert_parallel=8)
-    swept = perfmodel.sweep(**EXPERTS, expert_parallel=[1, 8])
+    assert predict(**parts | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
+    refused(why.format(16), **parts | {"gpus": 16}, expert_parallel=8)
+    swept = perfmodel.sweep(**parts, expert_parallel=[1, 8])
     assert list(swept.table()["expert_parallel"]) == [1]
     ((words, count),) = swept.refused.items()
-    assert "does not divide data x context parallelism, 1" in words
+    assert why.format(8) in words
     assert count == 1
     claim = Claim(quantity="tokens_per_second", value=1e4)
-    with pytest.raises(InputError, match="does not divide data x context parallelism, 1"):
-        check_quote(Quote(title="t", scenario=EXPERTS | {"expert_parallel": 8}, claims=(claim,)))
+    with pytest.raises(InputError, match=why.format(8)):
+        check_quote(Quote(title="t", scenario=parts | {"expert_parallel": 8}, claims=(claim,)))
 
 
 @settings(max_examples=300, deadline=None)

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from perfmodel import layouts
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
-from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
+from perfmodel.equations.expert_exchange import distinct_destinations
+from perfmodel.equations.transformer_exchange import activation_message_bytes
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
     layer_activation_bytes,
@@ -127,9 +128,9 @@ def test_activations_of_a_gpt_layer():
 
 def test_a_token_of_two_experts_reaches_the_places_that_a_draw_reaches():
     rng = np.random.default_rng(1)
-    draws = rng.integers(0, 8, size=(40000, 3))
+    draws = rng.permuted(np.tile(np.arange(16), (40000, 1)), axis=1)[:, :3] // 2
     distinct = np.mean([len(set(draw)) for draw in draws.tolist()])
-    assert distinct_destinations(8, 3) == pytest.approx(distinct, rel=0.01)
+    assert distinct_destinations(8, 3, 16) == pytest.approx(distinct, rel=0.01)
 
 
 @pytest.mark.published("formula sheet, section 4: 8 (t-1)/t b s h e bytes of tensor parallelism in a layer")

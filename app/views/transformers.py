@@ -122,8 +122,8 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
 LEGEND = (
     "Click a row for the details of its layout, a heading to sort. tp is tensor, pp pipeline, cp context, ep "
     "expert, etp expert tensor, dp data parallelism, v chunks of layers on each stage; zero1 shards the "
-    "optimizer over replicas, zero2 gradients too, zero3 weights too; 1 x 32: samples of a pass x passes of a "
-    "step"
+    "optimizer over replicas, zero2 gradients too, zero3 weights too; 1 x 32: samples of a pass x passes of "
+    "a step"
 )
 COLUMNS = {
     "tensor_parallel": "tensor",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from perfmodel.core import ops
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
-from perfmodel.equations.special import log_gamma_difference
+from perfmodel.equations.special import log_gamma
 
 IMPOSSIBLE = 1e-12
 """In place of 0 or less, an argument of the gamma function whose value is then beyond all others."""
@@ -55,9 +55,10 @@ def distinct_destinations(group_size: Real, active_experts: Real, experts: Real)
     >>> round(distinct_destinations(4, 8, 128), 1)
     3.6
     """
-    left = ops.maximum(experts - experts / group_size - active_experts + 1, IMPOSSIBLE)
-    none = log_gamma_difference(left, active_experts)
-    missed = ops.exp(none - log_gamma_difference(experts - active_experts + 1, active_experts))
+    left = experts - experts / group_size
+    able = ops.maximum(left - active_experts + 1, IMPOSSIBLE)
+    elsewhere = log_gamma(left + 1) - log_gamma(able)
+    missed = ops.exp(elsewhere - log_gamma(experts + 1) + log_gamma(experts - active_experts + 1))
     return group_size * (1 - missed)
 
 
@@ -67,7 +68,7 @@ def token_message_bytes(
 ) -> Real:
     r"""Bytes of one copy of a rank's tokens on their way to experts.
 
-    .. math:: S = T\,h\left(e + \frac{e_s}{g}\right)
+    .. math:: S = T\,h\left(e + \frac{s}{g}\right)
 
     Values in 8 bits have a scale for every g of them; values in 16 bits have none.
 
@@ -76,7 +77,7 @@ def token_message_bytes(
     tokens : T [tokens], that the rank sends
     hidden_size : h [1]
     value_bytes : e [B], of one value
-    scale_bytes : e_s [B], of one scale
+    scale_bytes : s [B], of one scale
     scaled_values : g [1], values of one scale
 
     Returns

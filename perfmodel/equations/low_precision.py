@@ -12,7 +12,7 @@ from perfmodel.core.ops import Real
 
 @formula(cites=("rouhani2023", "nvidia2025nvfp4", "nvidia2026te"))
 def cast_traffic_bytes(
-    fp8_cast_bytes: Real, cast_reads: Real, operand_bytes: Real, scale_bytes: Real
+    fp8_cast_bytes: Real, cast_reads: Real, operand_bytes: Real, scale_bytes_per_value: Real
 ) -> Real:
     r"""Memory traffic to cast one value of 16 bits, from that measured of fp8 with one scale for a tensor.
 
@@ -27,7 +27,7 @@ def cast_traffic_bytes(
     fp8_cast_bytes : c_8 [B], traffic of a value that is cast to fp8
     cast_reads : r [1]
     operand_bytes : v [B], of the value after the cast
-    scale_bytes : s [B], of the scale of its block, for each value
+    scale_bytes_per_value : s [B], of the scale of its block, for each value
 
     Returns
     -------
@@ -41,7 +41,7 @@ def cast_traffic_bytes(
     >>> cast_traffic_bytes(4.0, 1, 1.0, 1 / 32), cast_traffic_bytes(4.0, 2, 0.5, 1 / 16)
     (4.0625, 5.125)
     """
-    return fp8_cast_bytes * (2 * cast_reads + 2 * (operand_bytes + scale_bytes)) / 4
+    return fp8_cast_bytes * (2 * cast_reads + 2 * (operand_bytes + scale_bytes_per_value)) / 4
 
 
 @formula(cites="nvidia-dl-performance")

@@ -116,8 +116,6 @@ def log_gamma(x: Real) -> Real:
     if is_symbol(x):
         return sys.modules["sympy"].loggamma(x)
     library = _library(x)
-    if library is math:
-        return math.lgamma(x)
     far = x + float(_SHIFT)
     total = (far - 0.5) * library.log(far) - far + 0.5 * math.log(2 * math.pi)
     for i, bernoulli in enumerate(_BERNOULLI, 1):

@@ -715,6 +715,10 @@ def layouts(
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
+        expert_tensor_parallel: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -737,6 +741,10 @@ def layouts(
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
+    expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
+    capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
+    expert_tensor_parallel : [1] Accelerators that split every product of an expert.  [default: 1, and tensor parallel]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
@@ -1625,6 +1633,10 @@ class Calls:
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
+        expert_tensor_parallel: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,

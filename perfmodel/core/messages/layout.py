@@ -20,7 +20,7 @@ MESSAGES = {
     "micro-batches, at least {least}, here {steps}",
     "layout.no_experts": "{name}: the network has no experts",
     "layout.experts": "--expert-parallel {expert_parallel} x --expert-tensor-parallel "
-    "{expert_tensor_parallel} does not divide the {ranks} GPUs of a stage, over which experts are distributed",
+    "{expert_tensor_parallel} does not divide the {ranks} GPUs of a stage, which share the experts",
     "layout.lora": "--lora {rank}: the most is {hidden}, the features of a layer; 8 to 64 are usual",
     "layout.lora_targets": "--lora-targets {name}: known: {known}; also attention, mlp, all",
     "layout.lora_gate": "--lora-targets gate: the network's feed-forward parts have no gate",

@@ -17,13 +17,13 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout, schedules
-from perfmodel.model.options.routing import usual_expert_tensor
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.numbers import numbers
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.anchor import Anchor, parse_anchors
 from perfmodel.model.setting.resolve import Setting, accelerator_of, resolve
+from perfmodel.model.setting.routing import usual_expert_tensor
 from perfmodel.model.setting.sharing import layout_setting, stack_of
 from perfmodel.model.step.evaluate import outcome_of
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout

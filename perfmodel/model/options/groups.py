@@ -143,7 +143,7 @@ class Layout(Described, heading="The layout of a transformer"):
     context_parallel : [1] Accelerators that split the positions of a sequence.
     expert_parallel : [1] Accelerators that experts are distributed over.
     expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor
-        divides the accelerators of a stage.  [default: 1 or tensor parallel, as the software's recipes have it]
+        parallelism divides a stage's accelerators.  [default: 1 or tensor parallel, as the software has it]
     sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
     recompute : Activations that the backward pass computes again instead of storing them.  [default: none]

@@ -35,6 +35,9 @@ class Options(TypedDict, total=False):
     frozen_weights: FrozenWeights | None
     document_length: int | None
     document_spread: float
+    routing_nodes: int | None
+    expert_imbalance: float
+    capacity_factor: float | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -64,6 +67,7 @@ class Options(TypedDict, total=False):
     schedule: Schedule | None
     context_parallel: int
     expert_parallel: int
+    expert_tensor_parallel: int | None
     sharding: Sharding | None
     recompute: Recompute | None
     micro_batch_size: int | None

@@ -9,7 +9,6 @@ from perfmodel.core.choices import Schedule
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.equations.pipeline_orders import DUALPIPE, FIRST_IN_TWO, FIRST_OF_TWO, SCHEDULES, V_SHAPED
-from perfmodel.model.options.routing import check_experts
 
 if TYPE_CHECKING:
     from perfmodel.workloads.architecture import Architecture
@@ -227,7 +226,32 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     if in_rounds and stages > 1 and layout.accumulation_steps % stages:
         raise refusal("layout.chunks", accumulation_steps=layout.accumulation_steps, stages=stages)
     _refuse_remainder("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
-    check_experts(layout, model)
+    _check_experts(layout, model)
+
+
+def _check_experts(layout: Layout, model: Architecture) -> None:
+    """Refuse degrees without experts, and those that do not divide experts, features or a stage's ranks."""
+    degrees = {
+        "--expert-parallel": (layout.expert_parallel, "experts", model.experts),
+        "--expert-tensor-parallel": (
+            layout.expert_tensor_parallel,
+            "features of an expert",
+            model.expert_feed_forward,
+        ),
+    }
+    for name, (degree, what, whole) in degrees.items():
+        if degree > 1 and not model.experts:
+            raise refusal("layout.no_experts", name=Words(name))
+        _refuse_remainder(name, degree, what, whole)
+    group, ranks = layout.expert_parallel * layout.expert_tensor_parallel, layout.stage_ranks
+    if group > 1 and ranks % group:
+        parts = layout.expert_tensor_parallel
+        raise refusal(
+            "layout.experts",
+            expert_parallel=layout.expert_parallel,
+            expert_tensor_parallel=parts,
+            ranks=ranks,
+        )
 
 
 def scheduled(layout: Layout, schedule: Schedule | None) -> Layout:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfmodel.model.options.routing import usual_expert_tensor
-
 if TYPE_CHECKING:
     from perfmodel.workloads.architecture import Architecture
 
@@ -85,7 +83,7 @@ def _experts(
     if given is not None:
         able = math.gcd(ranks, model.expert_feed_forward) if model.experts else 1
         given, far = _nearest_divisors(given, able)[0]
-    parts = given or usual_expert_tensor(whole_experts, model, tensor)
+    parts = given or (1 if whole_experts else tensor)
     able = math.gcd(model.experts or 1, ranks // parts)
     expert, farther = _nearest_divisors(requested.expert_parallel, able)[0]
     return given, expert, far + farther

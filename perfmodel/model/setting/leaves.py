@@ -21,9 +21,9 @@ from perfmodel.model.fitted.efficiency import SIZES
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from perfmodel.model.input.feed import CACHE
 from perfmodel.model.options.layout import DEGREES, Layout
-from perfmodel.model.options.routing import USUAL as ROUTING
 from perfmodel.model.setting.profile import Measure
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.routing import USUAL as ROUTING
 from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.transformers import parameters as transformers
 from perfmodel.workloads.workload import Workload

@@ -22,8 +22,8 @@ from perfmodel.hardware.software import (
     with_year,
 )
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
-from perfmodel.model.options.routing import routing_remarks, usual_expert_tensor
 from perfmodel.model.setting.low_precision import of_low_precision
+from perfmodel.model.setting.routing import routing_remarks, usual_expert_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,11 +170,8 @@ def layout_setting(
     name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
     if name is None or model is None or length is None:
-        if scenario.virtual_stages > 1:
-            remark(NO_STAGES)
-        if scenario.schedule is not None:
-            remark(NO_PIPELINE)
-        for words in routing_remarks(scenario, model, None):
+        idle = {NO_STAGES: scenario.virtual_stages > 1, NO_PIPELINE: scenario.schedule is not None}
+        for words in (*(words for words, holds in idle.items() if holds), *routing_remarks(scenario, model)):
             remark(words)
         return None
     from perfmodel.model.options.adapters import check_adapters, targets_of
@@ -193,7 +190,7 @@ def layout_setting(
         sharding = "zero3"
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     usual_parts = usual_expert_tensor(facts.whole_experts, model, scenario.tensor_parallel)
-    own_parts = scenario.expert_tensor_parallel
+    parts_of_expert = scenario.expert_tensor_parallel
     batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
         "global_batch_size": scenario.global_batch_size,
@@ -204,7 +201,7 @@ def layout_setting(
             scenario.world_size,
             **degrees,
             **batch,
-            expert_tensor_parallel=usual_parts if own_parts is None else own_parts,
+            expert_tensor_parallel=parts_of_expert or usual_parts,
             sharding=sharding,
             recompute=scenario.recompute or facts.usual_recompute,
         )
@@ -213,7 +210,7 @@ def layout_setting(
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
-        requested = Degrees(**degrees, **batch, expert_tensor_parallel=own_parts)
+        requested = Degrees(**degrees, **batch, expert_tensor_parallel=parts_of_expert)
         near = nearest(requested, scenario.world_size, model, length, facts.whole_experts)
         possible = advice(requested, near)
         advised = scenario.model_copy(update=near._asdict())

@@ -9,9 +9,9 @@ from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.options.adapters import targets_of
 from perfmodel.model.options.layout import Layout
-from perfmodel.model.options.routing import expert_load
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.routing import expert_load
 from perfmodel.model.setting.sharing import PRECISIONS
 from perfmodel.model.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.model.transformers.job import Case, job_of

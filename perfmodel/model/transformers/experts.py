@@ -24,7 +24,7 @@ from perfmodel.model.transformers.parameters import Values
 DISPATCH_START = 24e-6
 """Start time of a dispatch: two small collectives [s]."""
 SCALE_BYTES, SCALED_VALUES = 4.0, 128.0
-"""Scales of tokens in 8 bits: one in fp32 for so many values (DeepSeek-V3's technical report, section 3.3)."""
+"""Scales of tokens in 8 bits: one in fp32 for so many values (DeepSeek-AI 2024, section 3.3)."""
 FEWEST_TOKENS = 1e-6
 """Least tokens of an expert, which keeps jobs without experts computable."""
 

@@ -55,10 +55,8 @@ def in_full(layout: Mapping[str, Any]) -> str:
         return [f"{NAMES[name]} {layout[name]}" for name in names if layout[name] > 1]
 
     degrees = above_one("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
-    parts = [
-        " x ".join(degrees) or "one accelerator",
-        *above_one("expert_parallel", "expert_tensor_parallel", "virtual_stages"),
-    ]
+    others = above_one("expert_parallel", "expert_tensor_parallel", "virtual_stages")
+    parts = [" x ".join(degrees) or "one accelerator", *others]
     parts += [layout["sharding"]] if layout["sharding"] != "none" else []
     parts += [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     micro, passes = layout["micro_batch_size"], layout["accumulation_steps"]

@@ -87,8 +87,9 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
 
     The search covers tensor-parallel degrees inside the domain of the fast link, any number of stages up to
     the number of layers, equal or not, chunks that divide a stage, context parallelism down to
-    ``LEAST_POSITIONS``, all expert-parallel degrees of experts whole or split like other products, the shardings that the software supports, recomputation
-    that has an effect, and micro-batches of powers of 2.
+    ``LEAST_POSITIONS``, all expert-parallel degrees of experts that are whole or split like other products,
+    the shardings that the software supports, recomputation that has an effect, and micro-batches of powers
+    of 2.
 
     Parameters
     ----------

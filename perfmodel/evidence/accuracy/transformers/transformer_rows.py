@@ -26,7 +26,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
 from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
-from perfmodel.model.options.routing import usual_expert_tensor
+from perfmodel.model.setting.routing import usual_expert_tensor
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.job import Case
 from perfmodel.model.transformers.machine import Chip, Fabric, chip_of

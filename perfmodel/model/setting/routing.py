@@ -1,12 +1,9 @@
-"""Options of mixtures of experts: which are possible, and what they change."""
+"""Options that say how tokens are routed to experts: what they come to, and where they change nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-
-from perfmodel.core.errors import refusal
-from perfmodel.core.problem import Words
 
 if TYPE_CHECKING:
     from perfmodel.model.options.layout import Layout
@@ -16,10 +13,10 @@ if TYPE_CHECKING:
 USUAL = {"routing_nodes": None, "expert_imbalance": 1.0, "capacity_factor": None}
 """Options of routing -> their values without effect."""
 BALANCED = (
-    "experts are taken as equally loaded, as in most published runs; routing of real text may cost some 40 %: "
-    "--expert-imbalance"
+    "experts are taken as equally loaded, as in most published runs; routing of real text may cost up to "
+    "some 40 %: --expert-imbalance"
 )
-"""DeepSeek-AI (2024) and the recipes of Megatron-Bridge balance by force or by a loss; the cost is assumed."""
+"""Megatron-Bridge's recipes balance by force, DeepSeek-AI (2024) by a bias; the cost is assumed."""
 
 
 def usual_expert_tensor(whole_experts: bool, model: Architecture, tensor_parallel: Any) -> Any:
@@ -33,44 +30,15 @@ def usual_expert_tensor(whole_experts: bool, model: Architecture, tensor_paralle
     return 1 if whole_experts or not model.experts else tensor_parallel
 
 
-def check_experts(layout: Layout, model: Architecture) -> None:
-    """Refuse degrees of experts that a network cannot have, or that its ranks do not divide by.
-
-    Raises
-    ------
-    InputError : degrees without experts; experts, their features or the ranks of a stage that do not divide
-    """
-    degrees = {
-        "--expert-parallel": (layout.expert_parallel, "experts", model.experts),
-        "--expert-tensor-parallel": (
-            layout.expert_tensor_parallel,
-            "features of an expert",
-            model.expert_feed_forward,
-        ),
-    }
-    for name, (degree, what, whole) in degrees.items():
-        if degree > 1 and not model.experts:
-            raise refusal("layout.no_experts", name=Words(name))
-        if degree > 1 and whole % degree:
-            raise refusal("layout.degree", name=Words(name), degree=degree, whole=whole, what=what)
-    group, ranks = layout.expert_parallel * layout.expert_tensor_parallel, layout.stage_ranks
-    if group > 1 and ranks % group:
-        parts = layout.expert_tensor_parallel
-        raise refusal(
-            "layout.experts",
-            expert_parallel=layout.expert_parallel,
-            expert_tensor_parallel=parts,
-            ranks=ranks,
-        )
-
-
 def expert_load(scenario: Scenario) -> Any:
-    """Return the tokens of the fullest rank's experts over the mean: as many as all take, or the imbalance."""
+    """Return the tokens of the fullest rank's experts over the mean: the capacity, or the imbalance."""
     capacity = scenario.capacity_factor
     return scenario.expert_imbalance if capacity is None else capacity
 
 
-def routing_remarks(scenario: Scenario, model: Architecture | None, layout: Layout | None) -> Iterator[str]:
+def routing_remarks(
+    scenario: Scenario, model: Architecture | None, layout: Layout | None = None
+) -> Iterator[str]:
     """Yield warnings of options of routing that change nothing, and of what is assumed without them.
 
     Parameters
