@@ -202,10 +202,11 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
-        compiled="compiled" in words,
+        compiled="compiled" in words or rules.is_compiled(row.text("source"), row.text("locator")),
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
         adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
+        frozen_weights="nf4-double" if "qlora" in workload else "16-bit",
         drops_tokens="tokendrop" in workload,
         graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         host_update="offload" in words,
