@@ -211,7 +211,7 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         host_update="offload" in words,
         fused_loss="fused-loss" in words,
-        host_checkpoints="host-checkpoints" in words,
+        host_checkpoints="host-checkpoints" in words or rules.has_host_checkpoints(row.text("locator")),
         shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
     )
