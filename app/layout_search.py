@@ -40,6 +40,10 @@ QUESTION = (
     "routing-nodes",
     "expert-imbalance",
     "capacity-factor",
+    "lora-targets",
+    "frozen-weights",
+    "document-length",
+    "document-spread",
 )
 """Options of ``perfmodel layouts`` that the page has."""
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))

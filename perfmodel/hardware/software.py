@@ -109,6 +109,8 @@ class Release(Spec):
     """Tensor-parallel ranks share logits and loss."""
     compiles_loss: bool = False
     """torch.compile compiles the loss too."""
+    compiled_logit_bytes: PositiveNumber = 4
+    """Peak bytes per logit under a compiled loss [B]: 16-bit logits and their gradient."""
     sums_whole_gradients: bool = False
     """Sharded gradients are scattered after the last micro-batch only; until then they are summed whole."""
     cuts_by_stages: bool = False

@@ -10,7 +10,7 @@ from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning.goal import OF_LAYOUT, options_of
+from perfmodel.decide.planning.goal import OF_LAYOUT, Goal, options_of
 from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
 from perfmodel.hardware.software import parts
@@ -28,6 +28,11 @@ PORT = 29500
 SCRIPT = "train.py"
 OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
 """JAX frameworks, which torchrun does not start."""
+
+
+def tuned(plan: Row, goal: Goal) -> Row:
+    """Return a plan with the rank of the adapters that the run trains, None without them."""
+    return {**plan, "lora": goal.options.get("lora")}
 
 
 def torchrun(plan: Row, workload: str) -> str:
@@ -100,10 +105,13 @@ def torchrun_line(workload: str, nodes: int, ranks: int, options: Sequence[str])
 
 
 def _flags(plan: Row, workload: str) -> list[str]:
-    """Return the options by which a plan's framework takes its layout; none of a data-parallel plan."""
+    """Return the options by which a plan's framework takes its layout.
+
+    None of a data-parallel plan, nor of one that trains adapters, which are options of other scripts.
+    """
     words = plan.get("layout")
     model = words and network_of(workload).architecture
-    if not words or model is None:
+    if not words or model is None or plan.get("lora"):
         return []
     layout = layout_of(plan["world_size"], **{name: words[name] for name in OF_LAYOUT})
     return flags(

@@ -31,7 +31,6 @@ from perfmodel.model.prediction.memory_odds import CERTAIN, OPEN, RESULT, STATED
 
 FILES = "transformer_memory.csv", "measured/transformer_memory.csv"
 NO_OPTION = {
-    "QLoRA": "4-bit weights",
     "8-bit": "an optimizer with states of 8 bits",
     "optimizer in backward": "updates during the backward pass",
     "offload": "activations or parameters on the host",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, LowPrecision, Samples, Schedule
+from perfmodel.core.choices import Count, FrozenWeights, LowPrecision, Samples, Schedule
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -61,6 +61,10 @@ class LayoutsRequest(Described):
     expert_imbalance: float = same_as(Scenario)
     capacity_factor: float | None = same_as(Scenario)
     expert_tensor_parallel: int | None = same_as(Scenario)
+    lora_targets: str | None = same_as(Scenario)
+    frozen_weights: FrozenWeights | None = same_as(Scenario)
+    document_length: int | None = same_as(Scenario)
+    document_spread: float = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
@@ -231,6 +235,7 @@ COMMAND = Command(
             "mixtral-8x7b --node dgx-h100 --gpus 64 --global-batch-size 256 --top 3",
             "gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --report page.html",
             "llama-3-8b --node dgx-h100 --gpus 64 --global-batch-size 256 --tokens 1T",
+            "llama-3-70b --node dgx-h100 --gpus 8 --global-batch-size 64 --lora 16 --frozen-weights nf4",
         )
     ),
     bodies={

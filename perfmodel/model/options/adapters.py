@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfmodel.core.errors import refusal
+from perfmodel.hardware.software import AMPERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from perfmodel.hardware.accelerator import Accelerator
+    from perfmodel.hardware.software import Release
     from perfmodel.model.options.scenario import Scenario
     from perfmodel.workloads.architecture import Architecture
 
@@ -65,8 +68,14 @@ def targets_of(text: str | None, usual: Iterable[str], model: Architecture) -> t
     return tuple(product for product in PRODUCTS if product in chosen)
 
 
-def check_adapters(scenario: Scenario, model: Architecture, remark: Callable[[str], None]) -> None:
-    """Refuse impossible options of adapters and frozen weights, and warn of those without effect.
+def check_tuning(
+    scenario: Scenario,
+    model: Architecture,
+    facts: Release,
+    accelerator: Accelerator,
+    remark: Callable[[str], None],
+) -> None:
+    """Refuse impossible options of fine-tuning, and warn of those without effect.
 
     Raises
     ------
@@ -82,3 +91,5 @@ def check_adapters(scenario: Scenario, model: Architecture, remark: Callable[[st
             remark(f"{option} without effect: all weights are trained; --lora RANK freezes them")
     elif rank > model.hidden:
         raise refusal("layout.lora", rank=rank, hidden=model.hidden)
+    if scenario.document_length is not None and (accelerator.compute_capability or AMPERE) < facts.flash_from:
+        remark(f"--document-length saves nothing: on {accelerator.id} all scores are computed, then masked")

@@ -9,6 +9,7 @@ from perfmodel.core.choices import (
     Cache,
     DecoderName,
     Embedding,
+    FrozenWeights,
     Input,
     Optimizer,
     Precision,
@@ -32,6 +33,11 @@ class Shared(Described):
     """Options of a scenario that every candidate of a search has alike."""
 
     sequence_length: int | None = same_as(Scenario)
+    lora: int | None = same_as(Scenario)
+    lora_targets: str | None = same_as(Scenario)
+    frozen_weights: FrozenWeights | None = same_as(Scenario)
+    document_length: int | None = same_as(Scenario)
+    document_spread: float = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
     framework: str | None = same_as(Scenario)

@@ -174,7 +174,7 @@ def layout_setting(
         for words in (*(words for words, holds in idle.items() if holds), *routing_remarks(scenario, model)):
             remark(words)
         return None
-    from perfmodel.model.options.adapters import check_adapters, targets_of
+    from perfmodel.model.options.adapters import check_tuning, targets_of
     from perfmodel.model.options.layout import caveats, check, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
@@ -217,7 +217,7 @@ def layout_setting(
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
-    check_adapters(scenario, model, remark)
+    check_tuning(scenario, model, facts, accelerator, remark)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")

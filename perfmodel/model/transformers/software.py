@@ -25,8 +25,6 @@ STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
 """Bytes of a parameter: weight, gradient (None: as sent), Adam's moments with copies of the weight."""
 DOCUMENTED = "documented (OCP Microscaling Formats; NVIDIA, Transformer Engine)"
 """Source of the numbers of formats of 8 and 4 bits."""
-COMPILED_LOGIT_BYTES = 4
-"""Bytes of a logit under a compiled loss: 16-bit logits and their gradient."""
 
 
 class Software(NamedTuple):
@@ -154,7 +152,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes
     )
     if options.fused_loss or (options.compiled and stack.compiles_loss):
-        logit = 0.0 if options.fused_loss else COMPILED_LOGIT_BYTES
+        logit = 0.0 if options.fused_loss else ops.number(stack.compiled_logit_bytes)
     kept_gradient = travels if gradient is None else gradient
     value_bytes, scale_bytes, cast_reads = _operands(options.precision)
     return Software(

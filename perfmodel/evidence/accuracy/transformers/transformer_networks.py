@@ -57,6 +57,10 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
 
 
+TIED = ("Llama-3.2-1B", "Llama-3.2-3B")
+"""Gated networks whose logits use the token embeddings: ``tie_word_embeddings`` of their config.json."""
+
+
 def architecture_of(row: Line) -> Architecture:
     """Return the network that a row names, from its cells and from what the network's publisher states.
 
@@ -100,7 +104,7 @@ def architecture_of(row: Line) -> Architecture:
         vocabulary=of("vocab_size") or (WORDS_GATED if gated else WORDS),
         positions=row.whole("seq_len") or USUAL_LENGTH,
         gated=gated,
-        tied=not gated,
+        tied=not gated or name.startswith(TIED),
         moe_frequency=filled.whole("moe_every") or 1,
         **published,
         encoder_layers=layers if is_t5 else 0,

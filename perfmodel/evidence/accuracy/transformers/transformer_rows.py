@@ -207,15 +207,16 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
-        compiled="compiled" in words,
+        compiled="compiled" in words or rules.is_compiled(row.text("source"), row.text("locator")),
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
         adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
         drops_tokens="tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload),
         graphs=facts.interleaves and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
+        frozen_weights="nf4-double" if "qlora" in workload else "16-bit",
         host_update="offload" in words,
         fused_loss="fused-loss" in words,
-        host_checkpoints="host-checkpoints" in words,
+        host_checkpoints="host-checkpoints" in words or rules.has_host_checkpoints(row.text("locator")),
         shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
     )

@@ -51,6 +51,12 @@ read 2026-11-22)."""
 PACKED_TOKENS = 250
 """Tokens of a sample of SQuAD 1.1: 94.06 MiB over 98,169 samples (TensorFlow Datasets' catalogue, read
 2026-11-22), at 4 B a token."""
+COMPILED_SOURCES = ("torchtune-readme",)
+"""Sources whose networks torch.compile compiles, as the text next to their tables says."""
+BEFORE_COMPILED = "ladder row 1", "ladder row 2"
+"""Their rows before that: torchtune's ladder adds one technique a row, and compilation in the third."""
+OFFLOADED = tuple(f"ladder row {row}" for row in range(7, 11))
+"""Rows of the ladder with activations in the host's memory."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
 """Tokens from which a sequence is long, and the largest micro-batch of long and of short sequences."""
 NARROW = 2048
@@ -168,6 +174,24 @@ def micro_batch(
 def is_fine_tuning(workload: str) -> bool:
     """Whether the name of a row's workload says that a trained network is trained further."""
     return "lora" in workload.lower() or "SFT" in workload
+
+
+def is_compiled(source: str, locator: str) -> bool:
+    """Return whether the publication of a row states that torch.compile compiles the network.
+
+    >>> is_compiled("torchtune-readme", "README.md optimisation ladder row 2")
+    False
+    """
+    return source in COMPILED_SOURCES and not locator.endswith(BEFORE_COMPILED)
+
+
+def has_host_checkpoints(locator: str) -> bool:
+    """Return whether a row of torchtune's ladder offloads activations; later rows keep what earlier ones add.
+
+    >>> has_host_checkpoints("README.md optimisation ladder row 9")
+    True
+    """
+    return locator.endswith(OFFLOADED)
 
 
 def packed_share(source: str, workload: str, length: int) -> float:
