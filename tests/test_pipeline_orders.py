@@ -22,6 +22,7 @@ from perfmodel.equations.pipeline_schedule import (
 from perfmodel.interfaces.cli import main
 from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 from tests.simulators.pipeline import simulate
+from tests.simulators.pipeline_programs import run
 
 pytestmark = pytest.mark.any_version
 SPLIT = SCHEDULES[2:]
@@ -99,6 +100,31 @@ def test_steps_and_memory_are_those_of_a_simulation(pipeline, layer, more_layers
     expected = step.longest_span if name == "zb-h2" else step.makespan
     assert length(name, every, batches) == pytest.approx(expected, rel=1e-9)
     kept = [max(kept_after(passes)) for passes in passes_of(name, stages, 1, batches)]
+    assert kept == step.most_kept
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    pipelines(("interleaved", "zb-v", "v-half", "v-min", "dualpipe")),
+    st.integers(2, 5),
+    st.randoms(use_true_random=False),
+)
+def test_steps_and_memory_of_several_chunks_are_those_of_programs(pipeline, chunks, random):
+    """Any times of chunks; the stages of the simulation follow the programs that were published."""
+    name, stages, batches = pipeline
+    if name == "interleaved":
+        batches *= stages
+    else:
+        chunks = 2
+    times = {
+        kind: [[random.uniform(low, high) for _ in range(chunks)] for _ in range(stages)]
+        for kind, low, high in (("forward", 0.8, 1.2), ("inputs", 0.6, 1.6), ("weights", 0.3, 1.2))
+    }
+    step = run(name, times, batches)
+    backward = (zip(*each, strict=True) for each in zip(times["inputs"], times["weights"], strict=True))
+    every = times | {"backward": [[sum(pair) for pair in of_stage] for of_stage in backward]}
+    assert length(name, every, batches) == pytest.approx(step.makespan, rel=1e-9)
+    kept = [max(kept_after(passes)) for passes in passes_of(name, stages, chunks, batches)]
     assert kept == step.most_kept
 
 

@@ -6,20 +6,22 @@ second piece where a stage would wait (Qi et al. 2023).
 
 Validity
 --------
-``zb-h1``, ``zb-h2`` and ``zb-v`` are the orders by hand of Qi et al. (2023, 2024), for passes of about equal
-length.  ``v-half`` and ``v-min`` repeat the building blocks of Qi et al. (2024); while the pipeline fills and
-drains, passes run as soon as they can within the memory of the block.  ``dualpipe`` is the order of
+``zb-h1``, ``zb-h2`` and ``zb-v`` are the orders by hand of Qi et al. (2023), for passes of about equal
+length.  ``v-half`` and ``v-min`` are the building blocks of Qi et al. (2024), repeated and squeezed
+(``equations.pipeline_blocks``).  ``dualpipe`` is the order of
 DeepSeek-AI (2025), in which a forward and a backward pass overlap and take as long as one after the other.
 Software that orders passes by measured times may wait less.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from perfmodel.core.choices import Schedule
+from perfmodel.equations.pipeline_blocks import squeezed
 
 SCHEDULES: tuple[Schedule, ...] = get_args(Schedule)
 Kind = Literal["forward", "inputs", "weights", "backward"]
@@ -33,8 +35,6 @@ V_SHAPED = ("zb-v", "v-half", "v-min")
 """Schedules whose second chunks go from the last stage back to the first."""
 TWO_CHUNKS = (*V_SHAPED, "dualpipe")
 """Schedules that cut every stage in two."""
-PERIOD = 6
-"""Passes of one micro-batch through the two chunks of a stage."""
 
 
 class Pass(NamedTuple):
@@ -120,7 +120,7 @@ def passes_of(
             tuple(_one_forward_one_backward(stage, stages, chunks, micro_batches)) for stage in range(stages)
         )
     if schedule in ("v-half", "v-min"):
-        return _building_blocks(schedule, *shape)
+        return tuple(tuple(itertools.starmap(Pass, of_stage)) for of_stage in squeezed(schedule, *shape))
     if schedule == "dualpipe":
         return tuple(tuple(_dualpipe(stage, *shape)) for stage in range(stages))
     if schedule == "zb-v":
@@ -191,43 +191,37 @@ class _Counted:
 
 
 def _zero_bubble_v(stage: int, stages: int, micro_batches: int) -> list[Pass]:
-    """Return the passes of ZB-V of Qi et al. (2024)."""
-    one = _Counted()
+    """Return the passes of ZB-V of Qi et al. (2023, section 6), as PyTorch has them.
 
-    def forward(chunk: int) -> None:
-        one.run("forward", chunk, micro_batches)
+    The order is that of at least as many micro-batches as fill the pipeline; those beyond the step are left
+    out.
+    """
+    one, many = _Counted(), max(micro_batches, 2 * stages - 1)
 
-    def inputs(chunk: int) -> None:
-        one.run("inputs", chunk, one.count("forward", chunk))
-
-    def weights(chunk: int) -> None:
-        one.run("weights", chunk, one.count("inputs", chunk))
+    def run(chunk: int, *kinds: Kind) -> None:
+        for kind in kinds:
+            one.run(kind, chunk, many)
 
     behind = stages - stage
     for _ in range(2 * behind - 1):
-        forward(0)
+        run(0, "forward")
     for _ in range(stage):
-        forward(1)
-        forward(0)
+        run(1, "forward")
+        run(0, "forward")
     for _ in range(behind):
-        forward(1)
-        inputs(1)
-        weights(1)
-    while one.count("forward", 1) < micro_batches or one.count("forward", 0) < micro_batches:
+        run(1, "forward", "inputs", "weights")
+    while one.count("forward", 1) < many:
         for chunk in (0, 1):
-            forward(chunk)
-            inputs(chunk)
-            weights(chunk)
+            run(chunk, "forward", "inputs", "weights")
     for _ in range(stage):
-        inputs(0)
-        inputs(1)
+        run(0, "inputs")
+        run(1, "inputs")
     for _ in range(behind):
-        inputs(0)
-        weights(0)
+        run(0, "inputs", "weights")
     for chunk in (1, 0):
-        while one.count("weights", chunk) < micro_batches:
-            weights(chunk)
-    return one.passes
+        while one.count("weights", chunk) < many:
+            run(chunk, "weights")
+    return [each for each in one.passes if each.micro_batch < micro_batches]
 
 
 def _dualpipe(stage: int, stages: int, micro_batches: int) -> list[Pass]:
@@ -290,47 +284,6 @@ def _dualpipe(stage: int, stages: int, micro_batches: int) -> list[Pass]:
     return one.passes
 
 
-def _block(schedule: Schedule, stage: int, stages: int) -> tuple[int, int, int, int]:
-    """Return when a stage runs the passes of a first micro-batch, in passes of one length.
-
-    Forward through its first and second chunk, backward through the second and the first.  The next
-    micro-batch follows ``PERIOD`` later; the gap keeps passes of several micro-batches apart.
-    """
-    if schedule == "v-min":
-        gap = 2 * (stages % 3 == 0)
-        back = 4 * stages + gap - stage - 1
-        return stage, 2 * stages - stage - 1, 2 * stages + gap + stage, back
-    gap = 3 * (stages % 2 == 0)
-    back = 6 * stages + gap - stage - 2
-    return 2 * stage, 3 * stages - stage - 2, 3 * stages + gap + 2 * stage - 1, back
-
-
-def _repeated(schedule: Schedule, stage: int, stages: int, micro_batches: int) -> list[Pass]:
-    """Return the passes of a stage when the blocks of all micro-batches follow each other.
-
-    Those to weights fill the gaps, the first first.
-    """
-    kinds: list[tuple[Kind, int]] = [("forward", 0), ("forward", 1), ("inputs", 1), ("inputs", 0)]
-    starts = zip(_block(schedule, stage, stages), kinds, strict=True)
-    timed = sorted(
-        (start + PERIOD * micro, Pass(*kind, micro))
-        for start, kind in starts
-        for micro in range(micro_batches)
-    )
-    passes: list[Pass] = []
-    late: list[Pass] = []
-    now = 0
-    for start, one in timed:
-        while late and now < start:
-            passes.append(late.pop(0)._replace(kind="weights"))
-            now += 1
-        passes.append(one)
-        now = start + 1
-        if one.kind == "inputs":
-            late.append(one)
-    return passes + [one._replace(kind="weights") for one in late]
-
-
 def kept_after(passes: tuple[Pass, ...] | list[Pass]) -> list[int]:
     """Return how many chunks' activations a stage keeps after each of its passes.
 
@@ -342,56 +295,3 @@ def kept_after(passes: tuple[Pass, ...] | list[Pass]) -> list[int]:
         now += (one.kind == "forward") - (one.kind in ("weights", "backward"))
         kept.append(now)
     return kept
-
-
-def _building_blocks(schedule: Schedule, stages: int, micro_batches: int) -> tuple[tuple[Pass, ...], ...]:
-    """Return the passes of a schedule of building blocks, run as soon as they can in the blocks' memory.
-
-    All passes count as equally long.  A stage runs the first of its next ``PERIOD`` passes that can start;
-    forward passes only where those that come before by the blocks still have their memory then.
-    """
-    blocks = [_repeated(schedule, stage, stages, micro_batches) for stage in range(stages)]
-    kept = [kept_after(passes) for passes in blocks]
-    most = max(map(max, kept))
-    left = [list(range(len(passes))) for passes in blocks]
-    early: list[list[int]] = [[] for _ in range(stages)]
-    orders: list[list[Pass]] = [[] for _ in range(stages)]
-    ends: dict[tuple[Kind, int, int], int] = {}
-    last, now = 2 * stages - 1, 0
-
-    def ready(one: Pass, index: int) -> bool:
-        micro = one.micro_batch
-        needed: list[tuple[Kind, int, int]] = []
-        if one.kind == "weights":
-            needed = [("inputs", index, micro)]
-        elif one.kind == "inputs":
-            needed = [("forward", index, micro)]
-            if index < last:
-                needed.append(("inputs", index + 1, micro))
-        elif index:
-            needed = [("forward", index - 1, micro)]
-        return all(ends.get(key, now + 1) <= now for key in needed)
-
-    def has_room(stage: int, turn: int) -> bool:
-        """Whether a forward pass can be run before its turn."""
-        ahead = [each for each in early[stage] if each > left[stage][0]]
-        return all(
-            kept[stage][before] + 1 + sum(each > before for each in ahead) <= most
-            for before in range(left[stage][0], turn)
-        )
-
-    while any(left):
-        for stage, turns in enumerate(left):
-            for place, turn in enumerate(turns[:PERIOD]):
-                one = blocks[stage][turn]
-                index = place_of(schedule, stage, one.chunk, stages, 2).order
-                is_early = place > 0 and one.kind == "forward"
-                if ready(one, index) and not (is_early and not has_room(stage, turn)):
-                    ends[one.kind, index, one.micro_batch] = now + 1
-                    orders[stage].append(one)
-                    turns.remove(turn)
-                    if is_early:
-                        early[stage].append(turn)
-                    break
-        now += 1
-    return tuple(map(tuple, orders))
