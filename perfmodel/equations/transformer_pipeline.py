@@ -45,6 +45,35 @@ def slowest_stage_time(layers: Real, pipeline_parallel: Real, layer_time: Real, 
 
 
 @formula(cites="narayanan2021")
+def stage_with_tower_time(layers: Real, pipeline_parallel: Real, layer_time: Real, tower_time: Real) -> Real:
+    r"""Time of a micro-batch on the first stage, which also encodes images.
+
+    .. math:: t_s = \left\lceil \frac{l}{p} \right\rceil t_l + t_v
+
+    The first stage has as many layers as any other, and the encoder of images with its projector in addition.
+
+    Parameters
+    ----------
+    layers : l [1]
+    pipeline_parallel : p [1]
+    layer_time : t_l [s], forward and backward of one layer
+    tower_time : t_v [s], of all images of the micro-batch
+
+    Returns
+    -------
+    stage_time [s]
+
+    Examples
+    --------
+    Ten layers of 1 s on four stages, images of half a second: three layers and the images.
+
+    >>> stage_with_tower_time(10, 4, 1.0, 0.5)
+    3.5
+    """
+    return ops.ceil(layers / pipeline_parallel) * layer_time + tower_time
+
+
+@formula(cites="narayanan2021")
 def bubble_time(pipeline_parallel: Real, virtual_stages: Real, stage_time: Real) -> Real:
     r"""Time in which a pipeline fills and drains.
 

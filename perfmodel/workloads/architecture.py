@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.workloads.tower import Tower
 
 
 class Architecture(NamedTuple):
@@ -82,6 +83,8 @@ class Architecture(NamedTuple):
     """Rows of the table of segments (BERT)."""
     patch_elements: int = 0
     """Numbers in a patch of an image, pixels times colours; 0 if tokens are words."""
+    tower: Tower | None = None
+    """An encoder of images, whose outputs are tokens of the sequence."""
     norms: int = 2
     """Normalisations of a layer without cross-attention."""
     norm_bias: bool = False
@@ -246,6 +249,7 @@ class Architecture(NamedTuple):
             + self.moe_layers * routed
             + stacks * self.final_norm * norm
             + self.head_parameters
+            + (self.tower.parameters if self.tower else 0)
         )
 
     @property

@@ -20,7 +20,9 @@ LIMIT = 1_000_000
 """Largest file that is read [B]."""
 
 
-def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
+def workload_from_huggingface(
+    path: str | Path, sequence_length: int | None = None, image_tokens: int | None = None
+) -> Workload:
     """Return the workload of a config.json.
 
     Of a multimodal model only the text part is read, and a note names the rest.  Heads of encoders are those
