@@ -398,6 +398,7 @@ QUANTITIES: dict[str, Quantity] = {
     "exposed_fraction": Quantity("\\eta", "1", "of a send that no computation hides"),
     "layer_time": Quantity("t_l", "s", "forward and backward of one layer"),
     "head_time": Quantity("t_h", "s", "of logits and loss"),
+    "tower_time": Quantity("t_v", "s", "of all images of a micro-batch, forward and backward"),
     "stage_time": Quantity("t_s", "s", "forward and backward of a micro-batch on one stage"),
     "bubble": Quantity("t_b", "s", "in which a pipeline fills and drains"),
     "gather_time": Quantity("t_g", "s", "of all parameters of a rank"),

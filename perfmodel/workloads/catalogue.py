@@ -9,7 +9,7 @@ from importlib import import_module
 
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import LONGEST_NAME
-from perfmodel.core.records.arguments import COUNT, TEXT, expect
+from perfmodel.core.records.arguments import COUNT, FROM_ZERO, TEXT, expect
 from perfmodel.core.records.names import Meaning, Named, meaning
 from perfmodel.workloads.built_in import FIXED, IMAGES, MODULES, SEQUENCE
 from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
@@ -122,7 +122,10 @@ _VERSIONS: dict[str, str] = {
 }
 """Network -> another one that it differs from by a detail."""
 
-_COUNT_OR_NONE = COUNT.or_none
+LENGTHS = ("sequence_length", "image_tokens")
+"""Options that ``workload`` takes after the name, in order."""
+
+_COUNT_OR_NONE, _FROM_ZERO_OR_NONE = COUNT.or_none, FROM_ZERO.or_none
 _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*/[\w. -]+", re.ASCII)
 _FILES = (".onnx", ".csv", ".json")
 
@@ -151,6 +154,7 @@ def workload(name: str, sequence_length: int | None = None, image_tokens: int | 
     """
     expect(TEXT, name=name)
     expect(_COUNT_OR_NONE, sequence_length=sequence_length)
+    expect(_FROM_ZERO_OR_NONE, image_tokens=image_tokens)
     return network(name, sequence_length, image_tokens)
 
 

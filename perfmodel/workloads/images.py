@@ -62,3 +62,9 @@ def with_images(tower: Tower, name: str, image_tokens: int | None, sequence_leng
 def left_out(tower: Tower) -> str:
     """Return text on a tower that is left out."""
     return f"its vision tower ({tower.parameters / 1e9:.2g} B parameters)"
+
+
+def remarks(tower: Tower | None) -> tuple[str, ...]:
+    """Return notes on how a tower is trained."""
+    frozen = tower is not None and tower.frozen
+    return ("its vision tower is frozen, its projector trained, as by its authors",) if frozen else ()

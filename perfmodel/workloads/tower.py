@@ -51,6 +51,11 @@ class Tower(NamedTuple):
         return self.image_tokens * self.patches_per_token + self.class_token
 
     @property
+    def input_elements(self) -> Any:
+        """Numbers of all patches of a sample."""
+        return self.tokens * self.patches_per_token * self.patch_elements
+
+    @property
     def layer_weights(self) -> Any:
         """Weights of the products of one layer."""
         return 4 * self.hidden**2 + 2 * self.hidden * self.feed_forward

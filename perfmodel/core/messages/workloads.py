@@ -2,5 +2,6 @@
 
 MESSAGES = {
     "workloads.recipes": "{option}: goes without --recipes; --word leaves those of one network",
+    "workloads.image_tokens": "--image-tokens goes with --name, of one network",
     "workloads.sequence_length": "--sequence-length goes with --name, of one network",
 }

@@ -32,6 +32,7 @@ class Shared(Described):
     """Options of a scenario that every candidate of a search has alike."""
 
     sequence_length: int | None = same_as(Scenario)
+    image_tokens: int | None = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
     framework: str | None = same_as(Scenario)

@@ -69,17 +69,6 @@ COLUMNS = (
     "gemm_columns",
 )
 """Counts of every layer that a step is computed from."""
-OF_TOWER = (
-    "hidden",
-    "layers",
-    "heads",
-    "feed_forward",
-    "patch_elements",
-    "text_hidden",
-    "images",
-    "image_tokens",
-)
-"""Widths and counts of an encoder of images."""
 WIDTHS = (
     "hidden",
     "layers",
@@ -286,15 +275,12 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
         for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
         if (value := getattr(model, field))
     }
-    if model.tower is not None:
-        widths["tower"] = _with(
-            model.tower,
-            {
-                field: change(value, f"{workload.id}.tower.{field}", OF_ARCHITECTURE)
-                for field in OF_TOWER
-                if (value := getattr(model.tower, field))
-            },
-        )
+    if (tower := model.tower) is not None:
+        counts = {name: n for name, n in tower._asdict().items() if n and not isinstance(n, (bool, str))}
+        of_tower = {
+            name: change(n, f"{workload.id}.images.{name}", OF_ARCHITECTURE) for name, n in counts.items()
+        }
+        widths["tower"] = _with(tower, of_tower)
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     return {"architecture": _with(model, widths), "sequence_length": length}
 

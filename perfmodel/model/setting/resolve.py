@@ -26,10 +26,10 @@ from perfmodel.model.setting import link_caveats
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.embedding_tables import with_embedding
 from perfmodel.model.setting.named import by_id
+from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
-from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -182,10 +182,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    workload = with_scenario_data(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    named = named_network(scenario, lambda option, value: taken.append(default(option, value)))
+    workload = with_scenario_data(named, scenario, warnings)
     warnings += workload.notes
-    if scenario.sequence_length is None and workload.sequence_length:
-        taken.append(default("sequence-length", workload.sequence_length))
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     intra = catalogue.link(

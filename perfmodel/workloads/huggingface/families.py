@@ -36,8 +36,12 @@ FAMILIES: dict[str, Callable[[Config], Architecture]] = {
     "phi3": llama.mistral,
     "qwen2": llama.qwen2,
     "qwen2_moe": llama.qwen2_moe,
+    "qwen2_vl": llama.qwen2,
+    "qwen2_vl_text": llama.qwen2,
     "qwen3": llama.qwen3,
     "qwen3_moe": llama.qwen3,
+    "qwen3_vl_moe_text": llama.qwen3,
+    "qwen3_vl_text": llama.qwen3,
     "t5": encoders.t5,
     "vit": encoders.vit,
 }

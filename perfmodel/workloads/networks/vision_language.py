@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel.workloads.images import left_out, with_images
+from perfmodel.workloads.images import left_out, remarks, with_images
 from perfmodel.workloads.networks.transformer import check_positions, input_elements, layers_of, variant
-from perfmodel.workloads.networks.vision_tower import tower_layers
 from perfmodel.workloads.presets import preset
 from perfmodel.workloads.tower import Tower
 from perfmodel.workloads.workload import Workload
@@ -80,14 +79,12 @@ def build(name: str, sequence_length: int | None = None, image_tokens: int | Non
     whole = m.tower._replace(text_hidden=architecture.hidden)
     tower = with_images(whole, name, image_tokens, length)
     architecture = architecture._replace(tower=tower)
-    pixels = tower.tokens * tower.patches_per_token * tower.patch_elements if tower else 0
-    elements = input_elements(architecture, length) + pixels
-    images = [*tower_layers(tower)] if tower else []
+    elements = input_elements(architecture, length)
     return Workload(
         id=name,
         name=m.title,
         family="transformer",
-        layers=(*images, *layers_of(architecture, length)),
+        layers=tuple(layers_of(architecture, length)),
         variant=f"{variant(architecture)}; {tower.images if tower else 'no'} images",
         source=m.source,
         sample="sequence",
@@ -100,13 +97,4 @@ def build(name: str, sequence_length: int | None = None, image_tokens: int | Non
         architecture=architecture,
         without="" if tower else left_out(whole),
         remarks=remarks(tower),
-    )
-
-
-def remarks(tower: Tower | None) -> tuple[str, ...]:
-    """Return the notes on how a tower is trained."""
-    return (
-        ("its vision tower is frozen, its projector trained, as by its authors",)
-        if tower and tower.frozen
-        else ()
     )
