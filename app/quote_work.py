@@ -44,7 +44,7 @@ def _is_quick(quote: Quote, catalogue: Catalogue) -> bool:
     for claim in quote.claims:
         try:
             job = scenario_of_claim(quote, claim, WHERE, catalogue)
-            network = workload(job.workload, job.sequence_length)
+            network = workload(job.workload, job.sequence_length, job.image_tokens)
         except InputError:
             continue  # the check reports the error
         if network.architecture is not None:

@@ -361,7 +361,8 @@ def test_first_dense_layers_and_frequency(tmp_path):
 def test_every_type_is_read_somewhere():
     read_above = {kind for kind, _ in BUILT_IN.values()} | {"distilbert", "phi", "qwen2_moe"}
     alike = {"bert", "deepseek", "kimi_k2"}  # of tests/test_workload_importers.py; and as deepseek_v3
-    assert set(FAMILIES) == read_above | alike
+    with_images = {"qwen2_vl", "qwen2_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text"}
+    assert set(FAMILIES) == read_above | alike | with_images
 
 
 @pytest.mark.parametrize(

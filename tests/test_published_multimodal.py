@@ -1,9 +1,13 @@
 """Networks of images, texts and sound have the parameters and FLOP that publications state."""
 
+import json
+
 import pytest
 
-from perfmodel import predict
+from perfmodel import Scenario, predict
 from perfmodel.core.errors import InputError
+from perfmodel.decide.explanations import explain
+from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 from perfmodel.workloads import workload
 
 HUB = "parameters that the Hugging Face Hub reads from the published weights"
@@ -91,3 +95,259 @@ def test_predicted_with_what_is_left_out(name):
     assert prediction.iteration_time > 0
     without = workload(name).without
     assert not without or any(without in warning for warning in prediction.warnings)
+
+
+LIBRARY = "transformers 5.24.0, the class of its config on no device, counted; the Hub states the same"
+READ_IMAGES = {
+    "llava-1.5-7b": 7_063_427_072,
+    "llava-1.5-13b": 13_351_494_656,
+    "qwen2-vl-2b": 2_208_985_600,
+    "qwen2-vl-7b": 8_291_375_616,
+    "qwen2-vl-72b": 73_405_560_320,
+    "qwen3-vl-2b": 2_127_532_032,
+    "qwen3-vl-4b": 4_437_815_808,
+    "qwen3-vl-8b": 8_767_123_696,
+    "qwen3-vl-32b": 33_357_390_064,
+    "qwen3-vl-30b-a3b": 31_070_754_032,
+    "gemma-3-4b-vision": 4_300_079_472,
+    "gemma-3-12b-vision": 12_187_325_040,
+    "gemma-3-27b-vision": 27_432_406_640,
+}
+"""Parameters of language model, vision tower and projector."""
+JOB = {"gpus": 8, "accelerator": "h100-sxm5-80gb", "local_batch_size": 1}
+
+
+@pytest.mark.published(LIBRARY)
+@pytest.mark.parametrize("name", READ_IMAGES)
+def test_parameters_with_vision_tower(name):
+    network = workload(name)
+    assert network.parameters == network.architecture.parameters == READ_IMAGES[name]
+    tower = network.architecture.tower
+    images = [layer for layer in network.layers if layer.name.startswith(("vision.", "projector"))]
+    assert sum(layer.parameters for layer in images) == tower.parameters
+    assert sum(layer.forward_flops for layer in images) == tower.encoder_flops + tower.projector_flops
+
+
+def test_a_frozen_tower_has_no_backward_pass():
+    network = workload("llava-1.5-7b")
+    encoder = [layer for layer in network.layers if layer.name.startswith("vision.")]
+    assert sum(layer.backward_flops for layer in encoder) == 0
+    assert all(layer.backward_flops for layer in network.layers if layer.name.startswith("projector.fc"))
+    trained = [layer for layer in workload("qwen2-vl-2b").layers if layer.name == "vision.0.mlp.fc1"]
+    assert trained[0].backward_flops == 2 * trained[0].forward_flops
+
+
+def test_without_images_the_language_model_is_left():
+    alone = workload("qwen2-vl-7b", 2048, 0)
+    assert alone.parameters == workload("qwen2.5-7b").parameters
+    assert "vision tower (0.68 B parameters)" in alone.without
+    with_tower = predict(workload="qwen2-vl-7b", sequence_length=2048, image_tokens=0, **JOB)
+    assert (
+        with_tower.iteration_time
+        == predict(workload="qwen2.5-7b", sequence_length=2048, **JOB).iteration_time
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "message"),
+    [
+        ("llava-1.5-7b", 577, "multiple of 576"),
+        ("llava-1.5-7b", 2304, "more than the 2048 tokens"),
+        ("gpt2", 256, "no option for images"),
+        ("sdxl", 256, "no option for images"),
+    ],
+)
+def test_image_tokens_that_cannot_be(name, tokens, message):
+    with pytest.raises(InputError, match=message):
+        workload(name, image_tokens=tokens)
+
+
+@pytest.mark.parametrize("layout", [{}, {"tensor_parallel": 2, "pipeline_parallel": 2}, {"strategy": "fsdp"}])
+def test_more_images_take_longer(layout):
+    times = [
+        predict(workload="llava-1.5-7b", image_tokens=576 * images, **JOB, **layout)
+        for images in (0, 1, 2, 3)
+    ]
+    assert sorted(each.iteration_time for each in times) == [each.iteration_time for each in times]
+    assert times[1].memory.bytes > times[0].memory.bytes
+    for each in times:
+        assert sum(each.terms.values()) == pytest.approx(each.iteration_time)
+
+
+def test_images_cost_their_flop():
+    """A tower of equal layers takes as long as its share of the FLOP, within what its size costs."""
+    alone, images = (
+        predict(workload="qwen2-vl-7b", sequence_length=8192, image_tokens=tokens, **JOB)
+        for tokens in (0, 4096)
+    )
+    tower = workload("qwen2-vl-7b", 8192, 4096).architecture.tower
+    flops = 3 * (tower.encoder_flops + tower.projector_flops)
+    all_ = 6 * 7.07e9 * 8192
+    added = images.iteration_time / alone.iteration_time - 1
+    assert 0.8 * flops / all_ < added < 2 * flops / all_
+
+
+def test_images_lengthen_the_first_stage_as_played_through():
+    for name, batch in (("llava-1.5-7b", 8), ("qwen2-vl-7b", 16), ("gemma-3-4b-vision", 32)):
+        scenario = Scenario(
+            workload=name,
+            world_size=8,
+            accelerator="h100-sxm5-80gb",
+            pipeline_parallel=4,
+            tensor_parallel=2,
+            micro_batch_size=1,
+            global_batch_size=batch,
+        )
+        pipeline = pipeline_of_scenario(scenario)
+        # of unequal stages the closed form counts the mean stage while the pipeline fills and drains
+        assert pipeline.beyond_prediction == pytest.approx(0, abs=0.08 * pipeline.predicted_time)
+        without = pipeline_of_scenario(scenario.model_copy(update={"image_tokens": 0}))
+        assert pipeline.schedule.end > without.schedule.end
+
+
+def test_explained_completely():
+    found = explain(Scenario(workload="qwen3-vl-8b", world_size=8, accelerator="h100-sxm5-80gb"))
+    assert found.complete
+
+
+def test_patches_of_a_diffusion_transformer():
+    small, large = workload("dit-xl-2"), workload("dit-xl-2", image_tokens=1024)
+    assert small.parameters == large.parameters
+    # Peebles and Xie 2023, table 6: DiT-XL/2 at 512 pixels
+    assert large.forward_flops / 2e9 == pytest.approx(524.60, rel=1e-3)
+
+
+def config_of(tmp_path, values):
+    (tmp_path / "seeing").mkdir()
+    path = tmp_path / "seeing" / "config.json"
+    path.write_text(json.dumps(values))
+    return str(path)
+
+
+QWEN3_VL = {
+    "model_type": "qwen3_vl",
+    "text_config": {
+        "model_type": "qwen3_vl_text",
+        "hidden_size": 4096,
+        "intermediate_size": 12288,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "vocab_size": 151936,
+        "max_position_embeddings": 262144,
+    },
+    "vision_config": {
+        "depth": 27,
+        "hidden_size": 1152,
+        "intermediate_size": 4304,
+        "num_heads": 16,
+        "num_position_embeddings": 2304,
+        "out_hidden_size": 4096,
+        "patch_size": 16,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 2,
+        "deepstack_visual_indexes": [8, 16, 24],
+    },
+}
+QWEN2_VL = {
+    "model_type": "qwen2_vl",
+    "hidden_size": 3584,
+    "intermediate_size": 18944,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 28,
+    "num_key_value_heads": 4,
+    "vocab_size": 152064,
+    "max_position_embeddings": 32768,
+    "use_sliding_window": False,
+    "sliding_window": 32768,
+    "vision_config": {
+        "depth": 32,
+        "embed_dim": 1280,
+        "mlp_ratio": 4,
+        "num_heads": 16,
+        "in_chans": 3,
+        "hidden_size": 3584,
+        "patch_size": 14,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 2,
+    },
+}
+LLAVA = {
+    "model_type": "llava",
+    "vision_feature_select_strategy": "default",
+    "text_config": {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32064,
+        "max_position_embeddings": 4096,
+    },
+    "vision_config": {
+        "model_type": "clip_vision_model",
+        "hidden_size": 1024,
+        "intermediate_size": 4096,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "image_size": 336,
+        "patch_size": 14,
+    },
+}
+GEMMA_3 = {
+    "model_type": "gemma3",
+    "mm_tokens_per_image": 256,
+    "text_config": {
+        "model_type": "gemma3_text",
+        "hidden_size": 3840,
+        "intermediate_size": 15360,
+        "num_hidden_layers": 48,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 256,
+        "vocab_size": 262208,
+        "sliding_window": 1024,
+    },
+    "vision_config": {
+        "model_type": "siglip_vision_model",
+        "hidden_size": 1152,
+        "intermediate_size": 4304,
+        "num_hidden_layers": 27,
+        "num_attention_heads": 16,
+        "image_size": 896,
+        "patch_size": 14,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "tokens"),
+    [
+        ("qwen3-vl-8b", QWEN3_VL, 1024),
+        ("qwen2-vl-7b", QWEN2_VL, 2048),
+        ("llava-1.5-7b", LLAVA, 1152),
+        ("gemma-3-12b-vision", GEMMA_3, 256),
+    ],
+)
+def test_a_config_is_the_built_in_network(tmp_path, name, values, tokens):
+    path = config_of(tmp_path, values)
+    read, built_in = workload(path, 2048, tokens), workload(name, 2048, tokens)
+    assert read.parameters == built_in.parameters
+    assert read.architecture.tower == built_in.architecture.tower
+    assert read.forward_flops == built_in.forward_flops
+    assert not read.without
+    assert "its vision tower" in workload(path, 2048).without
+
+
+def test_an_unknown_tower_is_refused_by_name(tmp_path):
+    path = config_of(tmp_path, {**LLAVA, "model_type": "paligemma"})
+    assert "its vision tower" in workload(path).without
+    with pytest.raises(InputError, match="'paligemma' is unknown; known: gemma3"):
+        workload(path, image_tokens=576)
+
+
+def test_a_part_of_a_tower_that_is_unknown_is_refused(tmp_path):
+    path = config_of(tmp_path, {**LLAVA, "vision_feature_select_strategy": "full"})
+    with pytest.raises(InputError, match="vision_feature_select_strategy is 'full'"):
+        workload(path, image_tokens=576)

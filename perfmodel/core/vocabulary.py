@@ -420,6 +420,7 @@ QUANTITIES: dict[str, Quantity] = {
     "head_time": Quantity("t_h", "s", "of logits and loss"),
     "embedding_time": Quantity("t_e", "s", "of embeddings"),
     "end_slots": Quantity("z", "1", "layers by which embeddings and logits each count on their stages"),
+    "tower_time": Quantity("t_v", "s", "of all images of a micro-batch, forward and backward"),
     "stage_time": Quantity("t_s", "s", "forward and backward of a micro-batch on one stage"),
     "bubble": Quantity("t_b", "s", "in which a pipeline fills and drains"),
     "gather_time": Quantity("t_g", "s", "of all parameters of a rank"),

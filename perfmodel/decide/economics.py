@@ -39,6 +39,7 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import only_kind
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
@@ -218,7 +219,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     work = work_time(samples, prediction.samples_per_second) if samples else None
     state_bytes = None
     if conditions.checkpoint_bandwidth is not None:
-        network = workload(scenario["workload"], scenario.get("sequence_length"))
+        network = workload(scenario["workload"], *map(scenario.get, LENGTHS))
         state_bytes = states_bytes(network.parameters, scenario["optimizer"])
     result = rates(
         prediction.iteration_time,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.workloads.scan import Scan
+from perfmodel.workloads.tower import Tower
 
 ATTENTION, SCAN, DENSE, EXPERTS = "*M-E"
 """Letters of ``Architecture.pattern``, as Megatron-LM writes them."""
@@ -88,6 +89,8 @@ class Architecture(NamedTuple):
     """Rows of the table of segments (BERT)."""
     patch_elements: int = 0
     """Numbers in a patch of an image, pixels times colours; 0 if tokens are words."""
+    tower: Tower | None = None
+    """An encoder of images, whose outputs are tokens of the sequence."""
     norms: int = 2
     """Normalisations of a layer without cross-attention."""
     norm_bias: bool = False
@@ -352,6 +355,7 @@ class Architecture(NamedTuple):
             + self.mtp_layers * self.module_parameters
             + stacks * self.final_norm * norm
             + self.head_parameters
+            + (self.tower.parameters if self.tower else 0)
         )
 
     @property

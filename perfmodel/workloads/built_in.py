@@ -98,6 +98,21 @@ SEQUENCE: dict[str, tuple[str, ...]] = {
     "gnmt": ("gnmt",),
     "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
     "transformer": tuple(name for names in LANGUAGE.values() for name in names),
+    "vision_language": (
+        "llava-1.5-7b",
+        "llava-1.5-13b",
+        "qwen2-vl-2b",
+        "qwen2-vl-7b",
+        "qwen2-vl-72b",
+        "qwen3-vl-2b",
+        "qwen3-vl-4b",
+        "qwen3-vl-8b",
+        "qwen3-vl-32b",
+        "qwen3-vl-30b-a3b",
+        "gemma-3-4b-vision",
+        "gemma-3-12b-vision",
+        "gemma-3-27b-vision",
+    ),
     "whisper": (
         "whisper-tiny",
         "whisper-base",
@@ -110,10 +125,13 @@ SEQUENCE: dict[str, tuple[str, ...]] = {
 }
 """Modules with ``build(name, sequence_length)`` -> their networks."""
 
+IMAGES = ("dit", "joint_transformer", "vision_language")
+"""Modules whose networks have a number of image tokens, the last argument of ``build``."""
+
 _HEADINGS = {
     "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
     "diffusion": ("latent_unet", "dit", "joint_transformer"),
-    "images and texts": ("clip",),
+    "images and texts": ("clip", "vision_language"),
     "recommendation": ("recommender", "wide_and_deep"),
 }
 _LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
@@ -139,7 +157,7 @@ def groups() -> dict[str, tuple[str, ...]]:
     elsewhere = {module for modules in _HEADINGS.values() for module in modules}
     headings = {"images": tuple(sorted(FIXED.keys() - elsewhere)), **_HEADINGS}
     result = {
-        heading: tuple(name for module in modules for name in FIXED[module])
+        heading: tuple(name for module in modules for name in {**FIXED, **SEQUENCE}[module])
         for heading, modules in headings.items()
     }
     for heading, families in _LANGUAGE.items():

@@ -9,9 +9,9 @@ from importlib import import_module
 
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import LONGEST_NAME
-from perfmodel.core.records.arguments import COUNT, TEXT, expect
+from perfmodel.core.records.arguments import COUNT, FROM_ZERO, TEXT, expect
 from perfmodel.core.records.names import Meaning, Named, meaning
-from perfmodel.workloads.built_in import FIXED, MODULES, SEQUENCE
+from perfmodel.workloads.built_in import FIXED, IMAGES, MODULES, SEQUENCE
 from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
 from perfmodel.workloads.workload import Workload
 
@@ -34,6 +34,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "gpt": LANGUAGE["gpt2"],
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "faster-rcnn": ("faster-rcnn-r50-fpn", "faster-rcnn-r101-fpn"),
+    "llava": ("llava-1.5-7b", "llava-1.5-13b"),
     "mask-rcnn": (
         "mask-rcnn-r50-fpn",
         "mask-rcnn-r101-fpn",
@@ -44,6 +45,8 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "regnet": ("regnety-3.2gf",),
     "resnet": ("resnet50", "resnet18", "resnet34", "resnet101", "resnet152", "resnet200"),
     "resnext": ("resnext50-32x4d", "resnext101-32x4d", "resnext101-32x8d", "resnext101-64x4d"),
+    "qwen2-vl": ("qwen2-vl-7b", "qwen2-vl-2b", "qwen2-vl-72b"),
+    "qwen3-vl": ("qwen3-vl-8b", "qwen3-vl-2b", "qwen3-vl-4b", "qwen3-vl-32b", "qwen3-vl-30b-a3b"),
     "retinanet": ("retinanet-r50-fpn", "retinanet-x50-fpn"),
     "sd3": ("sd3-medium",),
     "sd3.5": ("sd3.5-large", "sd3.5-medium"),
@@ -77,6 +80,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "gpt3-350m": ("gpt3-355m",),
     "inception-v3": ("inception3",),
     "inception-v4": ("inception4",),
+    "llava-1.5-13b": ("llava-1.5-13b-hf",),
+    "llava-1.5-7b": ("llava-1.5-7b-hf",),
     "llama-33b": ("llama-30b",),
     "llama-3.1-405b": ("llama-3-405b",),
     "mask-rcnn-r50-fpn": ("maskrcnn-resnet50-fpn",),
@@ -117,12 +122,15 @@ _VERSIONS: dict[str, str] = {
 }
 """Network -> another one that it differs from by a detail."""
 
-_COUNT_OR_NONE = COUNT.or_none
+LENGTHS = ("sequence_length", "image_tokens")
+"""Options that ``workload`` takes after the name, in order."""
+
+_COUNT_OR_NONE, _FROM_ZERO_OR_NONE = COUNT.or_none, FROM_ZERO.or_none
 _PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*/[\w. -]+", re.ASCII)
 _FILES = (".onnx", ".csv", ".json")
 
 
-def workload(name: str, sequence_length: int | None = None) -> Workload:
+def workload(name: str, sequence_length: int | None = None, image_tokens: int | None = None) -> Workload:
     """Return a built-in network, or the one a file describes.
 
     Parameters
@@ -130,10 +138,12 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     name : one of ``names()``, another name of a network, or the path of an ``.onnx``, ``.csv`` or ``.json``
         file
     sequence_length : tokens of one sample, if the network takes sequences; its own default if None
+    image_tokens : tokens of one sample that are of images, if the network takes images
 
     Raises
     ------
-    InputError : the name is unknown, the file cannot be read, or the network takes no sequence length
+    InputError : the name is unknown, the file cannot be read, or the network takes no sequence length or
+        images
 
     Examples
     --------
@@ -144,18 +154,19 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     """
     expect(TEXT, name=name)
     expect(_COUNT_OR_NONE, sequence_length=sequence_length)
-    return network(name, sequence_length)
+    expect(_FROM_ZERO_OR_NONE, image_tokens=image_tokens)
+    return network(name, sequence_length, image_tokens)
 
 
-def network(name: str, sequence_length: int | None) -> Workload:
+def network(name: str, sequence_length: int | None, image_tokens: int | None = None) -> Workload:
     """Return a network as ``workload`` does, without checks of the arguments' types."""
     if name in MODULES:
-        return _built_in(name, sequence_length)
+        return _built_in(name, sequence_length, image_tokens)
     if is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 
-        return workload_from_file(name, sequence_length)
-    return _built_in(understood(name).id, sequence_length)
+        return workload_from_file(name, sequence_length, image_tokens)
+    return _built_in(understood(name).id, sequence_length, image_tokens)
 
 
 def understood(name: str) -> Meaning:
@@ -215,15 +226,18 @@ def _is_published(name: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _built_in(name: str, sequence_length: int | None) -> Workload:
+def _built_in(name: str, sequence_length: int | None, image_tokens: int | None = None) -> Workload:
     module = import_module(f"perfmodel.workloads.networks.{MODULES[name]}")
-    result: Workload
+    arguments: tuple[int | None, ...] = ()
     if MODULES[name] in SEQUENCE:
         if sequence_length is not None and sequence_length < 1:
             raise refusal("workload.sequence_length", "sequence_length", sequence_length=sequence_length)
-        result = module.build(name, sequence_length)
+        arguments = (sequence_length,)
     elif sequence_length is not None:
         raise refusal("workload.no_sequences", "sequence_length", name=name)
-    else:
-        result = module.build(name)
+    if MODULES[name] in IMAGES:
+        arguments = (*arguments, image_tokens)
+    elif image_tokens is not None:
+        raise refusal("workload.no_images", "image_tokens", name=name)
+    result: Workload = module.build(name, *arguments)
     return result

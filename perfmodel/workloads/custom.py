@@ -55,6 +55,7 @@ def custom_workload(
     architecture: Architecture | None = None,
     without: str = "",
     remarks: tuple[str, ...] = (),
+    image_tokens: int | None = None,
 ) -> Workload:
     """Return the workload of layers from a file, with an unknown data set; keywords are its fields."""
     return Workload(
@@ -72,4 +73,5 @@ def custom_workload(
         architecture=architecture,
         without=without,
         remarks=remarks,
+        image_tokens=image_tokens,
     )

@@ -10,13 +10,16 @@ from perfmodel.core.files.attachments import attached
 from perfmodel.workloads.workload import Workload
 
 
-def workload_from_file(path: str | Path, sequence_length: int | None = None) -> Workload:
+def workload_from_file(
+    path: str | Path, sequence_length: int | None = None, image_tokens: int | None = None
+) -> Workload:
     """Return the workload in an ONNX file, a Hugging Face config.json or a CSV table of layers.
 
     Parameters
     ----------
     path : of a file in ``.onnx``, ``.json`` or ``.csv``, or of a folder with a config.json
     sequence_length : tokens of one sample, if the file leaves it open
+    image_tokens : tokens of one sample that are of images, of the config.json of a multimodal model
 
     Raises
     ------
@@ -31,6 +34,8 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
     if sequence_length is not None and sequence_length < 1:
         raise refusal("workload.sequence_length", "sequence_length", sequence_length=sequence_length)
     suffix = path.suffix.lower()
+    if image_tokens is not None and suffix in (".onnx", ".csv"):
+        raise refusal("workload.no_images", "image_tokens", name=path.name)
     if suffix == ".onnx":
         from perfmodel.workloads.from_onnx import workload_from_onnx
 
@@ -38,7 +43,7 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
     if suffix == ".json":
         from perfmodel.workloads.from_huggingface import workload_from_huggingface
 
-        return workload_from_huggingface(path, sequence_length)
+        return workload_from_huggingface(path, sequence_length, image_tokens)
     if suffix == ".csv":
         from perfmodel.workloads.from_csv import workload_from_csv
 

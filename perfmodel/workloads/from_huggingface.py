@@ -11,7 +11,9 @@ from perfmodel.workloads.custom import custom_workload
 from perfmodel.workloads.huggingface.config import Config, shown
 from perfmodel.workloads.huggingface.families import FAMILIES
 from perfmodel.workloads.huggingface.left_out import left_out
+from perfmodel.workloads.huggingface.towers import tower_of
 from perfmodel.workloads.huggingface.widths import LONGEST_DEFAULT
+from perfmodel.workloads.images import remarks, with_images
 from perfmodel.workloads.networks.transformer import check_positions, input_elements, layers_of
 from perfmodel.workloads.networks.transformer_stacks import bert_layers
 from perfmodel.workloads.workload import Workload
@@ -20,10 +22,13 @@ LIMIT = 1_000_000
 """Largest file that is read [B]."""
 
 
-def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
+def workload_from_huggingface(
+    path: str | Path, sequence_length: int | None = None, image_tokens: int | None = None
+) -> Workload:
     """Return the workload of a config.json.
 
-    Of a multimodal model only the text part is read, and a note names the rest.  Heads of encoders are those
+    Of a multimodal model only the text part is read, and a note names the rest, unless ``image_tokens``
+    includes its vision tower.  Heads of encoders are those
     of the first of ``architectures``: BertForPreTraining, BertForMaskedLM or the bare encoder; causal models
     predict every next token, T5 the masked spans, ViT classifies.  Dropout is that of the papers.
 
@@ -31,6 +36,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     ----------
     path : of the file
     sequence_length : tokens of one sample; by default the longest that the model allows, at most 4096
+    image_tokens : tokens of one sample that are of images; 0 or None leaves out the vision tower
 
     Raises
     ------
@@ -55,10 +61,15 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         raise refusal("network.model_type", kind=shown(kind), known=tuple(FAMILIES)).under(path)
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
-    without = left_out(whole, config, architecture)
+    without = left_out(whole, config, architecture, with_images=bool(image_tokens))
+    if image_tokens is not None and not whole.values.get("vision_config"):
+        raise refusal("workload.no_images", "image_tokens", name=str(path))
     if architecture.patch_elements:
         return _images(config, architecture, sequence_length)
     length = _length(config, architecture, sequence_length)
+    if image_tokens:
+        tower = with_images(tower_of(whole, architecture.hidden), str(path), image_tokens, length)
+        architecture = architecture._replace(tower=tower)
     if architecture.bidirectional:
         return _encoder(config, kind, architecture, length)
     guesses = "guesses what was cut out" if architecture.encoder_layers else "guesses every next token"
@@ -72,6 +83,8 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         optimizer="adam",
         architecture=architecture,
         without=without,
+        remarks=remarks(architecture.tower),
+        image_tokens=image_tokens,
     )
 
 

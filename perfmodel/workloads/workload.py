@@ -150,6 +150,8 @@ class Workload:
     sample: str = "image"
     """Kind of sample: ``image``, ``sequence``, ``volume``, ``rating`` or ``click``."""
     sequence_length: int | None = None
+    image_tokens: int | None = None
+    """Tokens of a sample that are of images, or of the image that a diffusion model makes; None of others."""
     input_elements: float = 0.0
     """Elements of one sample copied to the accelerator."""
     stored_bytes: float = 0.0

@@ -33,6 +33,10 @@ MESSAGES = {
     "network.key_table": "{key} is {shown}; expected a table",
     "network.architectures": "architectures is {names}; expected a list of class names",
     "network.colours": "num_channels is not {colours}: only colour images are read",
+    "network.tower": "the vision tower of model_type {kind} is unknown; known: {known}; --image-tokens 0 "
+    "leaves it out",
+    "network.tower_part": "{key} is {shown}; known: {known}; --image-tokens 0 leaves out the vision tower",
+    "network.image_tokens": "{patches} patches of an image do not divide into {tokens} tokens",
     "network.patches": "image_size is {image}; expected a multiple of {patch}, patch_size",
     "network.projection": "word_embed_proj_dim is not hidden_size, as in OPT-350M: only equal ones are read",
     "network.top_experts": "num_experts_per_tok is {top_k}; expected at most {experts}, {count}",

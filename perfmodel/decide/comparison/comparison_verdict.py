@@ -13,6 +13,7 @@ from perfmodel.decide.prices import Price, price_words
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
 SAME = 5e-4
@@ -112,7 +113,10 @@ def _money(first: Case, other: Case) -> str:
 
 def _same_work(cases: Sequence[Case]) -> bool:
     """Return whether all cases train the same network on samples of the same length."""
-    works = [(c.prediction.scenario["workload"], c.prediction.scenario.get("sequence_length")) for c in cases]
+    works = [
+        (scenario["workload"], *map(scenario.get, LENGTHS))
+        for scenario in (case.prediction.scenario for case in cases)
+    ]
     return all(work == works[0] for work in works)
 
 
@@ -151,7 +155,7 @@ def _of_network(case: Case) -> list[str]:
     """Return notes on what the prediction of a case's network leaves out; none if its file is gone."""
     scenario = case.prediction.scenario
     try:
-        return workload(scenario["workload"], scenario.get("sequence_length")).notes
+        return workload(scenario["workload"], *map(scenario.get, LENGTHS)).notes
     except InputError:
         return []
 

@@ -15,6 +15,7 @@ from perfmodel.decide.planning.searches import search
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 
 TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
@@ -65,7 +66,7 @@ def alternatives(result: SearchResult) -> list[Alternative]:
 def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Yield the defaults that may keep plans from the limits: option, field of a goal, value used."""
     goal = result.goal
-    network = workload(goal.workload, goal.options.get("sequence_length"))
+    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
     if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
             yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])

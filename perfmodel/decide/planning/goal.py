@@ -21,6 +21,7 @@ from perfmodel.model.setting.named import meaning_of
 from perfmodel.model.setting.sharing import SUMS, predicts_tokens
 from perfmodel.model.transformers.usual_batch import usual_batch
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.workloads.recipes.recipes import Recipe, benchmark_of
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
@@ -237,7 +238,7 @@ class Goal(Run):
 
     def chosen_recipe(self) -> Recipe | None:
         """Return the recipe for training to the target; None where none is published."""
-        network = workload(self.workload, self.options.get("sequence_length"))
+        network = workload(self.workload, *map(self.options.get, LENGTHS))
         tokens = self.tokens if self.recipe == TOKENS else None
         named = self.options.get("framework")
         return recipe_of(network, self.recipe, named, target=self.target, tokens=tokens)

@@ -22,6 +22,7 @@ from perfmodel.model.prediction.memory_odds import verdict as fit_words
 from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.workload import Workload
 
 Row = dict[str, Any]
@@ -200,7 +201,7 @@ def notes(result: SearchResult) -> list[str]:
         "the time to get the machines, to start and to evaluate is not in it",
         *extrapolated(result),
     ]
-    network = workload(goal.workload, goal.options.get("sequence_length"))
+    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
     lines += network.notes
     shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:

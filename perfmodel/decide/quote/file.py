@@ -278,7 +278,7 @@ def scenario_of_claim(
     except InputError as error:
         raise error.under("scenario").under(where) from None
     try:
-        workload(scenario.workload, scenario.sequence_length)
+        workload(scenario.workload, scenario.sequence_length, scenario.image_tokens)
         no_length = claim.kind in GOES_WITH["epochs"] and not any(getattr(claim, name) for name in LENGTH)
         return for_target(scenario, claim.recipe, catalogue) if no_length else scenario
     except InputError as error:

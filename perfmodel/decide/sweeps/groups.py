@@ -36,6 +36,7 @@ from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.step.communication import message_times
 from perfmodel.model.step.fabric import Fabric
 from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 
 BLOCK = 2**20
 """Largest number of scenarios of a block times the messages of each."""
@@ -96,7 +97,7 @@ class Groups:
 
     def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         """Yield the blocks of data-parallel scenarios."""
-        network = workload(fixed["workload"], fixed["sequence_length"])
+        network = workload(fixed["workload"], *map(fixed.__getitem__, LENGTHS))
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
             alone["input"] = fixed["input"]  # only a profile has idle times around the copy of real samples

@@ -55,7 +55,7 @@ def by_stack(fixed: dict[str, Any], axes: Axes, catalogue: Catalogue) -> dict[st
         scenario = Scenario.model_construct(**fixed, **dict(zip(LAYOUT, values, strict=True)))
         stack: str | InputError | None
         try:
-            network = workload(scenario.workload, scenario.sequence_length)
+            network = workload(scenario.workload, scenario.sequence_length, scenario.image_tokens)
             stack = stack_of(scenario, network, accelerator_of(scenario, catalogue), catalogue)
         except InputError as error:
             stack = error

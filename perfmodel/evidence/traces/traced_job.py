@@ -91,7 +91,7 @@ def run_as(traces: Sequence[DeviceTrace], scenario: Scenario) -> dict[str, Any]:
     result: dict[str, Any] = {}
     given = scenario.model_fields_set
     if "workload" in given and any(trace.convolutions for trace in traces):
-        check_network(traces, network(scenario.workload, scenario.sequence_length))
+        check_network(traces, network(scenario.workload, scenario.sequence_length, scenario.image_tokens))
     for trace in traces:
         if trace.formats and "precision" in given:
             better = contradiction(scenario.precision or "", trace.formats)

@@ -187,7 +187,7 @@ def searched(
     options = dict(question)
     gpus, global_batch_size = options.pop("gpus"), options.pop("global_batch_size")
     node, accelerator = options["node"], options["accelerator"]
-    network = workload_named(options["workload"], options["sequence_length"])
+    network = workload_named(options["workload"], options["sequence_length"], options["image_tokens"])
     network_of(network)  # refuses what is no transformer
     if node is None and accelerator is None:
         raise refusal("layout.no_machine")

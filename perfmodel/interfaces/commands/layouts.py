@@ -54,6 +54,7 @@ class LayoutsRequest(Described):
     connections: int | None = same_as(Scenario)
     network_cap: bool = same_as(Scenario)
     sequence_length: int | None = same_as(Scenario)
+    image_tokens: int | None = same_as(Scenario)
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", LowPrecision] = "bf16"
     lora: int | None = same_as(Scenario)

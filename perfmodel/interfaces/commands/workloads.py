@@ -33,12 +33,14 @@ class WorkloadsRequest(Described):
     word : List only networks whose name contains it; with recipes, those of one network, or one recipe.
     name : One network to show instead, layer by layer; may be a file.
     sequence_length : Tokens of one sample, with name.
+    image_tokens : Those of images, with name.
     recipes : List training recipes instead: published results, a row for each batch.
     """
 
     word: _Word | None = None
     name: Annotated[str | None, OptionInfo(offers="workloads")] = None
     sequence_length: int | None = same_as(Scenario)
+    image_tokens: int | None = same_as(Scenario)
     recipes: Annotated[bool, Within(strict=True)] = False
 
 
@@ -62,10 +64,13 @@ class _Show(Described):
 
     name: str
     sequence_length: int | None = same_as(Scenario)
+    image_tokens: int | None = same_as(Scenario)
 
     def request(self) -> WorkloadsRequest:
         """Return the request."""
-        return WorkloadsRequest.model_construct(name=self.name, sequence_length=self.sequence_length)
+        return WorkloadsRequest.model_construct(
+            name=self.name, sequence_length=self.sequence_length, image_tokens=self.image_tokens
+        )
 
 
 class _Recipes(Described):
@@ -95,19 +100,21 @@ def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkL
     """
     from perfmodel.evidence.recipe_rows import recipe_rows
     from perfmodel.workloads import workload
+    from perfmodel.workloads.catalogue import LENGTHS
     from perfmodel.workloads.listing import networks, table_of
 
     if request.recipes:
-        for field in ("name", "sequence_length"):
+        for field in ("name", *LENGTHS):
             if getattr(request, field) is not None:
                 raise refusal("workloads.recipes", field)
         return recipe_rows(request.word)
     if request.name is not None:
         if request.word is not None:
             raise refusal("workloads.word", "word", "name")
-        return table_of(workload(request.name, request.sequence_length))
-    if request.sequence_length is not None:
-        raise refusal("workloads.sequence_length", "sequence_length", "name")
+        return table_of(workload(request.name, request.sequence_length, request.image_tokens))
+    for field in LENGTHS:
+        if getattr(request, field) is not None:
+            raise refusal(f"workloads.{field}", field, "name")
     return networks(request.word)
 
 
@@ -123,7 +130,7 @@ def text(answer: "NetworkTable | NetworkList | Recipes", request: WorkloadsReque
         chosen = {heading: members for heading, members in listed(request.word).items() if members}
         _print_groups({heading: map(workload, members) for heading, members in chosen.items()})
     else:
-        _print(workload(str(request.name), request.sequence_length))
+        _print(workload(str(request.name), request.sequence_length, request.image_tokens))
 
 
 def _layers(answer: object, request: WorkloadsRequest) -> str:
@@ -133,7 +140,7 @@ def _layers(answer: object, request: WorkloadsRequest) -> str:
 
     from perfmodel.workloads import workload
 
-    layers = workload(str(request.name), request.sequence_length).layers
+    layers = workload(str(request.name), request.sequence_length, request.image_tokens).layers
     file = io.StringIO()
     writer = csv.DictWriter(file, layers[0]._fields, lineterminator="\n")
     writer.writeheader()

@@ -44,6 +44,8 @@ class Network(Described, heading="The network"):
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
     sequence_length : [tokens] Tokens of one sample.
+    image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision
+        tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed;
         sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
         up.
@@ -67,6 +69,7 @@ class Network(Described, heading="The network"):
         str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
     sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
+    image_tokens: Annotated[CountFromZero | None, OptionInfo(axis="computation")] = None
     embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
     routing_nodes: Annotated[Count | None, OptionInfo(label="Nodes that a token is routed to")] = None

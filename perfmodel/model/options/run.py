@@ -38,6 +38,7 @@ class Shared(Described):
     frozen_weights: FrozenWeights | None = same_as(Scenario)
     document_length: int | None = same_as(Scenario)
     document_spread: float = same_as(Scenario)
+    image_tokens: int | None = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
     framework: str | None = same_as(Scenario)

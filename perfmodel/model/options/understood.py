@@ -30,6 +30,7 @@ class Understood(TypedDict):
 
     workload: str
     sequence_length: int | None
+    image_tokens: int | None
     accelerator: str
     world_size: int
     node: str

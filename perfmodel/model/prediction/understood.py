@@ -33,6 +33,7 @@ def understood(setting: Setting) -> dict[str, object]:
         "global_batch_size": setting.global_batch_size,
         "accumulation_steps": setting.accumulation_steps,
         "sequence_length": setting.workload.sequence_length,
+        "image_tokens": setting.workload.image_tokens,
         "optimizer": setting.optimizer,
         "framework": setting.software,
         "loader_workers": (setting.loader_workers and setting.scenario.loader_workers)

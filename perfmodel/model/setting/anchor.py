@@ -30,7 +30,7 @@ RANGES = {
 MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
 BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
 LAYOUT_OPTIONS = (*DEGREES, "expert_tensor_parallel", "sharding", "recompute")
-OWN = (*LAYOUT_OPTIONS, *BATCH, "sequence_length", "precision", *MACHINE)
+OWN = (*LAYOUT_OPTIONS, *BATCH, "sequence_length", "image_tokens", "precision", *MACHINE)
 """Options in which a measured run of a transformer may differ from the job that is predicted."""
 IMPLIED = {
     "global_batch_size": ("accumulation_steps",),
@@ -198,6 +198,8 @@ def _run_options(run: Any) -> dict[str, Any]:
     options |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
     if run.workload.sequence_length is not None:
         options |= {"sequence_length": run.workload.sequence_length}
+    if run.workload.image_tokens is not None:
+        options |= {"image_tokens": run.workload.image_tokens}
     machine = {name: getattr(run.scenario, name) for name in MACHINE}
     machine |= {"accelerator": run.accelerator.id, "node": run.node.id}
     return options | {name: value for name, value in machine.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The network of a scenario with the scenario's data: its data set, and documents packed into sequences."""
+"""Documents that are packed into the sequences of a scenario's network."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfmodel.core.errors import refusal
-from perfmodel.model.input.data import with_scenario_data
-from perfmodel.workloads.catalogue import network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from perfmodel.model.options.scenario import Scenario
     from perfmodel.workloads.workload import Workload
-
-
-def network_of_scenario(scenario: Scenario, warnings: list[str]) -> Workload:
-    """Return the network of a scenario with the scenario's data; warn of options without effect.
-
-    Raises
-    ------
-    InputError : as for ``with_scenario_data`` and ``with_documents``; an unknown network
-    """
-    named = network(scenario.workload, scenario.sequence_length)
-    return with_documents(with_scenario_data(named, scenario, warnings), scenario, warnings.append)
 
 
 def with_documents(workload: Workload, scenario: Scenario, remark: Callable[[str], None]) -> Workload:

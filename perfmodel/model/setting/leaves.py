@@ -283,6 +283,12 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
     widths |= {
         field: change(value, field, OF_SCENARIO) for field in DOCUMENTS if (value := getattr(model, field))
     }
+    if (tower := model.tower) is not None:
+        counts = {name: n for name, n in tower._asdict().items() if n and not isinstance(n, (bool, str))}
+        of_tower = {
+            name: change(n, f"{workload.id}.images.{name}", OF_ARCHITECTURE) for name, n in counts.items()
+        }
+        widths["tower"] = _with(tower, of_tower)
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     return {"architecture": _with(model, widths), "sequence_length": length}
 

@@ -17,7 +17,7 @@ from perfmodel.hardware.placement import domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release, learned_year, parts
 from perfmodel.model.fitted.calibration import calibration
-from perfmodel.model.input.data import stated_decode_rate
+from perfmodel.model.input.data import stated_decode_rate, with_scenario_data
 from perfmodel.model.input.loading import feed, loader_workers, storage_of
 from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
@@ -25,9 +25,10 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting import link_caveats
 from perfmodel.model.setting.accelerator_caveats import of_accelerator
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
-from perfmodel.model.setting.documents import network_of_scenario
+from perfmodel.model.setting.documents import with_documents
 from perfmodel.model.setting.embedding_tables import with_embedding
 from perfmodel.model.setting.named import by_id
+from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
@@ -183,10 +184,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    workload = network_of_scenario(scenario, warnings)
+    named = named_network(scenario, lambda option, value: taken.append(default(option, value)))
+    workload = with_documents(with_scenario_data(named, scenario, warnings), scenario, warnings.append)
     warnings += workload.notes
-    if scenario.sequence_length is None and workload.sequence_length:
-        taken.append(default("sequence-length", workload.sequence_length))
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
     intra = catalogue.link(

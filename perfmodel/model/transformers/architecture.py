@@ -7,11 +7,37 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.model.transformers.documents import document_positions
 from perfmodel.workloads.architecture import Architecture
+from perfmodel.workloads.tower import Tower
 
 ALIGNED_HEAD = 32
 """Features of a head whose products fill tiles are a multiple of this."""
 ALIGNED_VOCABULARY = 8
 """Vocabularies that are no multiple of this keep the logits' product off the matrix units."""
+
+
+class TowerDimensions(NamedTuple):
+    """An encoder of images in front of a network, with its projector."""
+
+    encoder: Any
+    """Its ``Dimensions``, as of a network without words."""
+    images: Any
+    """Images of a sample."""
+    positions: Any
+    """Patches of an image, with the class token."""
+    image_tokens: Any
+    """Tokens of an image in the language model."""
+    patch_elements: Any
+    joined: Any
+    """Features that the projector's first product reads."""
+    inner: Any
+    """Features between its products; 0 with one product."""
+    text_hidden: Any
+    mergers: Any
+    """Projectors of equal size."""
+    encoder_parameters: Any
+    projector_parameters: Any
+    frozen: Any
+    """Whether the encoder is not trained."""
 
 
 class Dimensions(NamedTuple):
@@ -48,6 +74,8 @@ class Dimensions(NamedTuple):
     is_misaligned: Any
     has_odd_vocabulary: Any
     has_dropout: Any
+    tower: Any = None
+    """``TowerDimensions`` of an encoder of images, or None."""
 
     @property
     def attention_parameters(self) -> Any:
@@ -108,6 +136,37 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         is_misaligned=model.head_size % ALIGNED_HEAD != 0,
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
         has_dropout=model.dropout,
+        tower=model.tower and _tower(model.tower),
+    )
+
+
+def _tower(tower: Tower) -> TowerDimensions:
+    """Return the dimensions of an encoder of images."""
+    encoder = Architecture(
+        hidden=tower.hidden,
+        layers=tower.layers,
+        heads=tower.heads,
+        kv_heads=tower.heads,
+        head_size=tower.hidden // tower.heads,
+        feed_forward=tower.feed_forward,
+        vocabulary=0,
+        positions=tower.positions,
+        bidirectional=True,
+        tied=True,
+    )
+    return TowerDimensions(
+        encoder=dimensions_of(encoder, tower.positions),
+        images=ops.number(tower.images),
+        positions=ops.number(tower.positions),
+        image_tokens=ops.number(tower.image_tokens),
+        patch_elements=ops.number(tower.patch_elements),
+        joined=ops.number(tower.joined),
+        inner=ops.number(tower.inner),
+        text_hidden=ops.number(tower.text_hidden),
+        mergers=ops.number(tower.mergers),
+        encoder_parameters=ops.number(tower.encoder_parameters),
+        projector_parameters=ops.number(tower.projector_parameters),
+        frozen=float(tower.frozen),
     )
 
 

@@ -15,7 +15,8 @@ from perfmodel.model.transformers.machine import IN_32_BITS, NO_COST, Groups, ch
 from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import Options, software_of
-from perfmodel.model.transformers.step import head_times, held_parameters, update_time
+from perfmodel.model.transformers.step import head_times, held_parameters, trained_parameters, update_time
+from perfmodel.model.transformers.tower import tower_of
 
 PASSES_OF_HEAD = 3
 """Passes of equal time of logits, loss and embeddings: forward, gradients of inputs and of weights."""
@@ -76,15 +77,19 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
     gaps = layer.launches - layer.gaps_backward
     paced = layer.time - layer.backward
 
-    def whole(of_layer: Any, of_head: Any) -> Any:
-        return time_of_parts(layers=job.model.layers * of_layer, head=of_head)
+    tower = tower_of(job, p)
+    of_images = tower.time - tower.backward if job.model.tower is not None else 0.0
 
-    held = held_parameters(job)
+    def whole(of_layer: Any, of_head: Any, images: Any) -> Any:
+        parts = {"layers": job.model.layers * of_layer, "head": of_head}
+        return time_of_parts(**parts, **({} if job.model.tower is None else {"images": images}))
+
+    held = trained_parameters(job, held_parameters(job))
     return Passes(
-        whole(paced - gaps, forward_of_head),
-        whole(layer.backward - layer.gaps_backward, backward_of_head),
-        whole(paced, forward_of_head),
-        whole(layer.backward, backward_of_head),
+        whole(paced - gaps, forward_of_head, of_images),
+        whole(layer.backward - layer.gaps_backward, backward_of_head, tower.backward),
+        whole(paced, forward_of_head, of_images),
+        whole(layer.backward, backward_of_head, tower.backward),
         update_time(job, p, rates, held.dense + held.experts),
         p["step"],
     )

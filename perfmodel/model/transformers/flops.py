@@ -10,6 +10,7 @@ from perfmodel.equations.low_rank import frozen_flops_per_token
 from perfmodel.equations.transformer import attended_positions, model_flops_per_token
 from perfmodel.model.transformers.documents import document_positions
 from perfmodel.workloads.architecture import Architecture
+from perfmodel.workloads.tower import Tower
 
 Count = Literal["causal", "megatron", "palm"]
 """How the model's FLOP are counted: ``causal``, those that are computed: weights of products, and the scores
@@ -21,6 +22,8 @@ NOMINAL: Count = "palm"
 """The count of most publications, more than the FLOP computed."""
 NOMINAL_WORDS = "by PaLM's count: attention to all positions, all parameters"
 COUNTED = f"MFU counts what is computed, without masked scores; nominal is {NOMINAL_WORDS}"
+FORWARD, EVERY_PASS = 1, 3
+"""Passes of equal FLOP of frozen and of trained weights: forward, gradients of inputs and of weights."""
 NO_PRODUCTS: dict[str, Any] = {
     "query_bias": False,
     "output_bias": False,
@@ -46,7 +49,15 @@ def step_flops(
     each = model_flops_per_token(
         weights, model.layers, model.heads, score_width(model), mean_attended(model, length, count)
     )
-    return (frozen_flops_per_token(each, weights) if adapts else each) * samples * length
+    flops = (frozen_flops_per_token(each, weights) if adapts else each) * samples * length
+    return flops if model.tower is None else flops + image_flops(model.tower, adapts) * samples
+
+
+def image_flops(tower: Tower, adapts: bool = False) -> Any:
+    """Return the FLOP of a sample's images: forward passes, and two more of trained weights."""
+    encoder, projector = tower.encoder_flops, tower.projector_flops
+    passes = FORWARD if adapts or tower.frozen else EVERY_PASS
+    return passes * encoder + (FORWARD if adapts else EVERY_PASS) * projector
 
 
 def score_flops(model: Architecture, length: int) -> Any:

@@ -31,6 +31,7 @@ from perfmodel.model.transformers.step import (
     tables_of_stage,
     trained_parameters,
 )
+from perfmodel.model.transformers.tower import tower_job, tower_parameters, trains_tower
 
 CONTEXT_BYTES = 1.5e9
 """Context of CUDA or ROCm with kernels of PyTorch, workspaces of libraries, buffers of NCCL (assumed: kernels
@@ -87,14 +88,18 @@ def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
     most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
     least = ops.where(job.layout.returns_to_first, most, least)
     first, last, logits, again = _activations(job, most, least)
-    return _of_stage(job, most, first, 0.0 * logits, again), _of_stage(job, least, last, logits, again)
+    on_last = ops.where(stages > 1, 0.0, 1.0)  # encoders of images
+    return (
+        _of_stage(job, most, 1.0, first, 0.0 * logits, again),
+        _of_stage(job, least, on_last, last, logits, again),
+    )
 
 
-def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) -> Memory:
-    """Return the peak memory of a rank of a stage with ``layers`` layers [B]."""
+def _of_stage(job: Job, layers: Any, towers: Any, activations: Any, logits: Any, again: Any) -> Memory:
+    """Return the peak memory of a rank of a stage with ``layers`` layers and ``towers`` encoders [B]."""
     layout, software, where = job.layout, job.stack, ops.where
-    held = held_parameters(job, layers)
-    trained = trained_parameters(job, held, layers)
+    held = held_parameters(job, layers, towers)
+    trained = trained_parameters(job, held, layers, towers)
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
@@ -118,7 +123,7 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         optimizer,
         activations,
         logits,
-        where(_gathers(job), _gathered(job, held, layers), 0.0) + _expanded(job),
+        where(_gathers(job), _gathered(job, held, layers, towers), 0.0) + _expanded(job),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
@@ -132,7 +137,7 @@ def _gathers(job: Job) -> Any:
     return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts)
 
 
-def _gathered(job: Job, held: Held, layers: Any) -> Any:
+def _gathered(job: Job, held: Held, layers: Any, towers: Any) -> Any:
     """Return the bytes of sharded parameters and gradients while they are gathered.
 
     The embedding tables stay gathered, two layers have their weights (one is prefetched), and one has its
@@ -145,7 +150,10 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     tables = tables_of_stage(job) * model.embedding_parameters / layout.tensor_parallel
     local = held.dense + held.experts
     layers = ops.maximum(layers, 1.0)
-    layer = (local - tables) / layers
+    rest = local - tables
+    if model.tower is not None:
+        rest = rest - tower_parameters(job, towers)
+    layer = rest / layers
     weights = weight * layer * where(software.keeps_gathered, layers, 2.0)
     several = software.sums_whole_gradients & (layout.accumulation_steps > 1)
     gradients = (2 + where(travels > 2, travels, 0.0)) * layer
@@ -174,6 +182,10 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
         by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
         of_first, of_last = (where(layout.splits_backward, by_order, each) for each in (of_first, of_last))
     first, last = kept * most * of_first, kept * least * of_last
+    if model.tower is not None:
+        images = tower_job(job)
+        of_images = where(trains_tower(job), _layer(images)[0] * images.model.layers * of_first, 0.0)
+        first, last = first + of_images, last + where(stages > 1, 0.0, of_images)
     tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)

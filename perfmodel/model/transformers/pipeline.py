@@ -17,6 +17,7 @@ from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.schedule import Schedule, schedule_of
 from perfmodel.model.transformers.step import head_times, step_of
+from perfmodel.model.transformers.tower import tower_of
 
 NEGLIGIBLE = 0.005
 """Share of a pipeline's time below which a difference is not reported."""
@@ -86,6 +87,10 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     times = times_of_chunks(
         name, int(job.model.layers), stages, chunks, parts, factor * float(logits), factor * float(embedding)
     )
+    if job.model.tower is not None:
+        images = tower_of(job, learned)
+        times["forward"][0][0] += factor * float(images.time - images.backward)
+        times["backward"][0][0] += factor * float(images.backward)
     weights = times["weights"] if layout.splits_backward else None
     schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)

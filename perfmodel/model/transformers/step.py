@@ -33,6 +33,7 @@ from perfmodel.model.transformers.layer import (
 from perfmodel.model.transformers.paired import hiding_cost, layer_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import three_products
+from perfmodel.model.transformers.tower import frozen_parameters, tower_of, tower_parameters
 
 EMBEDDING_BYTES = 12
 """Bytes moved for a feature of the embeddings, or of the norm before the logits."""
@@ -89,10 +90,16 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
     logits, embedding = head_times(job, p, rates)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
-    mean = mean_stage_time(model.layers, stages, layer_time, head)
-    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, embedding)
-    slowest = where((stages > 1) & (layout.splits_backward == 0), ops.maximum(slowest, mean), mean)
-    bubble = _bubble(job, layer, logits, embedding, mean, slowest)
+    mean, first, equal = mean_stage_time(model.layers, stages, layer_time, head), embedding, None
+    tower = tower_of(job, p)
+    if job.model.tower is not None:  # on the first stage, as embeddings are
+        equal = mean + tower.time
+        first = time_of_parts(embedding=embedding, tower=tower.time)
+        mean = mean + tower.time / stages
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, first)
+    unequal = (stages > 1) & (layout.splits_backward == 0)
+    slowest = where(unequal, ops.maximum(slowest, mean), mean if equal is None else equal)
+    bubble = _bubble(job, layer, logits, first, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
@@ -112,14 +119,18 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     def of_layers(time: Any) -> Any:
         return stage_layers_time(steps, model.layers, stages, time)
 
+    def with_images(time: Any, of_tower: Any) -> Any:
+        both = of_layers(time)
+        return both if job.model.tower is None else both + stage_layers_time(steps, 1, stages, of_tower)
+
     return Step(
-        products_time=of_layers(layer.products),
-        attention_time=of_layers(layer.attention),
-        elementwise_time=of_layers(layer.elementwise),
-        launch_overhead_time=of_layers(layer.launches),
-        recomputation_time=of_layers(layer.recomputation),
+        products_time=with_images(layer.products, tower.products),
+        attention_time=with_images(layer.attention, tower.attention),
+        elementwise_time=with_images(layer.elementwise, tower.elementwise),
+        launch_overhead_time=with_images(layer.launches, tower.launches),
+        recomputation_time=with_images(layer.recomputation, tower.recomputation),
         logits_time=stage_layers_time(steps, 1, stages, head),
-        tensor_parallel_time=of_layers(layer.tensor),
+        tensor_parallel_time=with_images(layer.tensor, tower.tensor),
         context_parallel_time=of_layers(layer.context),
         expert_parallel_time=of_layers(layer.experts),
         unequal_stages_time=steps * (slowest - mean),
@@ -209,13 +220,14 @@ class Held(NamedTuple):
     experts: Any
 
 
-def held_parameters(job: Job, layers: Any = None) -> Held:
+def held_parameters(job: Job, layers: Any = None, towers: Any = None) -> Held:
     """Return the parameters that the fullest rank computes with.
 
     Parameters
     ----------
     job : one job, or many as arrays
     layers : of the rank's stage; by default the mean of all stages
+    towers : encoders of images on the rank's stage, 1 or 0; by default the mean of all stages
     """
     model, layout = job.model, job.layout
     routed = 1 - model.dense_share
@@ -224,6 +236,9 @@ def held_parameters(job: Job, layers: Any = None) -> Held:
     layers = model.layers / layout.pipeline_parallel if layers is None else layers
     layers = layout.copies_of_stage * layers
     dense = (layers * each + tables_of_stage(job) * model.embedding_parameters) / layout.tensor_parallel
+    if model.tower is not None:
+        towers = 1 / layout.pipeline_parallel if towers is None else towers
+        dense = dense + tower_parameters(job, towers)
     of_experts = layers * routed * model.experts * model.expert_parameters
     return Held(dense, of_experts / (layout.expert_tensor_parallel * layout.expert_parallel))
 
@@ -245,15 +260,18 @@ def tables_of_stage(job: Job) -> Any:
     return ops.where(apart, 1.0, job.model.embeddings)
 
 
-def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
+def trained_parameters(job: Job, held: Held, layers: Any = None, towers: Any = None) -> Held:
     """Return the trained parameters of a rank: all it holds, or LoRA adapters.
 
     Parameters
     ----------
-    job, layers : as for ``held_parameters``
+    job, layers, towers : as for ``held_parameters``
     held : result of ``held_parameters``
     """
     model, layout, software = job.model, job.layout, job.stack
+    if model.tower is not None:
+        towers = 1 / layout.pipeline_parallel if towers is None else towers
+        held = held._replace(dense=held.dense - frozen_parameters(job, towers))
     if not any_of(software.adapts):
         return held
     layers = model.layers / layout.pipeline_parallel if layers is None else layers

@@ -13,18 +13,19 @@ WIDTHS = (("hidden_size",), ("num_hidden_layers", "depth"), ("intermediate_size"
 """Keys of a tower's table: for its features, its layers and the inner width of its feed-forward part."""
 
 
-def left_out(whole: Config, text: Config, architecture: Architecture) -> str:
+def left_out(whole: Config, text: Config, architecture: Architecture, with_images: bool = False) -> str:
     """Return text on the parts left out, with their parameters if known; "" if nothing is left out.
 
     Parameters
     ----------
     whole, text : values of the file, and of its table from which the workload is read
     architecture : of the workload
+    with_images : whether the vision tower is part of the workload
     """
     parts = [
         f"its {name}{_size(_tower_parameters(whole.table(key)))}"
         for key, name in TOWERS.items()
-        if whole.values.get(key)
+        if whole.values.get(key) and not (with_images and key == "vision_config")
     ]
     layers = sum(text.whole(key, 0, smallest=0) for key in MORE_TOKENS)
     if layers:

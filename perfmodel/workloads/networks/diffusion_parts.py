@@ -55,6 +55,7 @@ def diffusion_workload(
     without: str,
     dataset: str = "",
     dataset_samples: int | None = None,
+    image_tokens: int | None = None,
     local_batch_size: int = 8,
 ) -> Workload:
     """Return the workload of a diffusion model that reads latents and features of texts."""
@@ -65,6 +66,7 @@ def diffusion_workload(
         layers=tuple(net.layers),
         variant=variant,
         source=source,
+        image_tokens=image_tokens,
         input_elements=input_elements,
         stored_bytes=STORED_BYTES * input_elements,
         dataset=dataset,

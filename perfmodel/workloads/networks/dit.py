@@ -60,6 +60,7 @@ def build(name: str, image_tokens: int | None = None) -> Workload:
         without="its frozen autoencoder of images (0.084 B parameters)",
         dataset=data.name,
         dataset_samples=data.size(None),
+        image_tokens=tokens,
         local_batch_size=32,
     )
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from perfmodel.workloads.builder import Network, Tensor
 
 
-def fused_attention(net: Network, q: Tensor, k: Tensor, v: Tensor, name: str, heads: int) -> Tensor:
-    """Append the attention of every position of ``q`` to all of ``k``; return the weighted sum of ``v``.
+def fused_attention(
+    net: Network, q: Tensor, k: Tensor, v: Tensor, name: str, heads: int, windows: int = 1
+) -> Tensor:
+    """Append the attention of every position of ``q`` to all of ``k``, in separate ``windows``.
+
+    Returns the weighted sum of ``v``.
 
     The kernel (Dao et al. 2022) reads queries, keys and values and writes the sum: both products are rows of
     their own, and scores are neither moved nor kept.  Masked scores are computed; scores computed again in
     the backward pass are not counted, as by those who publish FLOP.
     """
-    head_size = q.channels // heads
-    scores = net.matmul(q, k, f"{name}.scores", q.positions, k.positions, head_size, heads)
+    head_size, rows, columns = q.channels // heads, q.positions // windows, k.positions // windows
+    scores = net.matmul(q, k, f"{name}.scores", rows, columns, head_size, heads * windows)
     _on_chip(net, scores)
     scores.storage.kept = True
-    y = net.matmul(scores, v, f"{name}.context", q.positions, head_size, k.positions, heads)
+    y = net.matmul(scores, v, f"{name}.context", rows, head_size, columns, heads * windows)
     _on_chip(net, scores)
     return y.view(q.channels, q.height, q.width)
 
@@ -40,6 +44,7 @@ def self_attention(
     key_bias: bool = True,
     memory: Tensor | None = None,
     bias: bool = True,
+    windows: int = 1,
 ) -> Tensor:
     """Append attention of ``x`` to itself, or to ``memory``, with products of queries, keys and values.
 
@@ -54,4 +59,4 @@ def self_attention(
         q = net.linear(x, f"{name}.query", width, query_bias)
         k = net.linear(source, f"{name}.key", width, key_bias)
         v = net.linear(source, f"{name}.value", width, query_bias)
-    return net.linear(fused_attention(net, q, k, v, name, heads), f"{name}.output", width, bias)
+    return net.linear(fused_attention(net, q, k, v, name, heads, windows), f"{name}.output", width, bias)

@@ -77,7 +77,7 @@ DEFAULT_TOKENS = 4096
 
 
 def build(name: str, image_tokens: int | None = None) -> Workload:
-    """Return the workload of one of ``NAMES``; a sample is a text and an image, by default of 4,096 patches."""
+    """Return the workload of one of ``NAMES``; a sample is a text and an image of patches."""
     m, tokens, net = _MODELS[name], image_tokens or DEFAULT_TOKENS, Network()
     width, patch = m.heads * m.head_size, PATCH * PATCH * LATENTS
     x = net.linear(given(patch, tokens), "patches", width)
@@ -109,6 +109,7 @@ def build(name: str, image_tokens: int | None = None) -> Workload:
         source=m.source,
         input_elements=float(patch * tokens + TEXT_WIDTH * m.text_tokens + m.pooled),
         without=m.without,
+        image_tokens=tokens,
         local_batch_size=1,
     )
 

@@ -52,7 +52,11 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
 
 
 def layers_of(architecture: Architecture, sequence_length: int) -> list[Layer]:
-    """Return the layer table of an architecture for one sequence, or pair of sequences."""
+    """Return the layer table of an architecture for one sequence, with its images, or pair of sequences."""
+    if architecture.tower is not None:
+        from perfmodel.workloads.networks.vision_tower import tower_layers
+
+        return [*tower_layers(architecture.tower), *decoder_layers(architecture, sequence_length)]
     if architecture.encoder_layers:
         both = t5_layers if architecture.relative_positions else translation_layers
         return both(architecture, sequence_length)
@@ -63,13 +67,13 @@ def layers_of(architecture: Architecture, sequence_length: int) -> list[Layer]:
 
 
 def input_elements(architecture: Architecture, sequence_length: int) -> int:
-    """Return the count of numbers in one sample: identifiers, labels, and BERT's segments and mask."""
+    """Return the count of numbers in one sample: identifiers, labels, BERT's segments and mask, pixels."""
     a = architecture
     if a.encoder_layers:
         return sequence_length + 2 * a.targets(sequence_length)
     if a.bidirectional:
         return 3 * sequence_length + ceil(a.predicted_fraction * sequence_length)
-    return 2 * sequence_length
+    return 2 * sequence_length + (a.tower.input_elements if a.tower else 0)
 
 
 def check_positions(name: str, architecture: Architecture, sequence_length: int) -> None:

@@ -51,7 +51,7 @@ class Job:
         """The network, with its data set."""
         scenario = self.scenario
         data = (scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
-        return fed_with(workload(scenario.workload, scenario.sequence_length), *data)
+        return fed_with(workload(scenario.workload, scenario.sequence_length, scenario.image_tokens), *data)
 
     def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
         """Return the prediction of the job with all accelerators of a fleet replaced by one kind.

@@ -142,7 +142,9 @@ def downpour(
     link = catalogue.link(str(one.scenario["inter_link"]))
     rate = bulk_bandwidth(link, calibration(), 1)
     size = WEIGHT_BYTES * float(
-        workload(one.scenario["workload"], one.scenario["sequence_length"]).parameters
+        workload(
+            one.scenario["workload"], one.scenario["sequence_length"], one.scenario["image_tokens"]
+        ).parameters
     )
     speedup = float(replica.speedup_on(replica_machines)) if replica else 1.0
     step = (one.iteration_time if step_time is None else step_time) / speedup

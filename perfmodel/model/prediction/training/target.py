@@ -106,7 +106,7 @@ def for_target(
     ------
     InputError : as for ``recipe_of``
     """
-    network = workload(scenario.workload, scenario.sequence_length)
+    network = workload(scenario.workload, scenario.sequence_length, scenario.image_tokens)
     chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
     if chosen is None:
         return scenario
@@ -143,7 +143,7 @@ def recipe_name(scenario: Scenario, name: str | None = None, tokens: float | Non
     ------
     InputError : as for ``recipe_of``
     """
-    network = workload(scenario.workload, scenario.sequence_length)
+    network = workload(scenario.workload, scenario.sequence_length, scenario.image_tokens)
     chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
     return None if chosen is None else chosen.name
 
@@ -215,7 +215,7 @@ def time_to_target(
     """
     scenario = prediction.scenario
     on_its_own_data(scenario)
-    network = workload(scenario["workload"], scenario["sequence_length"])
+    network = workload(scenario["workload"], scenario["sequence_length"], scenario["image_tokens"])
     chosen = recipe_of(network, name, scenario["framework"], tokens=tokens)
     if chosen is None:
         raise refusal("recipe.no_target", "workload", said=Words(unpublished(network)))
