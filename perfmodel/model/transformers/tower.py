@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import Rates, any_of, layer_of, rates_of, three_products
+from perfmodel.model.transformers.layer import Rates, any_of, layer_alone, rates_of
 from perfmodel.model.transformers.machine import NO_COST
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.products import three_products
 
 
 class TowerTimes(NamedTuple):
@@ -55,7 +56,7 @@ def tower_of(job: Job, p: Values) -> TowerTimes:
         return NO_TOWER
     tower, images, where = job.model.tower, tower_job(job), ops.where
     rates = rates_of(images, p)
-    layer, layers = layer_of(images, p, rates), tower.encoder.layers
+    layer, layers = layer_alone(images, p, rates), tower.encoder.layers
     trains, adapts = trains_tower(job), job.stack.adapts
     share = where(trains, 1.0, (layer.time - layer.backward) / layer.time)  # of a frozen one the forward pass
     patches = three_products(
