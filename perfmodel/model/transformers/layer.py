@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.equations.low_precision import cast_traffic_bytes, half_depth_of_operands
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
     beyond_attention_time,
@@ -32,6 +31,7 @@ from perfmodel.model.transformers.experts import (
     tensor_sums,
 )
 from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.low_precision import cast_bytes, half_depth
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import adapter_times, added_kernels, expansion_time, three_products
@@ -131,7 +131,6 @@ def rates_of(job: Job, p: Values) -> Rates:
     able = product / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
     in_16 = chip.product_rate * able
     plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
-    cast = cast_traffic_bytes(p["cast"], software.cast_reads, software.operand_bytes, software.scale_bytes)
     hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
     return Rates(
         where(software.narrow, chip.product_rate_narrow * able * p["product_8"], in_16),
@@ -139,10 +138,10 @@ def rates_of(job: Job, p: Values) -> Rates:
         chip.product_rate * power * where(chip.is_hopper, hopper, plain),
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
-        where(software.narrow, half_depth_of_operands(half("depth"), software.operand_bytes), half("depth")),
+        half_depth(software, half("depth")),
         half("columns"),
         half("work"),
-        where(software.narrow, cast, 0.0),
+        cast_bytes(software, p),
     )
 
 
