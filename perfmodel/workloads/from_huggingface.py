@@ -11,6 +11,7 @@ from perfmodel.workloads.custom import custom_workload
 from perfmodel.workloads.huggingface.config import Config, shown
 from perfmodel.workloads.huggingface.families import FAMILIES
 from perfmodel.workloads.huggingface.left_out import left_out
+from perfmodel.workloads.huggingface.unread import check_read
 from perfmodel.workloads.huggingface.widths import LONGEST_DEFAULT
 from perfmodel.workloads.networks.transformer import check_positions, input_elements, layers_of
 from perfmodel.workloads.networks.transformer_stacks import bert_layers
@@ -56,6 +57,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
     without = left_out(whole, config, architecture)
+    check_read(config, architecture)
     if architecture.patch_elements:
         return _images(config, architecture, sequence_length)
     length = _length(config, architecture, sequence_length)

@@ -89,8 +89,14 @@ WIDTHS = (
     "target_fraction",
     "window",
     "predicted_fraction",
+    "index_heads",
+    "index_size",
+    "index_top_k",
+    "mtp_layers",
 )
 """Fields of an ``Architecture`` that a step of a transformer is computed from."""
+SCAN_WIDTHS = ("heads", "head_size", "state", "groups", "convolution", "rank", "chunk")
+"""Fields of its ``scan``."""
 OPTIONS = {"oversubscription": 1.0, "lora": None}
 """Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
@@ -275,6 +281,11 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
         for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
         if (value := getattr(model, field))
     }
+    if model.scan is not None:
+        scan = {name: value for name in SCAN_WIDTHS if (value := getattr(model.scan, name))}
+        prefix = f"{workload.id}.scan."
+        scan = {name: change(value, f"{prefix}{name}", OF_ARCHITECTURE) for name, value in scan.items()}
+        widths["scan"] = _with(model.scan, scan)
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     return {"architecture": _with(model, widths), "sequence_length": length}
 

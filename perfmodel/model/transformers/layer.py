@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
@@ -26,9 +27,11 @@ from perfmodel.equations.transformer_products import (
     plain_attention_time,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.hybrid import by_type, mean_of
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.scans import mixing_times
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
 FLASH_KERNELS, PLAIN_KERNELS = 22, 28
@@ -42,8 +45,8 @@ BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
 """Share of a time below which a waiting time counts as zero."""
-AROUND_BYTES, DROPOUT_BYTES = 16, 8
-"""Bytes moved for a feature: two norms with two residual sums; dropout of both."""
+AROUND_BYTES, DROPOUT_BYTES = 8, 4
+"""Bytes moved for a feature by each part of a layer: a norm with a residual sum; its dropout."""
 DISPATCH_START = 24e-6
 """Start time of a dispatch: two small collectives [s]."""
 
@@ -176,14 +179,16 @@ def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
     return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
 
 
+@partial(by_type, merge=mean_of)
 def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
-    """Return the times of the mean layer, averaged over layers with and without experts."""
+    """Return the times of the mean layer, averaged over types, and over layers with and without experts."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
-    tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
+    tensor, again = layout.tensor_parallel, layout.recomputed_layers
+    tokens, shards = job.tokens, job.sequence_shards
     routed = 1 - model.dense_share
     has_experts = any_of(routed > 0)
     forward, backward = _products(job, p, rates, has_experts)
-    core, core_backward = _attention(job, p, rates)
+    core, core_backward = mixing_times(job, p, rates, _attention)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     # to cast, scale and transpose operands of 16 bits
@@ -191,7 +196,7 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     around = attention_traffic_bytes(
         tokens,
         model.hidden,
-        where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES,
+        model.parts * (where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES),
         shards,
         (model.heads + model.kv_heads) * model.head_size / tensor,
     )
@@ -205,19 +210,17 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     element_backward = p["element_backward"] * element
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
-    hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
-    exposed_tensor = 2 * hidden
+    exposed = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
+    exposed_tensor = model.parts * exposed
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
     ring = travel_time(job.groups.context, keys, p)
-    dispatch: Any = 0.0
-    waits: Any = 0.0
+    dispatch, waits = 0.0, 0.0
     if has_experts:
         dispatch = routed * _dispatch(job, p)
         waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
-    again = layout.recomputed_layers
     device = time_of_parts(products=forward, attention=core, elementwise=element)
     device_backward = time_of_parts(products=backward, attention=core_backward, elementwise=element_backward)
     of_operations = where(software.checkpoints_operations, p["selective"] * forward, 0.0)
@@ -238,8 +241,8 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
     context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
     routed_traffic = 2 * dispatch
-    sent_again = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
-    sent_again = again * sent_again
+    sent = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
+    sent_again = again * sent
     return Layer(
         time_of_parts(forward=forward, backward=backward),
         time_of_parts(forward=core, backward=core_backward),
@@ -266,9 +269,12 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
     """Return the times of a layer's products with weights, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     heads = model.heads * model.value_size / tensor
-    into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
-    out_of = three_products(job, p, rates, tokens, heads, model.hidden)
-    forward, backward = _feed_forward(job, p, rates, tokens, model.feed_forward / tensor)
+    into = out_of = forward, backward = 0.0, 0.0
+    if any_of(model.mixes):
+        into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
+        out_of = three_products(job, p, rates, tokens, heads, model.hidden)
+    if any_of(model.feeds):
+        forward, backward = _feed_forward(job, p, rates, tokens, model.feed_forward / tensor)
     if has_experts:
         of_experts = _experts(job, p, rates)
         forward = mean_over_layers(model.dense_share, forward, of_experts[0])
@@ -304,16 +310,16 @@ def _feed_forward(
     job: Job, p: Values, rates: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
 ) -> tuple[Any, Any]:
     """Return the times of a feed-forward part's products, forward and backward [s]."""
-    wide = (job.model.matrices - 1) * width
-    up = three_products(job, p, rates, tokens, job.model.hidden, wide, count, rate)
-    down = three_products(job, p, rates, tokens, width, job.model.hidden, count, rate)
+    hidden, wide = job.model.hidden, (job.model.matrices - 1) * width
+    up = three_products(job, p, rates, tokens, hidden, wide, count, rate)
+    down = three_products(job, p, rates, tokens, width, hidden, count, rate)
     return time_of_parts(up=up[0], down=down[0]), time_of_parts(up=up[1], down=down[1])
 
 
 def _experts(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     """Return the times of routed and shared experts, forward and backward [s]; unused without experts."""
     model, tensor, group = job.model, job.layout.tensor_parallel, job.layout.expert_parallel
-    experts, width = ops.maximum(model.experts, 1.0), ops.maximum(model.expert_width, 1.0)
+    experts, width = (ops.maximum(each, 1.0) for each in (model.experts, model.expert_width))
     each = ops.maximum(job.tokens * model.top_k * group / experts, 1e-6)
     routed = _feed_forward(job, p, rates, each, width / tensor, experts / group, rates.product * p["grouped"])
     shared = _feed_forward(job, p, rates, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
@@ -326,9 +332,8 @@ def _experts(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
 
 def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     """Return the times of attention scores and weighted sums, forward and backward [s]."""
-    model, layout, tokens = job.model, job.layout, job.tokens
+    model, layout, tokens, length = job.model, job.layout, job.tokens, job.sequence_length
     heads = model.heads / layout.tensor_parallel
-    length = job.sequence_length
     kernel = fused_attention_time(
         tokens, length, heads, model.head_size, model.value_size, model.attended, rates.attention
     )
@@ -348,9 +353,8 @@ def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])
     score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
     plain = plain_attention_time(one, tokens * length * heads, score, rates.elementwise)
-    flash = job.stack.flash
     backward = p["flash_backward"] * kernel, 2 * plain
-    return ops.where(flash, kernel, plain), ops.where(flash, *backward)
+    return where(software.flash, kernel, plain), where(software.flash, *backward)
 
 
 def _routed_bytes(job: Job, p: Values) -> Any:
@@ -366,10 +370,8 @@ def _routed_bytes(job: Job, p: Values) -> Any:
 def _dispatch(job: Job, p: Values) -> Any:
     """Return the exposed time to send the tokens of a layer to their experts [s]."""
     model, layout = job.model, job.layout
-    group = layout.expert_parallel
-    near = ops.minimum(
-        group, ops.maximum(job.domain / (layout.tensor_parallel * layout.context_parallel), 1.0)
-    )
+    group, shared = layout.expert_parallel, layout.tensor_parallel * layout.context_parallel
+    near = ops.minimum(group, ops.maximum(job.domain / shared, 1.0))
     nodes = group / near
     copy = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     time = dispatch_time(
@@ -390,7 +392,7 @@ def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     local = job.model.experts / job.layout.expert_parallel
     each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
-    kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
+    kernels = kernels * (job.model.parts / 2) + where(job.layout.tensor_parallel > 1, 1, 0)
     kernels = kernels + where(software.adapts, ADAPTER_KERNELS, 0)
     in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))
     floor = where(in_python, p["launch"], p["launch_compiled"])

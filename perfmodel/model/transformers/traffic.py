@@ -56,7 +56,7 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     gradients = job.stack.gradient_bytes * ops.where(
         layout.sharding == ZERO_3, held.dense + held.experts, trained.dense + trained.experts
     )
-    tensor, context = layers * (4 + 2 * again), layers * (3 + again)
+    tensor, context = layers * (4 + 2 * again) * (model.parts / 2), layers * (3 + again)
     routed = layers * (1 - model.dense_share) * (4 + 2 * again)
     sends = 2 * layout.virtual_stages * layout.accumulation_steps
     rows = [
