@@ -15,6 +15,7 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.workloads import workload, workload_from_file
 from perfmodel.workloads.huggingface.families import FAMILIES
+from tests.test_hybrids import COUNTED, FILES
 
 
 def usual(hidden, layers, heads, width, words, **others):
@@ -266,7 +267,7 @@ def test_phi_2(tmp_path):
     assert found.parameters == 2_779_683_840 - 51200
 
 
-@pytest.mark.published("Hugging Face, Qwen/Qwen1.5-MoE-A2.7B: 14 315 784 192, with gates of shared experts")
+@pytest.mark.published("Hugging Face, Qwen/Qwen1.5-MoE-A2.7B: 14 315 784 192")
 def test_qwen_with_shared_experts(tmp_path):
     values = usual(
         2048,
@@ -282,7 +283,7 @@ def test_qwen_with_shared_experts(tmp_path):
         decoder_sparse_step=1,
     )
     found = read(tmp_path, "qwen2_moe", values, 128)
-    assert found.parameters == 14_315_784_192 - 24 * 2048
+    assert found.parameters == found.architecture.parameters == 14_315_784_192
     assert found.architecture.shared_experts == 4
 
 
@@ -362,7 +363,8 @@ def test_every_type_is_read_somewhere():
     read_above = {kind for kind, _ in BUILT_IN.values()} | {"distilbert", "phi", "qwen2_moe"}
     alike = {"bert", "deepseek", "kimi_k2"}  # of tests/test_workload_importers.py; and as deepseek_v3
     with_images = {"qwen2_vl", "qwen2_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text"}
-    assert set(FAMILIES) == read_above | alike | with_images
+    of_files = {kind for kind, _ in FILES.values()} | {*COUNTED, "minimax"}
+    assert set(FAMILIES) == read_above | alike | with_images | of_files
 
 
 @pytest.mark.parametrize(

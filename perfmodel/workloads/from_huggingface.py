@@ -12,6 +12,7 @@ from perfmodel.workloads.huggingface.config import Config, shown
 from perfmodel.workloads.huggingface.families import FAMILIES
 from perfmodel.workloads.huggingface.left_out import left_out
 from perfmodel.workloads.huggingface.towers import tower_of
+from perfmodel.workloads.huggingface.unread import check_read
 from perfmodel.workloads.huggingface.widths import LONGEST_DEFAULT
 from perfmodel.workloads.images import remarks, with_images
 from perfmodel.workloads.networks.transformer import check_positions, input_elements, layers_of
@@ -64,6 +65,7 @@ def workload_from_huggingface(
     without = left_out(whole, config, architecture, with_images=bool(image_tokens))
     if image_tokens is not None and not whole.values.get("vision_config"):
         raise refusal("workload.no_images", "image_tokens", name=str(path))
+    check_read(config, architecture)
     if architecture.patch_elements:
         return _images(config, architecture, sequence_length)
     length = _length(config, architecture, sequence_length)

@@ -129,6 +129,8 @@ def table_of(network: Workload) -> NetworkTable:
     layers = [
         LayerRow(**{field: getattr(layer, field) for field in LAYER_FIELDS}) for layer in network.layers
     ]
+    if widths and network.architecture and network.architecture.scan:
+        widths["scan"] = network.architecture.scan._asdict()
     return NetworkTable(**_summary(network), architecture=widths, layers=layers)
 
 

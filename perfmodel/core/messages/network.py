@@ -49,6 +49,7 @@ MESSAGES = {
     "{layers} once",
     "network.key_text": "{key} is {shown}; expected text",
     "network.key_unsupported": "{key} is {shown}; only {expected} is read",
+    "network.layers_differ": "{key} has {word} for layer {layer}; read was {expected}",
     "network.keys_unread": "{keys} may change the network and is not read",
     "network.shared_expert": "shared_expert_intermediate_size is {shared}; expected a multiple of "
     "moe_intermediate_size, {expert_feed_forward}",

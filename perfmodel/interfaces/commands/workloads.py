@@ -240,6 +240,11 @@ def _widths(architecture: "Architecture") -> str:
         f"{a.hidden} wide",
         f"{a.heads} heads{shared} of {a.head_size}",
     ]
+    if a.scan:
+        words.append(
+            f"{a.scan_layers} layers with {a.scan.type} of {a.scan.heads} heads of {a.scan.head_size}, "
+            f"{a.attention_layers} with attention"
+        )
     gated = ", gated" if a.gated else ""
     if a.feed_forward:
         words.append(f"feed-forward {a.feed_forward}{gated}")

@@ -91,10 +91,16 @@ WIDTHS = (
     "target_fraction",
     "window",
     "predicted_fraction",
+    "index_heads",
+    "index_size",
+    "index_top_k",
+    "mtp_layers",
 )
 """Fields of an ``Architecture`` that a step of a transformer is computed from."""
 DOCUMENTS = ("document_length", "document_spread")
 """Fields of an ``Architecture`` that a scenario states."""
+SCAN_WIDTHS = ("heads", "head_size", "state", "groups", "convolution", "rank", "chunk")
+"""Fields of its ``scan``."""
 OPTIONS = {"oversubscription": 1.0, "lora": None, **ROUTING}
 """Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
@@ -289,6 +295,11 @@ def _widths(workload: Workload, change: Change) -> dict[str, Any]:
             name: change(n, f"{workload.id}.images.{name}", OF_ARCHITECTURE) for name, n in counts.items()
         }
         widths["tower"] = _with(tower, of_tower)
+    if model.scan is not None:
+        scan = {name: value for name in SCAN_WIDTHS if (value := getattr(model.scan, name))}
+        prefix = f"{workload.id}.scan."
+        scan = {name: change(value, f"{prefix}{name}", OF_ARCHITECTURE) for name, value in scan.items()}
+        widths["scan"] = _with(model.scan, scan)
     length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
     return {"architecture": _with(model, widths), "sequence_length": length}
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.model.transformers.documents import document_positions
+from perfmodel.model.transformers.hybrid import with_types
 from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.tower import Tower
 
@@ -74,6 +75,21 @@ class Dimensions(NamedTuple):
     is_misaligned: Any
     has_odd_vocabulary: Any
     has_dropout: Any
+    parts: Any = 2
+    """Parts of a layer, each with a norm and a sum: 2, or 1 of attention, a scan or a feed-forward part."""
+    mixes: Any = True
+    """Whether a layer has attention or a scan; False of a feed-forward part alone."""
+    feeds: Any = True
+    """Whether a layer has a feed-forward part."""
+    kept_width: Any = 0.0
+    """Features kept for the backward pass beyond those that the products make and read."""
+    index_heads: Any = None
+    """Heads of the indexer of sparse attention; None without one."""
+    index_size: Any = None
+    scan: Any = None
+    """``ScanDimensions`` of layers with a scan in place of attention."""
+    layer_types: Any = None
+    """``LayerTypes`` of a network whose layers differ in more than experts; else None."""
     tower: Any = None
     """``TowerDimensions`` of an encoder of images, or None."""
 
@@ -112,7 +128,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         once = attention + matrices * model.hidden * model.feed_forward
         layers = model.encoder_layers + layers * (1 + attention / once) * model.target_fraction
         predicted = model.target_fraction
-    return Dimensions(
+    base = Dimensions(
         layers=layers,
         hidden=ops.number(model.hidden),
         heads=ops.number(model.heads),
@@ -137,7 +153,11 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
         has_dropout=model.dropout,
         tower=model.tower and _tower(model.tower),
+        index_heads=ops.number(model.index_heads) if model.index_heads else None,
+        index_size=ops.number(model.index_size) if model.index_heads else None,
     )
+    dimensions: Dimensions = with_types(model, base)
+    return dimensions
 
 
 def _tower(tower: Tower) -> TowerDimensions:
@@ -174,10 +194,13 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
     """Return the features of queries, keys and values; of latent attention those of equal cost."""
     queries = model.heads * model.head_size
     if not model.kv_rank:
+        queries = queries + queries * model.output_gate
         return ops.number(queries + model.kv_heads * (model.head_size + value_size))
     compressed = model.query_rank or 0
     into = compressed * (1 + queries / model.hidden) if compressed else ops.number(queries)
     expanded = model.heads * (model.head_size - model.rope_size + value_size)
+    if model.index_heads:
+        into = into + model.indexer_parameters / model.hidden
     return into + model.kv_rank + model.rope_size + model.kv_rank * expanded / model.hidden
 
 
@@ -190,6 +213,8 @@ def _attended(model: Architecture, sequence_length: int) -> Any:
     part = reached / sequence_length if model.document_length else 1
     if model.bidirectional:
         return 2 * part
+    if model.index_top_k:
+        return part * _causal_share(min(model.index_top_k, reached) / reached)
     shares = (
         _causal_share(model.attends_to(layer, reached) / reached)
         for layer in range(int(ops.plain(model.layers)))

@@ -128,7 +128,8 @@ def tensor_sums(job: Job) -> Any:
     One is that of attention, and one that of a feed-forward part without experts, or of shared experts.
     """
     routed = 1 - job.model.dense_share
-    return 1 + job.model.dense_share + ops.where(job.model.shared_experts > 0, routed, 0.0)
+    of_feed_forward = job.model.dense_share + ops.where(job.model.shared_experts > 0, routed, 0.0)
+    return (job.model.parts / 2) * (1 + of_feed_forward)
 
 
 def overlapped_share(job: Job) -> Any:

@@ -7,11 +7,15 @@ from typing import Any, Literal
 from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.equations.low_rank import frozen_flops_per_token
+from perfmodel.equations.scans import index_flops
 from perfmodel.equations.transformer import attended_positions, model_flops_per_token
 from perfmodel.model.transformers.documents import document_positions
+from perfmodel.model.transformers.scans import recurrences
 from perfmodel.workloads.architecture import Architecture
 from perfmodel.workloads.tower import Tower
 
+PASSES = 3
+"""Of a scan and of an indexer's scores: one forward, and one backward to each of two operands."""
 Count = Literal["causal", "megatron", "palm"]
 """How the model's FLOP are counted: ``causal``, those that are computed: weights of products, and the scores
 that masks and windows leave (NVIDIA's tables since 2025, but for half a position); ``megatron``, all scores
@@ -46,9 +50,7 @@ def step_flops(
     count : which FLOP are counted
     """
     weights = model.active_parameters if count == NOMINAL else passed_parameters(model, length)
-    each = model_flops_per_token(
-        weights, model.layers, model.heads, score_width(model), mean_attended(model, length, count)
-    )
+    each = _per_token(model, weights, length, count)
     flops = (frozen_flops_per_token(each, weights) if adapts else each) * samples * length
     return flops if model.tower is None else flops + image_flops(model.tower, adapts) * samples
 
@@ -62,10 +64,20 @@ def image_flops(tower: Tower, adapts: bool = False) -> Any:
 
 def score_flops(model: Architecture, length: int) -> Any:
     """Return the FLOP of attention scores and weighted sums of one sample."""
-    each = model_flops_per_token(
-        0, model.layers, model.heads, score_width(model), mean_attended(model, length)
-    )
-    return each * length
+    return _per_token(model, 0, length, COMPUTED) * length
+
+
+def _per_token(model: Architecture, weights: Any, length: int, count: Count) -> Any:
+    """Return the FLOP of a token with ``weights`` in its products: of these, of scores, and of scans."""
+    layers = model.attention_layers + model.mtp_layers
+    positions = mean_attended(model, length, count)
+    each = model_flops_per_token(weights, layers, model.heads, score_width(model), positions)
+    if model.scan is not None:
+        each = each + PASSES * model.scan_layers * recurrences(model.scan)
+    if model.index_heads:
+        scored = attended_positions(length, length)
+        each = each + PASSES * layers * index_flops(scored, model.index_heads, model.index_size)
+    return each
 
 
 def score_width(model: Architecture) -> float:
@@ -83,10 +95,17 @@ def passed_parameters(model: Architecture, length: int) -> float:
     """
     bare = model._replace(**NO_PRODUCTS)
     attention = bare.attention_parameters - model.query_rank - model.kv_rank  # norms of latents
+    attention -= 2 * model.index_size  # the norm of the indexer's keys
     experts = bare.router_parameters + (model.top_k + model.shared_experts) * bare.expert_parameters
-    feed_forward = (model.layers - model.moe_layers) * bare.dense_parameters + model.moe_layers * experts
+    experts += model.hidden * model.shared_gate
+    feed_forward = model.plain_layers * bare.dense_parameters + model.moe_layers * experts
     logits = model.predicted_fraction * model.vocabulary * model.hidden
-    stack = model.layers * attention + feed_forward + logits
+    stack = model.attention_layers * attention + feed_forward + logits
+    if model.scan is not None:
+        stack += model.scan_layers * model.scan.weights(model.hidden)
+    if model.mtp_layers:
+        part = experts if model.moe_layers else bare.dense_parameters
+        stack += model.mtp_layers * (2 * model.hidden**2 + attention + part + logits)
     if not model.encoder_layers:
         return stack
     targets = model.targets(length) / length
@@ -110,6 +129,8 @@ def mean_attended(model: Architecture, length: int, count: Count = COMPUTED) -> 
     length = document_positions(model, length)
     if model.bidirectional:
         return length
+    if model.index_top_k and model.index_top_k < length:
+        return attended_positions(model.index_top_k, length)
     causal = attended_positions(length, length)
     if not model.window or model.window >= length:
         return causal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
@@ -30,11 +31,13 @@ from perfmodel.model.transformers.experts import (
     routed_bytes,
     tensor_sums,
 )
+from perfmodel.model.transformers.hybrid import by_type, mean_of
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.low_precision import cast_bytes, half_depth
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import adapter_times, added_kernels, expansion_time, three_products
+from perfmodel.model.transformers.scans import mixing_times
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
 FLASH_KERNELS, PLAIN_KERNELS = 22, 28
@@ -46,8 +49,8 @@ BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
 """Share of a time below which a waiting time counts as zero."""
-AROUND_BYTES, DROPOUT_BYTES = 16, 8
-"""Bytes moved for a feature: two norms with two residual sums; dropout of both."""
+AROUND_BYTES, DROPOUT_BYTES = 8, 4
+"""Bytes moved for a feature by each part of a layer: a norm with a residual sum; its dropout."""
 
 
 class Rates(NamedTuple):
@@ -152,21 +155,23 @@ def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
     return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
 
 
+@partial(by_type, merge=mean_of)
 def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     """Return the times of the mean layer of a micro-batch next to which no other is computed."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
-    tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
+    tensor, again = layout.tensor_parallel, layout.recomputed_layers
+    tokens, shards = job.tokens, job.sequence_shards
     routed = 1 - model.dense_share
     has_experts = any_of(routed > 0)
     forward, backward = _products(job, p, rates, has_experts)
-    core, core_backward = _attention(job, p, rates)
+    core, core_backward = mixing_times(job, p, rates, _attention)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     cast = tokens * inputs * rates.cast
     around = attention_traffic_bytes(
         tokens,
         model.hidden,
-        where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES,
+        model.parts * (where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES),
         shards,
         (model.heads + model.kv_heads) * model.head_size / tensor,
     )
@@ -199,7 +204,6 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
         routed_traffic = time_of_parts(sent=sent, gathered=routed * gathered)
         waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
-    again = layout.recomputed_layers
     device = time_of_parts(products=forward, attention=core, elementwise=element)
     device_backward = time_of_parts(products=backward, attention=core_backward, elementwise=element_backward)
     of_operations = where(software.checkpoints_operations, p["selective"] * forward, 0.0)
@@ -219,8 +223,9 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     context = beyond_attention_time(ring, window, p["context_window"])
     window = time_of_parts(attention=core_backward, gaps=gaps_backward)
     context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
-    sent_again = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
-    sent_again = again * sent_again
+    sent_again = again * time_of_parts(
+        tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits
+    )
     return Layer(
         time_of_parts(forward=forward, backward=backward),
         time_of_parts(forward=core, backward=core_backward),
@@ -248,9 +253,12 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
     """Return the times of a layer's products with weights, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     heads = model.heads * model.value_size / tensor
-    into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
-    out_of = three_products(job, p, rates, tokens, heads, model.hidden)
-    forward, backward = _feed_forward(job, p, rates, tokens, model.feed_forward / tensor)
+    into = out_of = forward, backward = 0.0, 0.0
+    if any_of(model.mixes):
+        into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
+        out_of = three_products(job, p, rates, tokens, heads, model.hidden)
+    if any_of(model.feeds):
+        forward, backward = _feed_forward(job, p, rates, tokens, model.feed_forward / tensor)
     if has_experts:
         of_experts = _experts(job, p, rates)
         forward = mean_over_layers(model.dense_share, forward, of_experts[0])
@@ -268,9 +276,9 @@ def _feed_forward(
     job: Job, p: Values, rates: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
 ) -> tuple[Any, Any]:
     """Return the times of a feed-forward part's products, forward and backward [s]."""
-    wide = (job.model.matrices - 1) * width
-    up = three_products(job, p, rates, tokens, job.model.hidden, wide, count, rate)
-    down = three_products(job, p, rates, tokens, width, job.model.hidden, count, rate)
+    hidden, wide = job.model.hidden, (job.model.matrices - 1) * width
+    up = three_products(job, p, rates, tokens, hidden, wide, count, rate)
+    down = three_products(job, p, rates, tokens, width, hidden, count, rate)
     return time_of_parts(up=up[0], down=down[0]), time_of_parts(up=up[1], down=down[1])
 
 
@@ -290,9 +298,8 @@ def _experts(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
 
 def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     """Return the times of attention scores and weighted sums, forward and backward [s]."""
-    model, layout, tokens = job.model, job.layout, job.tokens
+    model, layout, tokens, length = job.model, job.layout, job.tokens, job.sequence_length
     heads = model.heads / layout.tensor_parallel
-    length = job.sequence_length
     kernel = fused_attention_time(
         tokens, length, heads, model.head_size, model.value_size, model.attended, rates.attention
     )
@@ -312,9 +319,8 @@ def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     score = p["score"] * where(software.fused | (software.dropout == 0), 1.0, p["loose_scores"])
     score = score * where(software.unfused, p["unfused"], 1.0) * where(software.in_32_bits, 2.0, 1.0)
     plain = plain_attention_time(one, tokens * length * heads, score, rates.elementwise)
-    flash = job.stack.flash
     backward = p["flash_backward"] * kernel, 2 * plain
-    return ops.where(flash, kernel, plain), ops.where(flash, *backward)
+    return where(software.flash, kernel, plain), where(software.flash, *backward)
 
 
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
@@ -323,7 +329,7 @@ def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     local = job.model.experts / job.layout.expert_parallel
     each = where(software.narrow, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
-    kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
+    kernels = kernels * (job.model.parts / 2) + where(job.layout.tensor_parallel > 1, 1, 0)
     kernels = kernels + added_kernels(job, routed)
     in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))
     floor = where(in_python, p["launch"], p["launch_compiled"])

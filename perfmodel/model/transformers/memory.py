@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
@@ -21,6 +22,7 @@ from perfmodel.equations.transformer_memory import (
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
+from perfmodel.model.transformers.hybrid import by_type
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
 from perfmodel.model.transformers.products import frozen_inputs
@@ -38,6 +40,8 @@ CONTEXT_BYTES = 1.5e9
 alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
 """Bytes of a logit kept as output of the last stage: 16 bits."""
+PART_INPUTS = 5
+"""Inputs of a layer, with masks of dropout, that ``layer_activation_bytes`` counts: half of them a part."""
 FULL_GRADIENT_BYTES = 4
 """Bytes of a gradient summed over micro-batches: fp32."""
 
@@ -200,6 +204,16 @@ def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
     return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0), again
 
 
+def _kept(shares: list[Any], results: list[Any]) -> tuple[Any, Any]:
+    """Return the mean that layers of several types keep, and the most that one of them needs."""
+    kept = sum(share * each for share, (each, _) in zip(shares, results, strict=True))
+    again = results[0][1]
+    for _, each in results[1:]:
+        again = ops.maximum(again, each)
+    return kept, again
+
+
+@partial(by_type, merge=_kept)
 def _layer(job: Job) -> tuple[Any, Any]:
     """Return the bytes of one micro-batch that a layer keeps, and those it needs while recomputed.
 
@@ -212,13 +226,14 @@ def _layer(job: Job) -> tuple[Any, Any]:
     width = width + routed * (model.top_k + model.shared_experts) * model.expert_width
     values, tensor = model.heads * model.value_size, layout.tensor_parallel
     matrices = model.matrices - frozen_inputs(software, software.adapted[6:])
-    made = model.projected_width + values + matrices * width
+    made = model.projected_width + values + matrices * width + model.kept_width
     scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
     whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
     whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
     whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
+    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs
     products = model.projected_width + (model.matrices - 1) * width
     selected = product_checkpoint_bytes(
         job.tokens, model.hidden, job.sequence_shards, values, products, tensor

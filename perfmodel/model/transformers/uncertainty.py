@@ -47,6 +47,9 @@ batches do not widen: left out alike, their errors are 0.9 to 1.1 times as large
 PRECISIONS, OTHER_PRECISION = ("fp16", "bf16", "fp8", "mxfp8"), 1.35
 """Measured precisions, and the factor on the errors of jobs in another: the median of leaving out fp16, bf16
 and 8 bits (2.2, 1.35 and 1.31)."""
+SCANS = 1.3
+"""Factor on the errors of networks with scans, linear attention or modules that predict further tokens, of
+which no run was measured (assumed)."""
 ENCODER_DECODER, LATENT = 1.16, 1.07
 """Factors on the errors of encoder-decoders and of latent attention, each source predicted by a fit to the
 others: 1.44 and 1.19, of two sources each, shrunk towards 1 with the weight of three sources."""
@@ -170,6 +173,8 @@ def widenings(
     utilisation : predicted model FLOP over the peak; number or array
     """
     is_latent = isinstance(model, Architecture) and bool(model.kv_rank)
+    of_architecture = isinstance(model, Architecture) and bool(model.scan or model.mtp_layers)
+    is_of_types = of_architecture or getattr(model, "layer_types", None) is not None
     is_both = bool(model.encoder_layers if isinstance(model, Architecture) else model.is_encoder_decoder)
     longer = max(sequence_length / LONGEST, 1.0) ** LONGER
     result = [
@@ -181,6 +186,8 @@ def widenings(
         result.append(Widening(OTHER_PRECISION, f"no measured run in {precision}", 24))
     if is_both:
         result.append(Widening(ENCODER_DECODER, "few runs of encoder-decoders were measured", 2))
+    if is_of_types:
+        result.append(Widening(SCANS, "no measured run with scans or modules for further tokens", 0))
     if is_latent:
         result.append(Widening(LATENT, "few runs with latent attention were measured", 2))
     return tuple(result)

@@ -53,7 +53,7 @@ class Config:
             raise refusal("network.key_text", key=key, shown=shown(value)).under(self.path)
         return default if value is None else value
 
-    def must_be(self, key: str, expected: bool | int | None) -> None:
+    def must_be(self, key: str, expected: bool | int | str | None) -> None:
         """Check a key whose other values change the network in a way that is not computed."""
         value = self._value(key, expected)
         if value is not None and value != expected:

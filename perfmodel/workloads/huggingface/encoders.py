@@ -59,7 +59,7 @@ def t5(config: Config) -> Architecture:
     As many layers in the decoder as in the encoder, unless the file says otherwise.
     """
     layers, heads = config.layers("num_layers"), config.whole("num_heads")
-    gated = str(config.values.get("feed_forward_proj", "relu")).startswith("gated")
+    gated = config.text("feed_forward_proj", "relu").startswith("gated")
     return Architecture(
         hidden=config.whole("d_model"),
         layers=config.layers("num_decoder_layers", layers),

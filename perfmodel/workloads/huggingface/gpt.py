@@ -46,6 +46,14 @@ def gpt_neo(config: Config) -> Architecture:
     Every other layer attends to a window, as all that were published.
     """
     widths = widths_of(config, {"layers": "num_layers", "heads": "num_heads"}, learned=True)
+    layers, groups = config.items("attention_layers"), config.items("attention_types")
+    layers = layers or [kind for kinds, times in groups for kind in kinds * times]
+    for layer, kind in enumerate(layers):
+        expected = "local" if layer % 2 else "global"
+        if kind != expected:
+            raise refusal(
+                "network.layers_differ", key="attention_layers", layer=layer, word=kind, expected=expected
+            ).under(config.path)
     return Architecture(
         **widths,
         feed_forward=config.whole("intermediate_size", 4 * widths["hidden"]),
@@ -96,7 +104,9 @@ def bloom(config: Config) -> Architecture:
     """
     # older files call the hidden size n_embed
     hidden = "hidden_size" if "hidden_size" in config.values else "n_embed"
-    widths = widths_of(config, {**GPT2_KEYS, "hidden": hidden, "positions": "seq_length"})
+    heads = "n_head" if "n_head" in config.values else "num_attention_heads"
+    keys = {**GPT2_KEYS, "hidden": hidden, "heads": heads, "positions": "seq_length"}
+    widths = widths_of(config, keys)
     return Architecture(
         **widths,
         **BIASES,
@@ -111,11 +121,12 @@ def falcon(config: Config) -> Architecture:
     """Return the architecture of Falcon: attention and feed-forward part in parallel; few keys and values."""
     widths, bias = widths_of(config), config.flag("bias", False)
     newer = config.flag("new_decoder_architecture", False)
+    few = config.whole("num_kv_heads", widths["heads"])  # of the newer ones alone
     if newer:
-        widths["kv_heads"] = config.whole("num_kv_heads", widths["heads"])
+        widths["kv_heads"] = few
     elif config.flag("multi_query", True):
         widths["kv_heads"] = 1
-    parallel = newer or config.flag("parallel_attn", True)
+    parallel = config.flag("parallel_attn", True) or newer
     return Architecture(
         **widths,
         feed_forward=config.whole("ffn_hidden_size", 4 * widths["hidden"]),
@@ -135,6 +146,8 @@ def mpt(config: Config) -> Architecture:
     attention, bias = config.table("attn_config"), not config.flag("no_bias", True)
     keys = {"hidden": "d_model", "layers": "n_layers", "heads": "n_heads", "positions": "max_seq_len"}
     alibi = attention.flag("alibi", True)
+    attention.must_be("attn_type", "multihead_attention")
+    attention.must_be("qk_ln", False)
     widths = widths_of(config, keys, learned=not alibi)
     return Architecture(
         **widths,

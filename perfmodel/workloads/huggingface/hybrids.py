@@ -57,11 +57,11 @@ def nemotron_h(config: Config) -> Architecture:
     config.must_be("use_conv_bias", True)
     config.must_be("moe_latent_size", None)
     config.whole("expand", 2)  # the heads say the same
-    layers = config.layers("num_hidden_layers")
+    words = config.items("layers_block_type") or config.items("layer_types")
+    layers = config.layers("num_hidden_layers", len(words))
     pattern = config.text("hybrid_override_pattern", "")
     if not pattern:
         letters = {"mamba": SCAN, "linear_attention": SCAN, "mlp": DENSE, "moe": EXPERTS}
-        words = config.items("layers_block_type") or config.items("layer_types")
         pattern = "".join(letters.get(str(word), ATTENTION) for word in words)
     if len(pattern) != layers or set(pattern) - {SCAN, ATTENTION, DENSE, EXPERTS}:
         raise refusal("network.pattern", pattern=pattern, layers=layers).under(config.path)
@@ -72,8 +72,10 @@ def nemotron_h(config: Config) -> Architecture:
             "n_shared_experts", 0, largest=MOST_EXPERTS, smallest=0
         )
         experts["shared_experts"] = _whole_shared(config, shared, width)
+    size = config.whole("attention_head_dim", 0, smallest=0)
     return llama(
         config,
+        **({"head_size": size} if size else {}),
         gated=False,
         relu=True,
         computed_positions=True,
@@ -122,6 +124,7 @@ def jamba(config: Config) -> Architecture:
     """Return the architecture of Jamba: Mamba layers, now and then attention, and experts in some layers."""
     config.must_be("mamba_proj_bias", False)
     config.must_be("mamba_conv_bias", True)
+    config.must_be("mamba_inner_layernorms", True)
     layers, hidden = config.layers("num_hidden_layers"), config.whole("hidden_size")
 
     def periodic(name: str, period: int, offset: int, letters: str) -> str:

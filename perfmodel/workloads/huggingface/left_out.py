@@ -7,7 +7,7 @@ from perfmodel.workloads.huggingface.config import Config
 
 TOWERS = {"vision_config": "vision tower", "audio_config": "audio tower"}
 """Table of a file -> the part of the network that it describes."""
-MORE_TOKENS = ("num_nextn_predict_layers", "mtp_num_hidden_layers")
+MORE_TOKENS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 """Keys that count layers which predict a token after the next one (DeepSeek-V3, Qwen3.5)."""
 WIDTHS = (("hidden_size",), ("num_hidden_layers", "depth"), ("intermediate_size",))
 """Keys of a tower's table: for its features, its layers and the inner width of its feed-forward part."""

@@ -61,7 +61,12 @@ def qwen2(config: Config) -> Architecture:
 
 
 def _qwen_window(config: Config) -> dict[str, int]:
-    return {"window": config.whole("sliding_window", 0)} if config.flag("use_sliding_window", False) else {}
+    """Return the field for a window; {} without one, or where the first layers without it are all."""
+    full, window = config.whole("max_window_layers", 0, smallest=0), config.whole("sliding_window", 0)
+    if not config.flag("use_sliding_window", False) or full >= config.layers("num_hidden_layers"):
+        return {}
+    config.must_be("max_window_layers", 0)
+    return {"window": window}
 
 
 def qwen_experts(config: Config) -> dict[str, int]:
@@ -69,7 +74,8 @@ def qwen_experts(config: Config) -> dict[str, int]:
     dense = config.items("mlp_only_layers")
     if dense != list(range(len(dense))):
         raise refusal("network.dense_layers", dense=dense).under(config.path)
-    result = experts_of(config, "num_experts", "moe_intermediate_size", 0)
+    count = "num_local_experts" if "num_local_experts" in config.values else "num_experts"
+    result = experts_of(config, count, "moe_intermediate_size", 0)
     shared = config.whole("shared_expert_intermediate_size", 0, smallest=0)
     if result and shared % result["expert_feed_forward"]:
         raise refusal(
@@ -85,7 +91,9 @@ def qwen_experts(config: Config) -> dict[str, int]:
 
 def qwen2_moe(config: Config) -> Architecture:
     """Return the architecture of Qwen2-MoE: Qwen2 with routed and shared experts."""
-    return llama(config, query_bias=True, **qwen_experts(config))
+    biased, experts = config.flag("qkv_bias", True), qwen_experts(config)
+    gate = bool(experts.get("shared_experts"))
+    return llama(config, query_bias=biased, shared_gate=gate, **experts, **_qwen_window(config))
 
 
 def qwen3(config: Config) -> Architecture:
@@ -143,13 +151,14 @@ def gemma3(config: Config) -> Architecture:
     Gemma 2 with norms of queries and keys; all but every sixth layer within a window.
     """
     window = config.whole("sliding_window", 4096)
+    pattern = config.whole("_sliding_window_pattern", 6)
     return llama(
         config,
         norms=4,
         query_key_norm=True,
         tied=config.flag("tie_word_embeddings", True),
         window=window,
-        full_frequency=config.whole("sliding_window_pattern", 6),
+        full_frequency=config.whole("sliding_window_pattern", pattern),
     )
 
 
@@ -159,6 +168,7 @@ def gpt_oss(config: Config) -> Architecture:
     Experts and biases in every layer; every other layer attends within a window.
     """
     experts = experts_of(config, "num_local_experts", "intermediate_size")
+    config.must_be("experts_per_token", experts["top_k"])
     return llama(
         config,
         **experts,
@@ -176,6 +186,9 @@ def llama4(config: Config) -> Architecture:
 
     Experts in every ``interleave_moe_layer_step``-th layer, with a shared one; chunked attention.
     """
+    config.flag("use_qk_norm", True)  # without parameters
+    for key in ("moe_layers", "no_rope_layers"):  # as the intervals say, which are checked elsewhere
+        config.items(key)
     return llama(
         config,
         **experts_of(config, "num_local_experts", "intermediate_size"),

@@ -25,12 +25,15 @@ def glm4_moe(config: Config) -> Architecture:
 
 def dots1(config: Config) -> Architecture:
     """Return the architecture of dots.llm1: experts after the first layers, norms of queries and keys."""
+    config.must_be("max_window_layers", config.layers("num_hidden_layers"))
+    config.whole("sliding_window", 0)  # of layers after those
     return deepseek(config)._replace(query_key_norm=True)
 
 
 def smollm3(config: Config) -> Architecture:
     """Return the architecture of SmolLM3: Llama, of which every fourth layer does not rotate positions."""
     config.must_be("use_sliding_window", False)
+    config.whole("max_window_layers", 0, smallest=0)
     # whether a layer rotates changes no product and no parameter
     config.items("no_rope_layers")
     config.whole("no_rope_layer_interval", 4)
@@ -72,6 +75,9 @@ def minimax_m2(config: Config) -> Architecture:
                 config.path
             )
     config.must_be("shared_intermediate_size", 0)
+    config.must_be("qk_norm_type", "per_layer")
+    config.must_be("mtp_transformer_layers", 1)
+    config.flag("use_mtp", False)
     experts = experts_of(config, "num_local_experts", "intermediate_size")
     normed = config.flag("use_qk_norm", True)
     return llama(config, query_key_norm=normed, norm_over_heads=normed, **experts)

@@ -99,6 +99,10 @@ def variant(architecture: Architecture) -> str:
         words.append("latent attention")
     elif a.kv_heads < a.heads:
         words.append(f"{a.kv_heads} {plural('key-value head', a.kv_heads)}")
+    if a.scan:
+        words.append(f"{a.scan.type} in {a.scan_layers} of {a.layers} layers")
+    if a.index_top_k:
+        words.append(f"{a.index_top_k:,} positions selected by an indexer")
     if a.window:
         words.append(f"{'chunks' if a.chunked else 'window'} of {a.window:,}")
     return "; ".join(words)
