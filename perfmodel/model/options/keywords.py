@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
 
     workload: str
     sequence_length: int | None
+    image_tokens: int | None
     embedding: Embedding | None
     lora: int | None
     accelerator: str | None
