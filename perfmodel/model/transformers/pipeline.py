@@ -100,8 +100,9 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     if job.model.tower is not None:
         images = tower_of(job, learned)
         ahead = factor * float(images.time - images.backward)
-        times["forward"] = _longer_first(times["forward"], ahead)
-        times["backward"] = _longer_first(times["backward"], factor * float(images.backward))
+        back = factor * float(images.backward)
+        longer = {"forward": _longer_first(times["forward"], ahead)}
+        times = {**times, **longer, "backward": _longer_first(times["backward"], back)}
     weights = times["weights"] if layout.splits_backward else None
     schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)
