@@ -101,14 +101,14 @@ LIBRARY = "transformers 5.24.0, the class of its config on no device, counted; t
 READ_IMAGES = {
     "llava-1.5-7b": 7_063_427_072,
     "llava-1.5-13b": 13_351_494_656,
-    "qwen2-vl-2b": 2_208_985_600,
-    "qwen2-vl-7b": 8_291_375_616,
-    "qwen2-vl-72b": 73_405_560_320,
-    "qwen3-vl-2b": 2_127_532_032,
-    "qwen3-vl-4b": 4_437_815_808,
-    "qwen3-vl-8b": 8_767_123_696,
-    "qwen3-vl-32b": 33_357_390_064,
-    "qwen3-vl-30b-a3b": 31_070_754_032,
+    "qwen2vl-2b": 2_208_985_600,
+    "qwen2vl-7b": 8_291_375_616,
+    "qwen2vl-72b": 73_405_560_320,
+    "qwen3vl-2b": 2_127_532_032,
+    "qwen3vl-4b": 4_437_815_808,
+    "qwen3vl-8b": 8_767_123_696,
+    "qwen3vl-32b": 33_357_390_064,
+    "qwen3vl-30b-a3b": 31_070_754_032,
     "gemma-3-4b-vision": 4_300_079_472,
     "gemma-3-12b-vision": 12_187_325_040,
     "gemma-3-27b-vision": 27_432_406_640,
@@ -133,15 +133,15 @@ def test_a_frozen_tower_has_no_backward_pass():
     encoder = [layer for layer in network.layers if layer.name.startswith("vision.")]
     assert sum(layer.backward_flops for layer in encoder) == 0
     assert all(layer.backward_flops for layer in network.layers if layer.name.startswith("projector.fc"))
-    trained = [layer for layer in workload("qwen2-vl-2b").layers if layer.name == "vision.0.mlp.fc1"]
+    trained = [layer for layer in workload("qwen2vl-2b").layers if layer.name == "vision.0.mlp.fc1"]
     assert trained[0].backward_flops == 2 * trained[0].forward_flops
 
 
 def test_without_images_the_language_model_is_left():
-    alone = workload("qwen2-vl-7b", 2048, 0)
+    alone = workload("qwen2vl-7b", 2048, 0)
     assert alone.parameters == workload("qwen2.5-7b").parameters
     assert "vision tower (0.68 B parameters)" in alone.without
-    with_tower = predict(workload="qwen2-vl-7b", sequence_length=2048, image_tokens=0, **JOB)
+    with_tower = predict(workload="qwen2vl-7b", sequence_length=2048, image_tokens=0, **JOB)
     assert (
         with_tower.iteration_time
         == predict(workload="qwen2.5-7b", sequence_length=2048, **JOB).iteration_time
@@ -177,10 +177,10 @@ def test_more_images_take_longer(layout):
 def test_images_cost_their_flop():
     """A tower of equal layers takes as long as its share of the FLOP, within what its size costs."""
     alone, images = (
-        predict(workload="qwen2-vl-7b", sequence_length=8192, image_tokens=tokens, **JOB)
+        predict(workload="qwen2vl-7b", sequence_length=8192, image_tokens=tokens, **JOB)
         for tokens in (0, 4096)
     )
-    tower = workload("qwen2-vl-7b", 8192, 4096).architecture.tower
+    tower = workload("qwen2vl-7b", 8192, 4096).architecture.tower
     flops = 3 * (tower.encoder_flops + tower.projector_flops)
     all_ = 6 * 7.07e9 * 8192
     added = images.iteration_time / alone.iteration_time - 1
@@ -188,7 +188,7 @@ def test_images_cost_their_flop():
 
 
 def test_images_lengthen_the_first_stage_as_played_through():
-    for name, batch in (("llava-1.5-7b", 8), ("qwen2-vl-7b", 16), ("gemma-3-4b-vision", 32)):
+    for name, batch in (("llava-1.5-7b", 8), ("qwen2vl-7b", 16), ("gemma-3-4b-vision", 32)):
         scenario = Scenario(
             workload=name,
             world_size=8,
@@ -206,7 +206,7 @@ def test_images_lengthen_the_first_stage_as_played_through():
 
 
 def test_explained_completely():
-    found = explain(Scenario(workload="qwen3-vl-8b", world_size=8, accelerator="h100-sxm5-80gb"))
+    found = explain(Scenario(workload="qwen3vl-8b", world_size=8, accelerator="h100-sxm5-80gb"))
     assert found.complete
 
 
@@ -324,8 +324,8 @@ GEMMA_3 = {
 @pytest.mark.parametrize(
     ("name", "values", "tokens"),
     [
-        ("qwen3-vl-8b", QWEN3_VL, 1024),
-        ("qwen2-vl-7b", QWEN2_VL, 2048),
+        ("qwen3vl-8b", QWEN3_VL, 1024),
+        ("qwen2vl-7b", QWEN2_VL, 2048),
         ("llava-1.5-7b", LLAVA, 1152),
         ("gemma-3-12b-vision", GEMMA_3, 256),
     ],

@@ -39,7 +39,6 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import only_kind
 from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
@@ -219,7 +218,9 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     work = work_time(samples, prediction.samples_per_second) if samples else None
     state_bytes = None
     if conditions.checkpoint_bandwidth is not None:
-        network = workload(scenario["workload"], *map(scenario.get, LENGTHS))
+        network = workload(
+            scenario["workload"], scenario.get("sequence_length"), scenario.get("image_tokens")
+        )
         state_bytes = states_bytes(network.parameters, scenario["optimizer"])
     result = rates(
         prediction.iteration_time,

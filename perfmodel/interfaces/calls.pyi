@@ -603,6 +603,7 @@ def fleets(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -651,6 +652,7 @@ def fleets(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
@@ -712,6 +714,7 @@ def layouts(
         connections: int | None = ...,
         network_cap: bool = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
@@ -738,6 +741,7 @@ def layouts(
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
+    image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
@@ -862,6 +866,7 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -922,6 +927,7 @@ def plan(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
@@ -991,6 +997,7 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -1439,6 +1446,7 @@ def networks(
         *,
         name: str | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         recipes: bool = ...,
     ) -> NetworkTable | NetworkList | Recipes:
     """Return the networks, one of them layer by layer, or training recipes; counts are per sample.
@@ -1448,6 +1456,7 @@ def networks(
     word : List only networks whose name contains it; with recipes, those of one network, or one recipe.
     name : One network to show instead, layer by layer; may be a file.
     sequence_length : [tokens] Tokens of one sample, with name.
+    image_tokens : [tokens] Those of images, with name.
     recipes : List training recipes instead: published results, a row for each batch.
 
     Raises
@@ -1630,6 +1639,7 @@ class Calls:
         connections: int | None = ...,
         network_cap: bool = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
@@ -1698,6 +1708,7 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -1755,6 +1766,7 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -1938,5 +1950,6 @@ class Calls:
         *,
         name: str | None = ...,
         sequence_length: int | None = ...,
+        image_tokens: int | None = ...,
         recipes: bool = ...,
     ) -> NetworkTable | NetworkList | Recipes: ...

@@ -38,7 +38,7 @@ def with_images(tower: Tower, name: str, image_tokens: int | None, sequence_leng
     Examples
     --------
     >>> any_size = Tower(1280, 32, 16, 5120, 1176, 3584, "merge", patches_per_token=4)
-    >>> with_images(any_size, "qwen2-vl-7b", 20_000, 32_768)[-8:-6]
+    >>> with_images(any_size, "qwen2vl-7b", 20_000, 32_768)[-8:-6]
     (2, 10000)
     """
     each = usual_tokens(tower)

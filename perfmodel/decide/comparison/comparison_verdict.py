@@ -155,7 +155,8 @@ def _of_network(case: Case) -> list[str]:
     """Return notes on what the prediction of a case's network leaves out; none if its file is gone."""
     scenario = case.prediction.scenario
     try:
-        return workload(scenario["workload"], *map(scenario.get, LENGTHS)).notes
+        lengths = (scenario.get("sequence_length"), scenario.get("image_tokens"))
+        return workload(scenario["workload"], *lengths).notes
     except InputError:
         return []
 

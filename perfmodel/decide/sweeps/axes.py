@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
-from perfmodel.core.errors import refusal
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.options import Axis, declared
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
@@ -56,8 +57,20 @@ def axes(scenarios: Crossed, catalogue: Catalogue) -> tuple[Axes, tuple[str, ...
     if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):
         raise refusal("batch.exclusive_keys", "local_batch_size", "global_batch_size")
     notes = list(_by_id(result, catalogue))
-    notes += [note for name in result["workload"] for note in workload(name, None).notes]
+    notes += dict.fromkeys(note for name in result["workload"] for note in _of_network(name, result))
     return result, tuple(notes)
+
+
+def _of_network(name: str, axes: Axes) -> Iterator[str]:
+    """Yield the notes of a network, with the image tokens of any scenario; none of those it refuses."""
+    for tokens in axes["image_tokens"]:
+        if tokens is None:
+            yield from workload(name, None).notes
+            continue
+        try:
+            yield from workload(name, max(axes["sequence_length"], key=lambda n: n or 0), tokens).notes
+        except InputError:
+            continue
 
 
 def is_number(name: str) -> bool:

@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
 
     workload: str
     sequence_length: int | None
+    image_tokens: int | None
     embedding: Embedding | None
     lora: int | None
     lora_targets: str | None

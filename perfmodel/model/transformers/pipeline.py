@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.core.units import show
@@ -89,9 +90,17 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     )
     if job.model.tower is not None:
         images = tower_of(job, learned)
-        times["forward"][0][0] += factor * float(images.time - images.backward)
-        times["backward"][0][0] += factor * float(images.backward)
+        ahead = factor * float(images.time - images.backward)
+        back = factor * float(images.backward)
+        longer = {"forward": _longer_first(times["forward"], ahead)}
+        times = {**times, **longer, "backward": _longer_first(times["backward"], back)}
     weights = times["weights"] if layout.splits_backward else None
     schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)
     return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)
+
+
+def _longer_first(times: Sequence[Sequence[float]], added: float) -> list[list[float]]:
+    """Return the times of chunks by stage, with a longer first chunk of the first stage."""
+    first, *others = map(list, times)
+    return [[first[0] + added, *first[1:]], *others]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from perfmodel.core.errors import refusal
 from perfmodel.workloads.huggingface.config import Config, shown
@@ -117,7 +118,7 @@ def _check(config: Config, key: str, value: object) -> None:
         )
 
 
-def _widths(vision: Config) -> dict[str, int]:
+def _widths(vision: Config) -> dict[str, Any]:
     return {
         "hidden": vision.whole("hidden_size"),
         "layers": vision.layers("num_hidden_layers"),
@@ -133,7 +134,7 @@ def _grid(vision: Config) -> tuple[int, int]:
     return (image // patch) ** 2, patch
 
 
-def _merged(vision: Config, text_hidden: int, patch: int) -> dict[str, object]:
+def _merged(vision: Config, text_hidden: int, patch: int) -> dict[str, Any]:
     frames, patch = vision.whole("temporal_patch_size", 2), vision.whole("patch_size", patch)
     return {
         "patch_elements": COLOURS * frames * patch**2,

@@ -34,7 +34,7 @@ def tower_layers(tower: Tower) -> list[Layer]:
         x = net.add(y, x, f"{name}.mlp.add")
     if t.outer_norms:
         x = net.layer_norm(x, "vision.norm_after")
-    rows = [row._replace(**_NO_BACKWARD) if t.frozen else row for row in net.layers]
+    rows = [_without_backward(row) if t.frozen else row for row in net.layers]
     if t.class_token:
         x = net.gather(x, "vision.without_class", t.tokens)
     if t.frozen:
@@ -45,7 +45,9 @@ def tower_layers(tower: Tower) -> list[Layer]:
     return rows + net.layers[start:]
 
 
-_NO_BACKWARD = {"backward_flops": 0, "backward_elements": 0, "saved_elements": 0, "backward_kernels": 0}
+def _without_backward(row: Layer) -> Layer:
+    """Return a row of a frozen network, whose input needs no gradient either."""
+    return row._replace(backward_flops=0, backward_elements=0, saved_elements=0, backward_kernels=0)
 
 
 def _project(net: Network, x: Tensor, t: Tower, name: str, after_join: bool) -> None:
