@@ -114,7 +114,7 @@ def test_what_is_hidden_never_exceeds_computation_or_the_exchange():
 
 
 def test_experts_of_a_node_stay_there_next_to_context_parallelism():
-    """Context parallelism does not hold inside experts: 8 neighbours have them, and no token leaves a node."""
+    """Context parallelism does not hold inside experts: 8 neighbours have them, no token leaves a node."""
     job = QWEN | {
         "expert_parallel": 8,
         "context_parallel": 8,
