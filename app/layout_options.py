@@ -106,7 +106,7 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
     if setting is None or setting.workload.architecture is None or setting.workload.tokens is None:
         return {}
     model, length = setting.workload.architecture, setting.workload.tokens
-    tensor, stages, chunks, context, _ = (int(picked.get(name, 1)) for name in OPTIONS[: len(DEGREES)])
+    tensor, stages, chunks, context, expert = (int(picked.get(name, 1)) for name in OPTIONS[: len(DEGREES)])
     joined = setting.accelerators_per_domain if world else setting.node.accelerators
     result = {
         "tensor-parallel": _listed(
@@ -140,7 +140,7 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
         parts = int(picked.get("expert-tensor-parallel") or usual)
         wholes = model.experts, model.expert_feed_forward
         words = f"divide {model.experts} experts", f"divide the {wholes[1]:,} features of an expert"
-        for name, whole, other, why in zip(of_experts, wholes, (parts, 1), words, strict=True):
+        for name, whole, other, why in zip(of_experts, wholes, (parts, expert), words, strict=True):
             able = _divisors(gcd(whole, _rest(ranks, other) or whole))
             result[name] = _listed(able, f"{why}, and the GPUs of a stage")
     if setting.layout is not None:

@@ -271,7 +271,17 @@ def test_a_layout_set_for_another_network_can_be_taken_back():
         ({"pipeline-parallel": 4}, "virtual-stages", [1, 2, 4, 5, 10, 20]),
         ({"pipeline-parallel": 2}, "context-parallel", [1, 2, 4]),
         ({"workload": "mixtral-8x7b"}, "expert-parallel", [1, 2, 4, 8]),
-        ({"workload": "mixtral-8x7b", "pipeline-parallel": 4}, "expert-parallel", [1, 2]),
+        ({"workload": "mixtral-8x7b", "pipeline-parallel": 4}, "expert-parallel", [1, 2, 4, 8]),
+        (
+            {"workload": "mixtral-8x7b", "pipeline-parallel": 4, "expert-tensor-parallel": 8},
+            "expert-parallel",
+            [1, 2],
+        ),
+        (
+            {"workload": "mixtral-8x7b", "pipeline-parallel": 4, "expert-parallel": 8},
+            "expert-tensor-parallel",
+            [1, 2],
+        ),
         ({"global-batch-size": 64}, "micro-batch-size", [1, 2, 4, 8]),
     ],
 )

@@ -64,7 +64,8 @@ def job_of_layouts(
     time, terms, factor = outcome_of(setting, step, constants, start)
     single = one_replica(layout, setting.scaling == "strong")
     # a single replica has a different layer if experts are split over replicas
-    same = None if layer is None or layout.expert_parallel > 1 else layer
+    parts = layout.expert_tensor_parallel, layout.tensor_parallel
+    same = None if layer is None or layout.expert_parallel > 1 or parts[0] > parts[1] else layer
     one = evaluated(case._replace(layout=single), same)[1]
     alone = one.iteration_time * factor
     alone = alone + shared_input_time(setting, single, alone, constants)

@@ -73,8 +73,8 @@ class Traffic(_Result):
     """Communication of one group of ranks in an iteration."""
 
     group: str
-    """The group: ``replicas``; of a transformer with a layout also ``tensor``, ``context``, ``experts`` and
-    ``stages``; of sharded embedding tables ``tables``."""
+    """The group: ``replicas``; of a transformer with a layout also ``tensor``, ``context``, ``experts``,
+    ``expert parts`` and ``stages``; of sharded embedding tables ``tables``."""
     collective: str
     """Name of the collective."""
     ranks: int

@@ -57,9 +57,6 @@ def understood(setting: Setting) -> dict[str, object]:
         filled["inter_link"] = None
     if setting.layout is not None:
         filled |= {"overlap": None, **_layout_options(setting.layout), **_adapters(setting)}
-        network = setting.workload.architecture
-        parts = int(setting.layout.expert_tensor_parallel)
-        filled["expert_tensor_parallel"] = parts if network is not None and network.experts else None
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait applies, unless the scenario states other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
@@ -78,5 +75,6 @@ def _adapters(setting: Setting) -> dict[str, object]:
 def _layout_options(layout: Layout) -> dict[str, object]:
     """Return the options of a layout with their values."""
     words = layout.words()
-    filled = {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    names = ("expert_tensor_parallel", "sharding", "recompute", "micro_batch_size")
+    filled = {name: words[name] for name in names}
     return filled | {"schedule": words["schedule"] if layout.pipeline_parallel > 1 else None}

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 LEAST_POSITIONS = 4096
 """Fewest positions of a rank under context parallelism (assumed; rings of short blocks hide nothing)."""
-MOST_CHUNKS = 8
+MOST_CHUNKS, MOST_CHUNKS_OF_EXPERTS = 8, 24
+"""Most chunks of a stage, without and with experts; Megatron-Bridge runs Qwen3-30B with 24 on two stages."""
 NO_BATCH = "the batch does not divide among replicas"
 LARGEST_MICRO_BATCH = 64
 ALIKE_DIGITS = 9
@@ -242,6 +243,7 @@ def _degrees(
 ) -> Iterator[_Degrees]:
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
+    most_chunks = MOST_CHUNKS_OF_EXPERTS if experts else MOST_CHUNKS
     for tensor in _divisors(world):
         if tensor > domain:
             rejected["tensor parallelism beyond the fast link"] += 1
@@ -267,7 +269,7 @@ def _degrees(
                     stages,
                     context,
                     replicas,
-                    _micro_batches(layers, stages, batch // replicas, schedule),
+                    _micro_batches(layers, stages, batch // replicas, schedule, most_chunks),
                     int(schedules(schedule, stages, 1, 1)[0]),
                     _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
                     shared[stages > 1] if replicas * context > 1 else [0],
@@ -275,17 +277,17 @@ def _degrees(
 
 
 def _micro_batches(
-    layers: int, stages: int, local: int, schedule: Schedule | None
+    layers: int, stages: int, local: int, schedule: Schedule | None, most: int
 ) -> list[tuple[int, int, list[int]]]:
     """Return the possible micro-batches of a replica: samples, number, and chunks of a stage."""
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
     each = ((micro, local // micro) for micro in sizes if local % micro == 0)
-    return [(micro, steps, _chunks_of(layers, stages, steps, schedule)) for micro, steps in each]
+    return [(micro, steps, _chunks_of(layers, stages, steps, schedule, most)) for micro, steps in each]
 
 
-def _chunks_of(layers: int, stages: int, steps: int, schedule: Schedule | None) -> list[int]:
+def _chunks_of(layers: int, stages: int, steps: int, schedule: Schedule | None, most: int) -> list[int]:
     """Return into how many chunks stages may be cut by a schedule and so many micro-batches."""
-    given = [each for each in _chunks(layers, stages) if each == 1 or steps % stages == 0]
+    given = [each for each in _chunks(layers, stages, most) if each == 1 or steps % stages == 0]
     by_schedule = [schedules(schedule, stages, each, steps) for each in given]
     return [int(chunks) for _, chunks, able in by_schedule if able and stages * chunks <= layers]
 
@@ -309,7 +311,7 @@ def _expert_degrees(
     ]
 
 
-def _chunks(layers: int, stages: int) -> list[int]:
+def _chunks(layers: int, stages: int, most: int = MOST_CHUNKS) -> list[int]:
     """Return the possible numbers of chunks of a stage: divisors of its layers, of unequal stages of either.
 
     >>> _chunks(96, 16), _chunks(126, 16)
@@ -319,7 +321,7 @@ def _chunks(layers: int, stages: int) -> list[int]:
         return [1]
     least = layers // stages
     divisors = {*_divisors(least), *_divisors(-(-layers // stages))}
-    return sorted(each for each in divisors if each <= min(least, MOST_CHUNKS))
+    return sorted(each for each in divisors if each <= min(least, most))
 
 
 def _divisors(number: int) -> list[int]:

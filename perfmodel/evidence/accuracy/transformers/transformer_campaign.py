@@ -18,6 +18,7 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import (
     COLUMNS,
     TransformerRun,
     case_of_row,
+    drops_tokens,
     transformer_run_of,
 )
 from perfmodel.evidence.accuracy.transformers.transformer_rules import is_fine_tuning, packed_share
@@ -96,6 +97,9 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
         for each in read_facts("transformers", line, case, WORDS, "not used")
         if (each.stated, each.read_as) != ("1", "not used")
     ]
+    if drops_tokens(line):
+        words = "as many of each; others are dropped"
+        result.append(Reading("tokens of experts", "", words, "its recipe says so"))
     share = packed_share(line.cells["source"], workload, case.sequence_length)
     if share < 1:
         why = "its source packs short samples of fine-tuning into sequences"
@@ -151,7 +155,10 @@ def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
         "global_batch_size": int(layout.global_batch_size),
         "micro_batch_size": None if layout.micro_batch_size % 1 else int(layout.micro_batch_size),
         "lora": int(software.adapter_rank) if software.adapts else None,
+        "capacity_factor": 1.0 if drops_tokens(line) else None,
     }
+    if not case.model.experts:
+        del options["expert_tensor_parallel"]
     return Scenario.model_construct(**{key: value for key, value in options.items() if value is not None})
 
 

@@ -36,6 +36,7 @@ PUBLISHED = {
     "shared_experts": "shared_experts",
     "expert_feed_forward": "expert_ffn_size",
     "dense_layers": "first_dense_layers",
+    "routing_nodes": "routing_nodes",
     **{name: name for name in ("query_rank", "kv_rank", "rope_size", "value_size", "window")},
     "full_frequency": "full_every",
 }

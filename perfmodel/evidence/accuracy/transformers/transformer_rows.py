@@ -211,7 +211,7 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
         adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
-        drops_tokens="tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload),
+        drops_tokens=drops_tokens(row),
         graphs=facts.interleaves and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         frozen_weights="nf4-double" if "qlora" in workload else "16-bit",
         host_update="offload" in words,
@@ -220,6 +220,12 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
     )
+
+
+def drops_tokens(row: Line) -> bool:
+    """Return whether every expert of a row takes as many tokens, and what exceeds them is dropped."""
+    workload = row.text("workload").lower()
+    return "tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload)
 
 
 def _layout(
