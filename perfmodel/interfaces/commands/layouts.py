@@ -38,6 +38,8 @@ class LayoutsRequest(Described):
         [default: megatron-core]
     precision : Precision of matrix products.
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over
+        stages.  [default: as the software does]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -56,6 +58,7 @@ class LayoutsRequest(Described):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
+    embedding_slots: bool | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 

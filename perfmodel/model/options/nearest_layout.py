@@ -30,11 +30,19 @@ def advice(requested: Degrees, possible: Degrees) -> str:
     return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in changed.items())
 
 
-def nearest(requested: Degrees, world_size: int, model: Architecture, sequence_length: int) -> Degrees:
+def nearest(
+    requested: Degrees, world_size: int, model: Architecture, sequence_length: int, places: int | None = None
+) -> Degrees:
     """Return the possible layout with the smallest product of factors between its degrees and the requested.
 
     The number of accelerators stays the same.  A possible layout always exists: replicas alone.
+
+    Parameters
+    ----------
+    requested, world_size, model, sequence_length : of the job
+    places : layers, with embedding and head where these count; by default layers
     """
+    places = model.layers if places is None else places
     best, least = requested, math.inf
     for tensor, far in _nearest_divisors(requested.tensor_parallel, math.gcd(world_size, model.heads)):
         if far >= least:
@@ -42,7 +50,7 @@ def nearest(requested: Degrees, world_size: int, model: Architecture, sequence_l
         for stages, farther in _nearest_divisors(requested.pipeline_parallel, world_size // tensor):
             if far + farther >= least:
                 break
-            if stages > model.layers:
+            if stages > places:
                 continue
             rest = world_size // (tensor * stages)
             for context, more in _nearest_divisors(
@@ -59,7 +67,7 @@ def nearest(requested: Degrees, world_size: int, model: Architecture, sequence_l
                     context_parallel=context,
                     expert_parallel=expert,
                 )
-                for one, by_batch in _batches(degrees, rest // context, model.layers):
+                for one, by_batch in _batches(degrees, rest // context, places):
                     if so_far + by_experts + by_batch < least:
                         best, least = one, so_far + by_experts + by_batch
     return best

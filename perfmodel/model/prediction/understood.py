@@ -65,4 +65,8 @@ def _layout_options(layout: Layout) -> dict[str, object]:
     """Return the options of a layout with their values."""
     words = layout.words()
     filled = {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
-    return filled | {"schedule": words["schedule"] if layout.pipeline_parallel > 1 else None}
+    piped = layout.pipeline_parallel > 1
+    return filled | {
+        "schedule": words["schedule"] if piped else None,
+        "embedding_slots": bool(layout.end_slots) if piped else None,
+    }

@@ -20,7 +20,7 @@ from perfmodel.hardware.software import (
     usual_year,
     with_year,
 )
-from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING, without_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,13 +162,12 @@ def layout_setting(
     """
     name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
+    of_stages = scenario.virtual_stages, scenario.schedule, scenario.embedding_slots
     if name is None or model is None or length is None:
-        if scenario.virtual_stages > 1:
-            remark(NO_STAGES)
-        if scenario.schedule is not None:
-            remark(NO_PIPELINE)
+        for words in without_stages(*of_stages):
+            remark(words)
         return None
-    from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
+    from perfmodel.model.options.layout import caveats, check, check_adapters, end_slots, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
     software = with_year(id, year or _usual_release(workload, accelerator))
@@ -181,6 +180,7 @@ def layout_setting(
         if scenario.sharding not in (None, "zero3"):
             raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
+    slots = end_slots(scenario.embedding_slots, facts)
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
@@ -196,12 +196,13 @@ def layout_setting(
             recompute=scenario.recompute or "none",
         )
         layout = scheduled(layout, scenario.schedule)
+        layout = layout._replace(end_slots=slots * (layout.pipeline_parallel > 1))
         check(layout, model, length)
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
         requested = Degrees(**degrees, **batch)
-        near = nearest(requested, scenario.world_size, model, length)
+        near = nearest(requested, scenario.world_size, model, length, model.layers + 2 * slots)
         possible = advice(requested, near)
         advised = scenario.model_copy(update={name: getattr(near, name) for name in DEGREES})
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
@@ -211,11 +212,10 @@ def layout_setting(
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
-    if scenario.schedule is not None and layout.pipeline_parallel == 1:
-        remark(NO_PIPELINE)
-    elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
+    if layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
-    for words in caveats(layout, model):
+    idle = without_stages(*of_stages) if layout.pipeline_parallel == 1 else []
+    for words in (*idle, *caveats(layout, model)):
         remark(words)
     return LayoutSetting(software, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
 
@@ -234,6 +234,8 @@ def batch_of(
     take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
     if layout.pipeline_parallel > 1:
         take("schedule", scenario.schedule, layout.schedule_name)
+        if layout.end_slots:
+            take("embedding-slots", scenario.embedding_slots, True)
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 

@@ -63,29 +63,64 @@ class Memory(NamedTuple):
 
 def memory_of(job: Job) -> Memory:
     """Return the peak memory of the fullest rank of a job [B]."""
-    first, last = memory_of_ends(job)
+    first, last, *between = memory_of_stages(job)
     is_last = (job.layout.pipeline_parallel == 1) | (last.total > first.total)
-    return Memory(*(ops.where(is_last, *each) for each in zip(last, first, strict=True)))
+    fullest = Memory(*(ops.where(is_last, *each) for each in zip(last, first, strict=True)))
+    for other in between:
+        is_fuller = (job.layout.pipeline_parallel > 2) & (other.total > fullest.total)
+        fullest = Memory(*(ops.where(is_fuller, *each) for each in zip(other, fullest, strict=True)))
+    return fullest
 
 
-def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
-    """Return the peak memory of ranks of the first and of the last stage [B]; one of them is the fullest.
+def memory_of_stages(job: Job) -> list[Memory]:
+    """Return the peak memory of ranks of the first and of the last stage [B], one of which is the fullest.
 
     If layers do not divide by stages, the first stages hold one more than the last.  Where the last layers
-    come back to the first stage, that has the logits.
+    come back to the first stage, that has the logits.  Where embedding and head count as layers, the second
+    stage may be the fullest, and is the third in the list.
     """
-    stages = job.layout.pipeline_parallel
+    layout, stages, slots = job.layout, job.layout.pipeline_parallel, job.layout.end_slots
     mean = job.model.layers / stages
-    most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
-    least = ops.where(job.layout.returns_to_first, most, least)
-    first, last, logits, again = _activations(job, most, least)
-    return _of_stage(job, most, first, 0.0 * logits, again), _of_stage(job, least, last, logits, again)
+    places = (job.model.layers + 2 * slots) / stages
+    most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(places), ops.floor(places)))
+    returns = layout.returns_to_first
+    # a stage of a V has both ends, of each of two copies one
+    of_ends = ops.where(returns & (layout.copies_of_stage == 1), 2 * slots, slots)
+    least = ops.where(returns, most, least) - of_ends
+    first, last, logits, again = _activations(job, most - of_ends, least)
+    result = [
+        _of_stage(job, most - of_ends, first, 0.0 * logits, again),
+        _of_stage(job, least, last, logits, again),
+    ]
+    if any_of(slots > 0):
+        layers = ops.where(stages > 2, ops.floor(places + (stages - 2) / stages), 0.0)
+        result.append(_of_stage(job, layers, _second_activations(job, layers), 0.0, again, 0.0))
+    return result
 
 
-def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) -> Memory:
-    """Return the peak memory of a rank of a stage with ``layers`` layers [B]."""
+def _second_activations(job: Job, layers: Any) -> Any:
+    """Return the peak activations of the second stage [B].
+
+    It keeps one micro-batch more for each stage behind it, of several chunks two chunks more; of a V as many
+    as the first.
+    """
+    layout, (kept, again) = job.layout, _layer(job)
+    stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
+    each = ops.where(chunks > 1, 2 / chunks, 1.0)
+    behind = ops.minimum(steps, last_micro_batches_kept(stages, chunks) + (stages - 2) * each)
+    if any_of(layout.splits_backward):
+        by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
+        behind = ops.where(layout.splits_backward, by_order, behind)
+    boundary = checkpoint_bytes(job.tokens, job.model.hidden, job.sequence_shards)
+    boundary = ops.where(job.stack.keeps_boundaries, boundary, 0.0)
+    sent = ops.minimum(steps, stages)
+    return kept * layers * behind + stage_boundary_bytes(boundary, chunks, chunks, steps, sent) + again
+
+
+def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any, tables: Any = None) -> Memory:
+    """Return the peak memory of a rank of a stage with ``layers`` layers and tables of words [B]."""
     layout, software, where = job.layout, job.stack, ops.where
-    held = held_parameters(job, layers)
+    held = held_parameters(job, layers, tables)
     trained = trained_parameters(job, held, layers)
     of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
 
@@ -108,14 +143,14 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
+        where(layout.sharding == ZERO_3, _gathered(job, held, layers, tables), 0.0),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
     return Memory(*tensors, context, allocator_bytes(sum(tensors), share))
 
 
-def _gathered(job: Job, held: Held, layers: Any) -> Any:
+def _gathered(job: Job, held: Held, layers: Any, tables: Any = None) -> Any:
     """Return the bytes of sharded parameters and gradients while they are gathered.
 
     The embedding tables stay gathered, two layers have their weights (one is prefetched), and one has its
@@ -124,7 +159,8 @@ def _gathered(job: Job, held: Held, layers: Any) -> Any:
     """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
-    tables = tables_of_stage(job) * model.embedding_parameters / layout.tensor_parallel
+    tables = tables_of_stage(job) if tables is None else tables
+    tables = tables * model.embedding_parameters / layout.tensor_parallel
     local = held.dense + held.experts
     layers = ops.maximum(layers, 1.0)
     layer = (local - tables) / layers

@@ -83,7 +83,14 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
         "weights": factor * float(layer.weights),
     }
     times = times_of_chunks(
-        name, int(job.model.layers), stages, chunks, parts, factor * float(logits), factor * float(embedding)
+        name,
+        int(job.model.layers),
+        stages,
+        chunks,
+        parts,
+        factor * float(logits),
+        factor * float(embedding),
+        int(layout.end_slots),
     )
     weights = times["weights"] if layout.splits_backward else None
     schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)

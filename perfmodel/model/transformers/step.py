@@ -91,7 +91,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     logits, embedding = head_times(job, p, rates)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
-    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, embedding)
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, embedding, layout.end_slots)
     slowest = where((stages > 1) & (layout.splits_backward == 0), ops.maximum(slowest, mean), mean)
     bubble = _bubble(job, layer, logits, embedding, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
@@ -156,6 +156,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             embedding,
             slowest,
+            layout.end_slots,
         )
         waits = where(plain, unequal, waits)
     if any_of(in_two):
@@ -171,6 +172,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             mean,
             embedding,
+            layout.end_slots,
         )
         waits = where(in_two, split, waits)
     if any_of(interleaves):
@@ -184,6 +186,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             slowest,
             embedding,
+            layout.end_slots,
         )
         waits = where(interleaves, interleaved, waits)
     return waits
@@ -210,21 +213,23 @@ class Held(NamedTuple):
     experts: Any
 
 
-def held_parameters(job: Job, layers: Any = None) -> Held:
+def held_parameters(job: Job, layers: Any = None, tables: Any = None) -> Held:
     """Return the parameters that the fullest rank computes with.
 
     Parameters
     ----------
     job : one job, or many as arrays
     layers : of the rank's stage; by default the mean of all stages
+    tables : tables of words that the stage holds; by default those of the fullest one
     """
+    tables = tables_of_stage(job) if tables is None else tables
     model, layout = job.model, job.layout
     routed = 1 - model.dense_share
     each = model.attention_parameters + model.dense_share * model.dense_parameters
     each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
     layers = model.layers / layout.pipeline_parallel if layers is None else layers
     layers = layout.copies_of_stage * layers
-    dense = (layers * each + tables_of_stage(job) * model.embedding_parameters) / layout.tensor_parallel
+    dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
     of_experts = layers * routed * model.experts * model.expert_parameters
     return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
 

@@ -273,6 +273,7 @@ def _layout(
         0.0,
         micro,
         steps,
+        end_slots=int(facts.embedding_slots and stages > 1),
     )
 
 
