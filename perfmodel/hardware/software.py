@@ -139,6 +139,8 @@ class Release(Spec):
     """A trainer adds tens of milliseconds to each step (Lightning, in NeMo 1 and 2)."""
     schedules: Schedules = ("1f1b", "interleaved")
     """Orders in which stages of its pipelines can run passes."""
+    embedding_slots: bool = False
+    """Embedding and output head each count as a layer when layers are partitioned over stages."""
     interleaves: bool = False
     """Recipes give deep pipelines several chunks of layers on each stage."""
     lora_targets: Products = ("q", "k", "v", "o")

@@ -16,7 +16,7 @@ from perfmodel.decide.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layo
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.laid_out import LaidOut
-from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout, schedules
+from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout, end_slots, schedules
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.numbers import numbers
@@ -105,7 +105,8 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     able = able & (model.heads % tensor == 0) & (length % context == 0)
     schedule, chunks, can_run = schedules(setting.scenario.schedule, stages, chunks, passes)
     able = able & can_run & ((chunks == 1) | (schedule > 0) | (passes % stages == 0))
-    able = able & (stages * chunks <= model.layers)
+    slots = end_slots(setting.scenario.embedding_slots, setting.framework) * (stages > 1)
+    able = able & (stages * chunks <= model.layers + 2 * slots)
     if setting.scenario.strategy == "fsdp":
         able = able & ((at["sharding"] < 0) | (at["sharding"] == ZERO_3))
     usual = usual_expert_tensor(setting.framework.whole_experts, model, tensor)
@@ -120,7 +121,7 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
     recompute = np.where(at["recompute"] < 0, base.recompute, at["recompute"])
     columns = tensor, stages, chunks, context, expert, parts, data, sharding, recompute
-    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule
+    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule, slots
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
 
 

@@ -40,6 +40,8 @@ class LayoutsRequest(Described):
     expert_tensor_parallel : [1] Accelerators that split every product of an expert.
         [default: 1, and tensor parallel]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over
+        stages.  [default: as the software does]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -67,6 +69,7 @@ class LayoutsRequest(Described):
     document_length: int | None = same_as(Scenario)
     document_spread: float = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
+    embedding_slots: bool | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 

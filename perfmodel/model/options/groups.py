@@ -143,6 +143,8 @@ class Layout(Described, heading="The layout of a transformer"):
     virtual_stages : [1] Chunks of layers on each stage, interleaved.
     schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of
         weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over
+        stages.  [default: as the software does]
     context_parallel : [1] Accelerators that split the positions of a sequence.
     expert_parallel : [1] Accelerators that experts are distributed over.
     expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor
@@ -158,6 +160,9 @@ class Layout(Described, heading="The layout of a transformer"):
     pipeline_parallel: Annotated[Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
     virtual_stages: Annotated[Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
     schedule: Annotated[Schedule | None, OptionInfo(label="Schedule of the pipeline")] = None
+    embedding_slots: Annotated[
+        bool | None, OptionInfo(label="Embedding and head count as layers of a pipeline")
+    ] = None
     context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
     expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     expert_tensor_parallel: Annotated[

@@ -11,6 +11,7 @@ from perfmodel.core.problem import Words
 from perfmodel.equations.pipeline_orders import DUALPIPE, FIRST_IN_TWO, FIRST_OF_TWO, SCHEDULES, V_SHAPED
 
 if TYPE_CHECKING:
+    from perfmodel.hardware.software import Release
     from perfmodel.workloads.architecture import Architecture
 
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
@@ -42,8 +43,6 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "document_length": (None,),
 }
 """Options of a layout -> the values with which the job stays plain data parallelism."""
-NO_PIPELINE = "--schedule changes nothing without --pipeline-parallel of 2 or more"
-NO_STAGES = "--virtual-stages changes nothing without --pipeline-parallel of 2 or more"
 
 
 class Layout(NamedTuple):
@@ -71,6 +70,8 @@ class Layout(NamedTuple):
     accumulation_steps: Any = 1
     schedule: Any = 0
     """Into ``SCHEDULES``; 0 is 1F1B, interleaved where stages have several chunks."""
+    end_slots: Any = 0
+    """Layers by which embedding and head each count when layers are partitioned over stages: 0 or 1."""
 
     @property
     def world_size(self) -> Any:
@@ -84,11 +85,14 @@ class Layout(NamedTuple):
 
     def words(self) -> dict[str, Any]:
         """Return one layout as a dictionary with the names of the options as keys."""
-        report = {name: int(value) for name, value in self._asdict().items() if name != "recomputed_layers"}
+        own = ("recomputed_layers", "end_slots")
+        slots = {"embedding_slots": True} if self.end_slots else {}
+        report = {name: int(value) for name, value in self._asdict().items() if name not in own}
         return report | {
             "sharding": SHARDING[int(self.sharding)],
             "recompute": RECOMPUTE[int(self.recompute)],
             "schedule": self.schedule_name,
+            **slots,
         }
 
     @property
@@ -220,7 +224,7 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     """
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
     _refuse_remainder("--tensor-parallel", tensor, "heads", model.heads)
-    if stages * chunks > model.layers:
+    if stages * chunks > model.layers + 2 * layout.end_slots:
         raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
     in_rounds = layout.schedule_name == "interleaved"
     if in_rounds and stages > 1 and layout.accumulation_steps % stages:
@@ -290,6 +294,22 @@ def schedules(schedule: Schedule | None, stages: Any, chunks: Any, steps: Any) -
     return index, ops.where(piped & (schedule in V_SHAPED), 2, chunks), able | (piped == 0)
 
 
+def end_slots(stated: bool | None, facts: Release) -> int:
+    """Return the layers by which embedding and head each count in a pipeline: as stated, or usual."""
+    return int(facts.embedding_slots if stated is None else stated)
+
+
+def without_stages(virtual_stages: int, schedule: Schedule | None, embedding_slots: bool | None) -> list[str]:
+    """Return warnings about options of pipelines in a job without stages."""
+    given = {
+        "virtual-stages": virtual_stages > 1,
+        "schedule": schedule is not None,
+        "embedding-slots": embedding_slots,
+    }
+    words = "--{} changes nothing without --pipeline-parallel of 2 or more"
+    return [words.format(name) for name, is_given in given.items() if is_given]
+
+
 def caveats(layout: Layout, model: Architecture) -> list[str]:
     """Return warnings about a possible but inefficient layout."""
     stages, steps = int(layout.pipeline_parallel), int(layout.accumulation_steps)
@@ -299,10 +319,11 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
         remarks.append(
             f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
         )
-    if layout.virtual_stages > 1 and stages == 1:
-        remarks.append(NO_STAGES)
-    if model.layers % stages:
-        remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
+    if (model.layers + 2 * layout.end_slots) % stages:
+        ends = ", embedding and head" if layout.end_slots else ""
+        remarks.append(
+            f"{model.layers} layers{ends} do not divide by {stages} stages: the fullest sets the pace"
+        )
     if layout.tensor_parallel > model.kv_heads:
         remarks.append(f"{model.kv_heads} key-value heads are copied to {int(layout.tensor_parallel)} ranks")
     return remarks

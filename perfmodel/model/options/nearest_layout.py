@@ -33,7 +33,12 @@ def advice(requested: Degrees, possible: Degrees) -> str:
 
 
 def nearest(
-    requested: Degrees, world_size: int, model: Architecture, sequence_length: int, whole_experts: bool
+    requested: Degrees,
+    world_size: int,
+    model: Architecture,
+    sequence_length: int,
+    whole_experts: bool,
+    places: int | None = None,
 ) -> Degrees:
     """Return the possible layout with the smallest product of factors between its degrees and the requested.
 
@@ -44,7 +49,9 @@ def nearest(
     requested : the impossible layout
     world_size, model, sequence_length : of the job
     whole_experts : whether its software leaves experts whole by default
+    places : layers, with embedding and head where these count; by default layers
     """
+    places = model.layers if places is None else places
     best, least = requested, math.inf
     for tensor, far in _nearest_divisors(requested.tensor_parallel, math.gcd(world_size, model.heads)):
         if far >= least:
@@ -52,7 +59,7 @@ def nearest(
         for stages, farther in _nearest_divisors(requested.pipeline_parallel, world_size // tensor):
             if far + farther >= least:
                 break
-            if stages > model.layers:
+            if stages > places:
                 continue
             rest = world_size // (tensor * stages)
             for context, more in _nearest_divisors(
@@ -69,7 +76,7 @@ def nearest(
                     expert_parallel=expert,
                     expert_tensor_parallel=parts,
                 )
-                for one, by_batch in _batches(degrees, rest // context, model.layers):
+                for one, by_batch in _batches(degrees, rest // context, places):
                     if so_far + by_experts + by_batch < least:
                         best, least = one, so_far + by_experts + by_batch
     return best

@@ -51,6 +51,7 @@ class Understood(TypedDict):
     pipeline_parallel: int
     virtual_stages: int
     schedule: Schedule | None
+    embedding_slots: bool | None
     context_parallel: int
     expert_parallel: int
     expert_tensor_parallel: int | None

@@ -76,5 +76,8 @@ def _layout_options(layout: Layout) -> dict[str, object]:
     """Return the options of a layout with their values."""
     words = layout.words()
     names = ("expert_tensor_parallel", "sharding", "recompute", "micro_batch_size")
-    filled = {name: words[name] for name in names}
-    return filled | {"schedule": words["schedule"] if layout.pipeline_parallel > 1 else None}
+    filled, piped = {name: words[name] for name in names}, layout.pipeline_parallel > 1
+    return filled | {
+        "schedule": words["schedule"] if piped else None,
+        "embedding_slots": bool(layout.end_slots) if piped else None,
+    }

@@ -21,7 +21,7 @@ from perfmodel.hardware.software import (
     usual_year,
     with_year,
 )
-from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
+from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING, without_stages
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.routing import routing_remarks, usual_expert_tensor
 
@@ -169,13 +169,13 @@ def layout_setting(
     """
     name = stack_of(scenario, workload, accelerator, catalogue)
     model, length = workload.architecture, workload.tokens
+    of_stages = scenario.virtual_stages, scenario.schedule, scenario.embedding_slots
     if name is None or model is None or length is None:
-        idle = {NO_STAGES: scenario.virtual_stages > 1, NO_PIPELINE: scenario.schedule is not None}
-        for words in (*(words for words, holds in idle.items() if holds), *routing_remarks(scenario, model)):
+        for words in (*without_stages(*of_stages), *routing_remarks(scenario, model)):
             remark(words)
         return None
     from perfmodel.model.options.adapters import check_tuning, targets_of
-    from perfmodel.model.options.layout import caveats, check, layout_of, scheduled
+    from perfmodel.model.options.layout import caveats, check, end_slots, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
     software = with_year(id, year or _usual_release(workload, accelerator))
@@ -188,6 +188,7 @@ def layout_setting(
         if scenario.sharding not in (None, "zero3"):
             raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
+    slots = end_slots(scenario.embedding_slots, facts)
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     usual_parts = usual_expert_tensor(facts.whole_experts, model, scenario.tensor_parallel)
     parts_of_expert = scenario.expert_tensor_parallel
@@ -206,12 +207,14 @@ def layout_setting(
             recompute=scenario.recompute or facts.usual_recompute,
         )
         layout = scheduled(layout, scenario.schedule)
+        layout = layout._replace(end_slots=slots * (layout.pipeline_parallel > 1))
         check(layout, model, length)
     except InputError as error:
         from perfmodel.model.options.nearest_layout import Degrees, advice, nearest
 
         requested = Degrees(**degrees, **batch, expert_tensor_parallel=parts_of_expert)
-        near = nearest(requested, scenario.world_size, model, length, facts.whole_experts)
+        places = model.layers + 2 * slots
+        near = nearest(requested, scenario.world_size, model, length, facts.whole_experts, places)
         possible = advice(requested, near)
         advised = scenario.model_copy(update=near._asdict())
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
@@ -221,12 +224,11 @@ def layout_setting(
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
-    if scenario.schedule is not None and layout.pipeline_parallel == 1:
-        remark(NO_PIPELINE)
-    elif layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
+    if layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
+    idle = without_stages(*of_stages) if layout.pipeline_parallel == 1 else []
     narrow = of_low_precision(scenario.precision, software, facts)
-    for words in (*narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
+    for words in (*idle, *narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
         remark(words)
     adapted = () if scenario.lora is None else targets_of(scenario.lora_targets, facts.lora_targets, model)
     precision = "bf16" if "bf16" in accelerator.peak_flops else "fp16"
@@ -252,6 +254,8 @@ def batch_of(
         take("lora-targets", scenario.lora_targets, sharing.adapted)
     if layout.pipeline_parallel > 1:
         take("schedule", scenario.schedule, layout.schedule_name)
+        if layout.end_slots:
+            take("embedding-slots", scenario.embedding_slots, True)
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 

@@ -48,13 +48,16 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         "global-batch-size": layout.global_batch_size,
         "seq-length": sequence_length,
     }
-    unequal = model.layers % layout.pipeline_parallel > 0
+    places = model.layers + 2 * layout.end_slots
+    unequal = places % layout.pipeline_parallel > 0
     if layout.schedule_name == "interleaved" and not unequal:
         given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
     if model.experts:
         given["expert-model-parallel-size"] = layout.expert_parallel
         given["expert-tensor-parallel-size"] = layout.expert_tensor_parallel
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    if layout.end_slots and not unequal:
+        lines += [f"--account-for-{end}-in-pipeline-split" for end in ("embedding", "loss")]
     if unequal:
         lines.append(f"--pipeline-model-parallel-layout '{_uneven_stages(layout, model)}'")
     if layout.tensor_parallel > 1:
@@ -93,7 +96,8 @@ _MEGATRON_FSDP = [
 
 def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
     """Return the layers of a chunk of an equal pipeline."""
-    return float(model.layers / (layout.pipeline_parallel * layout.virtual_stages))
+    places = model.layers + 2 * layout.end_slots
+    return float(places / (layout.pipeline_parallel * layout.virtual_stages))
 
 
 def _uneven_stages(layout: Layout, model: Architecture) -> str:
@@ -103,8 +107,10 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
     stage holds as many layers as the slowest stage of the prediction.
     """
     chunks = int(layout.pipeline_parallel * layout.virtual_stages)
-    least, more = divmod(int(model.layers), chunks)
-    held = ["t" * (least + (chunk < more)) for chunk in range(chunks)]
+    slots = int(layout.end_slots)
+    least, more = divmod(int(model.layers) + 2 * slots, chunks)
+    ends = [slots * ((chunk == 0) + (chunk == chunks - 1)) for chunk in range(chunks)]
+    held = ["t" * (least + (chunk < more) - ends[chunk]) for chunk in range(chunks)]
     return f"E{'|'.join(held)}L"
 
 
@@ -118,6 +124,7 @@ _TORCH_SCHEDULES = {"1f1b": "1F1B", "interleaved": "Interleaved1F1B", "zb-v": "Z
 def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
     """Return the options of torchtitan for a layout."""
     sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
+    places = model.layers + 2 * layout.end_slots
     # a pipeline cuts a replica's batch into its micro-batches itself
     passes = layout.accumulation_steps if piped else 1
     given: dict[str, Any] = {
@@ -138,7 +145,10 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
         given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
         name = _TORCH_SCHEDULES.get(layout.schedule_name)
         schedule = [] if name is None else [f"--parallelism.pipeline_parallel_schedule {name}"]
-        if layout.virtual_stages > 1 and model.layers % layout.pipeline_parallel == 0:
+        if not layout.end_slots:
+            for end in ("first", "last"):
+                given[f"parallelism.pipeline_parallel_{end}_stage_less_layers"] = 0
+        if layout.virtual_stages > 1 and places % layout.pipeline_parallel == 0:
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]

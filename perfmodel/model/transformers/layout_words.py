@@ -41,7 +41,8 @@ def short(layout: Mapping[str, int | str]) -> str:
     ]
     sharding = [f"{layout['sharding']}"] if layout["sharding"] != "none" else []
     recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
-    return " ".join([*degrees, *sharding, *recompute])
+    slots = ["slots"] if layout.get("embedding_slots") else []
+    return " ".join([*degrees, *sharding, *recompute, *slots])
 
 
 def in_full(layout: Mapping[str, Any]) -> str:
@@ -59,6 +60,7 @@ def in_full(layout: Mapping[str, Any]) -> str:
     parts = [" x ".join(degrees) or "one accelerator", *others]
     parts += [layout["sharding"]] if layout["sharding"] != "none" else []
     parts += [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
+    parts += ["embedding and head count as layers"] if layout.get("embedding_slots") else []
     micro, passes = layout["micro_batch_size"], layout["accumulation_steps"]
     return ", ".join([*parts, f"micro-batch {micro} x {passes} pass{'es' * (passes > 1)}"])
 

@@ -86,7 +86,14 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
         "weights": factor * float(layer.weights),
     }
     times = times_of_chunks(
-        name, int(job.model.layers), stages, chunks, parts, factor * float(logits), factor * float(embedding)
+        name,
+        int(job.model.layers),
+        stages,
+        chunks,
+        parts,
+        factor * float(logits),
+        factor * float(embedding),
+        int(layout.end_slots),
     )
     if job.model.tower is not None:
         images = tower_of(job, learned)

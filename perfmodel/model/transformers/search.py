@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.core.candidates import tries
 from perfmodel.core.choices import Schedule
 from perfmodel.core.tracing.tracing import remembered
-from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout, schedules
+from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout, end_slots, schedules
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
@@ -177,7 +177,8 @@ def _enumerated(setting: Setting, global_batch_size: int) -> _Enumeration:
     parts = setting.scenario.expert_tensor_parallel
     domain = fabric_of_setting(setting).domain
     job = *shape, parts, domain, shardings, setting.world_size, global_batch_size, length
-    return _remembered(*job, setting.scenario.schedule)
+    slots = end_slots(setting.scenario.embedding_slots, software)
+    return _remembered(*job, setting.scenario.schedule, slots)
 
 
 class _Degrees(NamedTuple):
@@ -191,6 +192,7 @@ class _Degrees(NamedTuple):
     """Samples of a micro-batch, number of micro-batches, and possible numbers of chunks of a stage."""
     schedule: int
     """Index into ``SCHEDULES``."""
+    end_slots: int
     experts: list[tuple[int, int]]
     """Degrees of experts, and of the products of each."""
     shardings: list[int]
@@ -223,6 +225,7 @@ class _Degrees(NamedTuple):
                                 micro,
                                 steps,
                                 self.schedule,
+                                self.end_slots,
                             )
 
 
@@ -240,6 +243,7 @@ def _degrees(
     batch: int,
     length: int,
     schedule: Schedule | None,
+    slots: int,
 ) -> Iterator[_Degrees]:
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
@@ -252,7 +256,8 @@ def _degrees(
             rejected["heads do not divide"] += 1
             continue
         for stages in _divisors(world // tensor):
-            if stages > layers:
+            places = layers + 2 * slots * (stages > 1)
+            if stages > places:
                 rejected["more stages than layers"] += 1
                 continue
             for context in _divisors(world // (tensor * stages)):
@@ -269,8 +274,9 @@ def _degrees(
                     stages,
                     context,
                     replicas,
-                    _micro_batches(layers, stages, batch // replicas, schedule, most_chunks),
+                    _micro_batches(places, stages, batch // replicas, schedule, most_chunks),
                     int(schedules(schedule, stages, 1, 1)[0]),
+                    slots * (stages > 1),
                     _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
                     shared[stages > 1] if replicas * context > 1 else [0],
                 )

@@ -96,7 +96,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
         equal = mean + tower.time
         first = time_of_parts(embedding=embedding, tower=tower.time)
         mean = mean + tower.time / stages
-    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, first)
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, first, layout.end_slots)
     unequal = (stages > 1) & (layout.splits_backward == 0)
     slowest = where(unequal, ops.maximum(slowest, mean), mean if equal is None else equal)
     bubble = _bubble(job, layer, logits, first, mean, slowest)
@@ -166,6 +166,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             embedding,
             slowest,
+            layout.end_slots,
         )
         waits = where(plain, unequal, waits)
     if any_of(in_two):
@@ -181,6 +182,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             mean,
             embedding,
+            layout.end_slots,
         )
         waits = where(in_two, split, waits)
     if any_of(interleaves):
@@ -194,6 +196,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             logits,
             slowest,
             embedding,
+            layout.end_slots,
         )
         waits = where(interleaves, interleaved, waits)
     return waits
@@ -220,7 +223,7 @@ class Held(NamedTuple):
     experts: Any
 
 
-def held_parameters(job: Job, layers: Any = None, towers: Any = None) -> Held:
+def held_parameters(job: Job, layers: Any = None, towers: Any = None, tables: Any = None) -> Held:
     """Return the parameters that the fullest rank computes with.
 
     Parameters
@@ -228,14 +231,16 @@ def held_parameters(job: Job, layers: Any = None, towers: Any = None) -> Held:
     job : one job, or many as arrays
     layers : of the rank's stage; by default the mean of all stages
     towers : encoders of images on the rank's stage, 1 or 0; by default the mean of all stages
+    tables : tables of words that the stage holds; by default those of the fullest one
     """
+    tables = tables_of_stage(job) if tables is None else tables
     model, layout = job.model, job.layout
     routed = 1 - model.dense_share
     each = model.attention_parameters + model.dense_share * model.dense_parameters
     each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
     layers = model.layers / layout.pipeline_parallel if layers is None else layers
     layers = layout.copies_of_stage * layers
-    dense = (layers * each + tables_of_stage(job) * model.embedding_parameters) / layout.tensor_parallel
+    dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
     if model.tower is not None:
         towers = 1 / layout.pipeline_parallel if towers is None else towers
         dense = dense + tower_parameters(job, towers)

@@ -162,7 +162,13 @@ def _scenario(line: Line, case: Case, catalogue: Catalogue) -> Scenario | None:
     return Scenario.model_construct(**{key: value for key, value in options.items() if value is not None})
 
 
-NOT_OPTIONS = ("data_parallel", "accumulation_steps", "recomputed_layers", "micro_batch_size")
+NOT_OPTIONS = (
+    "data_parallel",
+    "accumulation_steps",
+    "recomputed_layers",
+    "micro_batch_size",
+    "embedding_slots",
+)
 """Words of a layout that are not passed as options: they follow from others, or are set with the batch."""
 
 

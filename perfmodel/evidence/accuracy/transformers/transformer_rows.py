@@ -287,6 +287,7 @@ def _layout(
         0.0,
         micro,
         steps,
+        end_slots=int(facts.embedding_slots and stages > 1),
     )
 
 
