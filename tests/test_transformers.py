@@ -66,7 +66,7 @@ from perfmodel.model.transformers.evaluate import fabric_of_setting, step_of_set
 from perfmodel.model.transformers.job import Case, job_of, jobs_of
 from perfmodel.model.transformers.levels import learned
 from perfmodel.model.transformers.machine import Fabric, chip_of
-from perfmodel.model.transformers.memory import memory_of, memory_of_ends
+from perfmodel.model.transformers.memory import memory_of, memory_of_stages
 from perfmodel.model.transformers.parameters import PARAMETERS, fitted
 from perfmodel.model.transformers.remedies import COMPENSATES
 from perfmodel.model.transformers.search import TOO_LARGE, search
@@ -602,7 +602,7 @@ def test_the_fullest_stage_decides_what_a_pipeline_of_unequal_ones_keeps(chunks)
         for layers in (126, 128, 112)
     )
     assert memory_of(unequal) == pytest.approx(memory_of(of_eight))
-    assert memory_of_ends(unequal)[1] == pytest.approx(memory_of_ends(of_seven)[1])
+    assert memory_of_stages(unequal)[1] == pytest.approx(memory_of_stages(of_seven)[1])
 
 
 def test_the_largest_micro_batch_of_unequal_stages_is_the_largest_that_fits_at_both_ends():
@@ -615,7 +615,7 @@ def test_the_largest_micro_batch_of_unequal_stages_is_the_largest_that_fits_at_b
         return memory_of(job_of(case._replace(layout=case.layout._replace(micro_batch_size=micro)))).total
 
     is_last = [
-        memory_of_ends(job_of(case._replace(layout=case.layout._replace(micro_batch_size=micro))))
+        memory_of_stages(job_of(case._replace(layout=case.layout._replace(micro_batch_size=micro))))
         for micro in (1, 400)
     ]
     assert [last.total > first.total for first, last in is_last] == [False, True]

@@ -100,6 +100,10 @@ class Release(Spec):
     """The same where tensor-parallel ranks share the loss; None: ``logit_bytes``."""
     shares_logits: bool = True
     """Tensor-parallel ranks share logits and loss."""
+    placeholders: bool = False
+    """Products add gradients of weights to main gradients, and hand autograd empty ones, kept by shape."""
+    weighted_inside: bool = False
+    """The router's weight is applied inside an expert, so that its outputs are not kept."""
     compiles_loss: bool = False
     """torch.compile compiles the loss too."""
     sums_whole_gradients: bool = False

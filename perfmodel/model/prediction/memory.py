@@ -98,23 +98,26 @@ def does_not_fit(setting: Setting, memory: Memory) -> str:
 def largest_micro_batch(job: Job, capacity: float) -> Any:
     """Return the largest micro-batch that fits with the same number of passes; 0 if none does.
 
-    The memory of each end of a pipeline is linear in the micro-batch, with a smaller slope while activations
-    are smaller than the gradients that replace them.
+    The memory of each stage of a pipeline is linear in the micro-batch, with a smaller slope while
+    activations are smaller than the gradients that replace them.
 
     Parameters
     ----------
     job : one job, or many as arrays
     capacity : of an accelerator [B]
     """
-    from perfmodel.model.transformers.memory import memory_of_ends
+    from perfmodel.model.transformers.memory import memory_of_stages
 
     def most(micro: float) -> list[Any]:
         layouts = (job.layout._replace(micro_batch_size=each) for each in (micro, micro + 1))
-        sizes = (memory_of_ends(job._replace(layout=layout)) for layout in layouts)
+        sizes = (memory_of_stages(job._replace(layout=layout)) for layout in layouts)
         ends = ((now.total, larger.total) for now, larger in zip(*sizes, strict=True))
         return [micro + (capacity - now) / ops.maximum(larger - now, 1.0) for now, larger in ends]
 
-    first, last = (
+    *before, last = (
         ops.maximum(0.0, ops.floor(ops.minimum(*each))) for each in zip(most(1.0), most(MANY), strict=True)
     )
-    return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
+    fewest = last
+    for each in before:
+        fewest = ops.minimum(fewest, each)
+    return ops.where(job.layout.pipeline_parallel > 1, fewest, last)

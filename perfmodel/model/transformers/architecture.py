@@ -45,6 +45,10 @@ class Dimensions(NamedTuple):
     is_misaligned: Any
     has_odd_vocabulary: Any
     has_dropout: Any
+    kept_width: Any
+    """Features of queries, keys, values and, of latent attention, of what they are made from."""
+    first_dense: Any
+    """First layers without experts, before layers that have them."""
 
     @property
     def attention_parameters(self) -> Any:
@@ -104,6 +108,8 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         is_misaligned=model.head_size % ALIGNED_HEAD != 0,
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
         has_dropout=model.dropout,
+        kept_width=_kept_width(model, width),
+        first_dense=ops.number(model.dense_layers if model.experts else 0),
     )
 
 
@@ -116,6 +122,13 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
     into = compressed * (1 + queries / model.hidden) if compressed else ops.number(queries)
     expanded = model.heads * (model.head_size - model.rope_size + value_size)
     return into + model.kv_rank + model.rope_size + model.kv_rank * expanded / model.hidden
+
+
+def _kept_width(model: Architecture, value_size: int) -> Any:
+    """Return the features of queries, keys and values; of latents, before and after their norms, too."""
+    kv_heads = model.heads if model.kv_rank else model.kv_heads
+    latents = 2 * ((model.query_rank or 0) + model.kv_rank) if model.kv_rank else 0
+    return ops.number(model.heads * model.head_size + kv_heads * (model.head_size + value_size) + latents)
 
 
 def _attended(model: Architecture, sequence_length: int) -> float:

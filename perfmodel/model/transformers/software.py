@@ -86,6 +86,12 @@ class Software(NamedTuple):
     """Bytes that the optimizer moves, over those of Adam [1]."""
     added_gradient_bytes: Any
     """Bytes moved for a parameter to add its gradient to a cleared buffer."""
+    placeholders: Any
+    """Whether products add gradients of weights themselves, and empty ones are kept for autograd."""
+    weighted_inside: Any
+    """Whether the router's weight is applied inside an expert."""
+    in_place: Any
+    """Whether gradients of gated activations overwrite what they are computed from (Liger)."""
     tuned: Any
     """Whether the developers of the software or the machine tuned the run."""
 
@@ -170,5 +176,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
         update_share=OPTIMIZERS[options.optimizer].update_bytes / OPTIMIZERS["adam"].update_bytes,
         added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
+        placeholders=stack.placeholders and options.adapter_rank == 0,
+        weighted_inside=stack.weighted_inside,
+        in_place=options.fused_loss,
         tuned=options.tuned,
     )
