@@ -386,6 +386,8 @@ QUANTITIES: dict[str, Quantity] = {
     "product_width": Quantity("w", "1", "features that a layer's products make or read, but the hidden ones"),
     "top_k": Quantity("k", "1", "routed experts of a token"),
     "experts": Quantity("E", "1", "routed experts of a layer"),
+    "hidden_width": Quantity("w_h", "1", "features of a token between products"),
+    "copied_width": Quantity("w_c", "1", "features of copies of a token for its experts"),
     "gradient_width": Quantity("w", "1", "features of the first product of a feed-forward part"),
     "weighted_later": Quantity("u", "1", "1 where experts' outputs are weighted after them, else 0"),
     "words": Quantity("W", "1", "of the vocabulary, that one rank has logits for"),

@@ -142,3 +142,39 @@ def head_backward_bytes(tokens: Real, hidden_size: Real, words: Real, local_para
     4400
     """
     return 2 * tokens * (words + 2 * hidden_size) + 2 * local_parameters
+
+
+@formula(cites="korthikanti2022")
+def module_activation_bytes(
+    tokens: Real,
+    hidden_width: Real,
+    sequence_shards: Real,
+    product_width: Real,
+    tensor_parallel: Real,
+    copied_width: Real,
+) -> Real:
+    r"""Bytes of activations that one rank does not keep of a module that is computed again, 16-bit.
+
+    .. math:: A = 2\,T\left(\frac{w_h}{n_q} + \frac{w}{t} + w_c\right)
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_width : w_h [1], features between products, as norms make them
+    sequence_shards : n_q [1], ranks that share the tokens between products
+    product_width : w [1], features that products make or read inside the module
+    tensor_parallel : t [1]
+    copied_width : w_c [1], features of copies of a token for its experts
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    Two norms of width 10 for 10 tokens.
+
+    >>> module_activation_bytes(10, 20, 1, 0, 1, 0)
+    400.0
+    """
+    return 2 * tokens * (hidden_width / sequence_shards + product_width / tensor_parallel + copied_width)

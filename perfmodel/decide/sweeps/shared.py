@@ -114,7 +114,7 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     base = setting.layout
     assert base is not None
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
-    recompute = np.maximum(at["recompute"], 0)
+    recompute = np.where(at["recompute"] < 0, base.recompute, at["recompute"])
     columns = tensor, stages, chunks, context, expert, data, sharding, recompute
     every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able

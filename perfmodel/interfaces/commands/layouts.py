@@ -3,7 +3,16 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, Samples, Schedule
+from perfmodel.core.choices import (
+    AttentionKernel,
+    Count,
+    GradientPrecision,
+    Loss,
+    Offload,
+    Optimizer,
+    Samples,
+    Schedule,
+)
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -55,6 +64,13 @@ class LayoutsRequest(Described):
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
+    attention_kernel: AttentionKernel | None = same_as(Scenario)
+    sequence_parallel: bool | None = same_as(Scenario)
+    recompute_modules: str | None = same_as(Scenario)
+    loss: Loss | None = same_as(Scenario)
+    gradient_precision: GradientPrecision | None = same_as(Scenario)
+    offload: Offload | None = same_as(Scenario)
+    optimizer: Optimizer | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None

@@ -7,10 +7,14 @@ from typing import Any, TypedDict
 
 from perfmodel.core.choices import (
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Overlap,
     Placement,
@@ -62,6 +66,12 @@ class Options(TypedDict, total=False):
     sharding: Sharding | None
     recompute: Recompute | None
     micro_batch_size: int | None
+    attention_kernel: AttentionKernel | None
+    sequence_parallel: bool | None
+    recompute_modules: str | None
+    loss: Loss | None
+    gradient_precision: GradientPrecision | None
+    offload: Offload | None
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None

@@ -38,6 +38,17 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "sharding": (None, "none"),
     "recompute": (None, "none"),
     "lora": (None,),
+    **dict.fromkeys(
+        (
+            "attention_kernel",
+            "sequence_parallel",
+            "recompute_modules",
+            "loss",
+            "gradient_precision",
+            "offload",
+        ),
+        (None,),
+    ),
 }
 """Options of a layout -> the values with which the job stays plain data parallelism."""
 NO_PIPELINE = "--schedule changes nothing without --pipeline-parallel of 2 or more"

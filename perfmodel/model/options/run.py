@@ -6,10 +6,14 @@ from typing import Annotated, Literal
 from perfmodel.core.choices import (
     SYNONYMS,
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Precision,
     Samples,
@@ -33,6 +37,12 @@ class Shared(Described):
 
     sequence_length: int | None = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
+    attention_kernel: AttentionKernel | None = same_as(Scenario)
+    sequence_parallel: bool | None = same_as(Scenario)
+    recompute_modules: str | None = same_as(Scenario)
+    loss: Loss | None = same_as(Scenario)
+    gradient_precision: GradientPrecision | None = same_as(Scenario)
+    offload: Offload | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
     framework: str | None = same_as(Scenario)
     input: Input = same_as(Scenario)

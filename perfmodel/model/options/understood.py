@@ -6,10 +6,14 @@ from typing_extensions import TypedDict
 
 from perfmodel.core.choices import (
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Overlap,
     Placement,
@@ -55,6 +59,12 @@ class Understood(TypedDict):
     recompute: Recompute | None
     lora: int | None
     micro_batch_size: int | None
+    attention_kernel: AttentionKernel | None
+    sequence_parallel: bool | None
+    recompute_modules: str | None
+    loss: Loss | None
+    gradient_precision: GradientPrecision | None
+    offload: Offload | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None

@@ -39,6 +39,7 @@ SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
 SUMS = ("all-reduce", "fsdp")
 """Strategies that a layout allows."""
+OPTIMIZERS_OF_LAYOUTS = ("adam", "adam-8bit", "adam-bf16", "adam-in-backward", "adafactor", "muon")
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -168,6 +169,7 @@ def layout_setting(
         if scenario.schedule is not None:
             remark(NO_PIPELINE)
         return None
+    from perfmodel.model.options.kept import check_kept, recompute_of
     from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
@@ -181,6 +183,7 @@ def layout_setting(
         if scenario.sharding not in (None, "zero3"):
             raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
+    recompute: Any = recompute_of(scenario)
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
@@ -193,7 +196,7 @@ def layout_setting(
             **degrees,
             **batch,
             sharding=sharding,
-            recompute=scenario.recompute or "none",
+            recompute=recompute,
         )
         layout = scheduled(layout, scenario.schedule)
         check(layout, model, length)
@@ -208,6 +211,7 @@ def layout_setting(
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
     check_adapters(scenario.lora, model)
+    check_kept(scenario, layout, model, accelerator, (software, facts), remark)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
@@ -345,8 +349,9 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
                 workload=workload.id,
                 default=DEFAULT_SOFTWARE,
             )
-    elif scenario.precision == "fp8":
-        option, value = "precision", " fp8"
+    elif scenario.precision == "fp8" or scenario.optimizer == "adam-in-backward":
+        in_8_bits = scenario.precision == "fp8"
+        option, value = ("precision", " fp8") if in_8_bits else ("optimizer", f" {scenario.optimizer}")
         if not has_layouts(workload):
             raise _no_transformer(option, value, workload)
     else:
@@ -378,8 +383,9 @@ def _refuse(scenario: Scenario, software: str) -> None:
             raise refusal(
                 "software.not_with", option, scenario=getattr(scenario, name), software=software, why=why
             )
-    if scenario.optimizer not in (None, "adam"):
-        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software)
+    if scenario.optimizer not in (None, *OPTIMIZERS_OF_LAYOUTS):
+        known = ", ".join(OPTIMIZERS_OF_LAYOUTS)
+        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software, known=known)
 
 
 def _micro_batch(scenario: Scenario) -> int | None:

@@ -47,6 +47,8 @@ class Dimensions(NamedTuple):
     has_dropout: Any
     kept_width: Any
     """Features of queries, keys, values and, of latent attention, of what they are made from."""
+    up_parameters: Any
+    """Weights of latent attention from latents to queries, keys and values; 0 without latents."""
     first_dense: Any
     """First layers without experts, before layers that have them."""
 
@@ -109,6 +111,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
         has_dropout=model.dropout,
         kept_width=_kept_width(model, width),
+        up_parameters=_up_parameters(model, width),
         first_dense=ops.number(model.dense_layers if model.experts else 0),
     )
 
@@ -129,6 +132,15 @@ def _kept_width(model: Architecture, value_size: int) -> Any:
     kv_heads = model.heads if model.kv_rank else model.kv_heads
     latents = 2 * ((model.query_rank or 0) + model.kv_rank) if model.kv_rank else 0
     return ops.number(model.heads * model.head_size + kv_heads * (model.head_size + value_size) + latents)
+
+
+def _up_parameters(model: Architecture, value_size: int) -> Any:
+    """Return the weights that make queries, keys and values of latents."""
+    if not model.kv_rank:
+        return 0.0
+    expanded = model.heads * (model.head_size - model.rope_size + value_size)
+    queries = (model.query_rank or 0) * model.heads * model.head_size
+    return ops.number(queries + model.kv_rank * expanded)
 
 
 def _attended(model: Architecture, sequence_length: int) -> float:

@@ -7,6 +7,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.options.kept import options_of_software
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
@@ -63,7 +64,8 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
         raise refusal("layout.copies", "workload", workload=setting.workload.id)
     dimensions: Dimensions = known_dimensions(model, length)
     chip = chip_of(setting.accelerator)
-    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
+    kept = options_of_software(setting.scenario, setting.optimizer)
+    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0, **kept)
     software = software_of(setting.framework, chip, dimensions, of, options)
     return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 

@@ -28,6 +28,12 @@ SIZES = ("world_size", "micro_batch_size", "sequence_length")
 DISTANCES = (*NAMED, "layout", *SIZES)
 ALIKE = (
     "lora",
+    "attention_kernel",
+    "sequence_parallel",
+    "recompute_modules",
+    "loss",
+    "gradient_precision",
+    "offload",
     "rack_nodes",
     "oversubscription",
     "placement",

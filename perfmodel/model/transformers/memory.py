@@ -28,6 +28,7 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.recomputed import dropped_bytes, names_modules, selects
 from perfmodel.model.transformers.step import Held, held_parameters, tables_of_stage, trained_parameters
 
 CONTEXT_BYTES = 1.5e9
@@ -167,6 +168,10 @@ def _of_stage(job: Job, layers: Any, activations: Activations, without_tables: A
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
     gradients = states(trained, software.kept_gradient_bytes, 2)
     fresh = software.fresh_gradients & (layout.pipeline_parallel * layout.accumulation_steps == 1)
+    if any_of(software.in_backward):
+        largest = ops.maximum(job.model.embedding_parameters, _weights_of_each_shape(job))
+        one = sharded_memory_bytes(largest, software.kept_gradient_bytes, 1.0)
+        gradients = where(software.in_backward, one, gradients)
     gradients = where(fresh, fresh_gradient_bytes(gradients, working, kept + logits), gradients)
     tensors = (
         weights + adapters,
@@ -232,7 +237,8 @@ def _activations(job: Job, layers: Any, micro_batches: Any, has_logits: bool) ->
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)
     head = head_backward_bytes(tokens, model.hidden, words, model.embedding_parameters / tensor)
-    logits = ops.maximum(logits, where(software.placeholders, head, 0.0))
+    stores = software.placeholders & (software.logit_bytes > 0)
+    logits = ops.maximum(logits, where(stores, head, 0.0))
     kept = kept + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     with_logits = logits > working
     return Activations(kept + where(with_logits, 0.0, working), where(with_logits, logits, 0.0), working)
@@ -284,4 +290,11 @@ def _layer(job: Job) -> tuple[Any, Any]:
     checkpoint = inputs / where(software.shares_checkpoints, tensor / shards, 1)
     checkpoint = where(software.host_checkpoints, 0.0, checkpoint)
     again = where(full | selective, whole, 0.0)
-    return share * checkpoint + (1 - share) * each, again + working
+    if names_modules(job):
+        dropped, named = dropped_bytes(job), selects(job)
+        each = each - where(named, dropped.all, 0.0)
+        again = again + where(named, dropped.largest, 0.0)
+    kept = share * checkpoint + (1 - share) * each
+    # in the host's memory, but for one layer on its way and one in use
+    working = again + working + where(software.host_activations, 2 * kept, 0.0)
+    return where(software.host_activations, 0.0, kept), working
