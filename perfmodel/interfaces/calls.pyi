@@ -604,7 +604,13 @@ def fleets(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -652,6 +658,12 @@ def fleets(
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -715,6 +727,13 @@ def layouts(
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -737,6 +756,13 @@ def layouts(
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
+    optimizer : Optimizer.  [default: the network's usual]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
@@ -855,7 +881,13 @@ def plan(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -915,6 +947,12 @@ def plan(
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -984,7 +1022,13 @@ def plan(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -1625,6 +1669,13 @@ class Calls:
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -1687,7 +1738,13 @@ class Calls:
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -1744,7 +1801,13 @@ class Calls:
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
