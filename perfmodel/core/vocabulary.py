@@ -386,6 +386,7 @@ QUANTITIES: dict[str, Quantity] = {
     "product_width": Quantity("w", "1", "features that a layer's products make or read, but the hidden ones"),
     "top_k": Quantity("k", "1", "routed experts of a token"),
     "experts": Quantity("E", "1", "routed experts of a layer"),
+    "gate_width": Quantity("f", "1", "inner features of a gated feed-forward part; 0 of another"),
     "hidden_width": Quantity("w_h", "1", "features of a token between products"),
     "copied_width": Quantity("w_c", "1", "features of copies of a token for its experts"),
     "gradient_width": Quantity("w", "1", "features of the first product of a feed-forward part"),

@@ -116,12 +116,12 @@ def placeholder_bytes(local_parameters: Real) -> Real:
 
 @formula(cites="megatron-experts")
 def head_backward_bytes(tokens: Real, hidden_size: Real, words: Real, local_parameters: Real) -> Real:
-    r"""Bytes of the backward pass of the output head, whose gradient is added to the main gradient.
+    r"""Bytes of the backward pass of the output head.
 
     .. math:: A = 2\,T\,(W + 2 h) + 2\,\Psi
 
-    Gradients of logits, the head's input and its gradient, and a placeholder for the gradient of its weight,
-    all 16-bit.
+    Gradients of logits, the head's input and its gradient, and the gradient of its weight or a placeholder
+    for it, all 16-bit.
 
     Parameters
     ----------
@@ -178,3 +178,36 @@ def module_activation_bytes(
     400.0
     """
     return 2 * tokens * (hidden_width / sequence_shards + product_width / tensor_parallel + copied_width)
+
+
+@formula(cites="pytorch-rms-norm")
+def unfused_activation_bytes(
+    tokens: Real, hidden_size: Real, sequence_shards: Real, gate_width: Real, tensor_parallel: Real
+) -> Real:
+    r"""Bytes that one rank keeps of a layer because its small operations are kernels of their own.
+
+    .. math:: A = T\left(\frac{8 h}{n_q} + \frac{2 f}{t}\right)
+
+    Each of two RMSNorms keeps its input in fp32, and a gated feed-forward part what its gate's activation
+    function makes.  Rotated queries and keys need no more, since the angles have no gradient.
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_size : h [1]
+    sequence_shards : n_q [1], ranks that share the tokens between products
+    gate_width : f [1], inner features of a gated feed-forward part; 0 of another
+    tensor_parallel : t [1]
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    10 tokens of width 10, a gate of 30, one rank: 10 x (80 + 60).
+
+    >>> unfused_activation_bytes(10, 10, 1, 30, 1)
+    1400.0
+    """
+    return tokens * (8 * hidden_size / sequence_shards + 2 * gate_width / tensor_parallel)

@@ -10,6 +10,7 @@ from perfmodel.equations.layer_memory import (
     expert_activation_bytes,
     head_backward_bytes,
     placeholder_bytes,
+    unfused_activation_bytes,
     working_bytes,
 )
 from perfmodel.equations.memory import allocator_bytes
@@ -237,8 +238,8 @@ def _activations(job: Job, layers: Any, micro_batches: Any, has_logits: bool) ->
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)
     head = head_backward_bytes(tokens, model.hidden, words, model.embedding_parameters / tensor)
-    stores = software.placeholders & (software.logit_bytes > 0)
-    logits = ops.maximum(logits, where(stores, head, 0.0))
+    backward = where(software.adapts, 0.0, where(software.logit_bytes > 0, head, 0.0))
+    logits = ops.maximum(logits, backward)
     kept = kept + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     with_logits = logits > working
     return Activations(kept + where(with_logits, 0.0, working), where(with_logits, logits, 0.0), working)
@@ -274,6 +275,10 @@ def _layer(job: Job) -> tuple[Any, Any]:
         one, k = read * model.expert_width, model.top_k
         experts = expert_activation_bytes(tokens, hidden, k, model.experts, one, tensor, later)
         whole = whole + routed * experts
+    gates = width + routed * model.top_k * model.expert_width
+    loose = unfused_activation_bytes(tokens, hidden, shards, gates, tensor)
+    # networks with gates have RMSNorms; PyTorch's LayerNorm is one kernel everywhere
+    whole = whole + where(software.keeps_unfused & (model.matrices > 2), loose, 0.0)
     widest = ops.maximum(
         where(model.dense_share > 0, model.feed_forward, 0.0),
         where(routed > 0, (model.top_k + model.shared_experts) * model.expert_width, 0.0),

@@ -101,6 +101,8 @@ class Software(NamedTuple):
     flash_rate: Any
     """Rate of the kernel of attention over that of the release [1]."""
     host_activations: Any
+    keeps_unfused: Any
+    """Whether norms and activation functions keep what each of their operations needs."""
     in_backward: Any
     """Whether each gradient is used and freed in the backward pass."""
     modules: Modules
@@ -139,6 +141,8 @@ class Options(NamedTuple):
     """One of ``perfmodel.core.choices.Loss``; empty: as the release has it."""
     gradient_bytes: int | None = None
     """Bytes of a gradient that is summed and sent; None: as the release has it."""
+    in_backward: bool = False
+    """Whether each gradient is used and freed in the backward pass."""
     host_activations: bool = False
     """Whether activations lie in the host's memory until the backward pass."""
     tuned: bool = True
@@ -230,7 +234,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         in_place=fused_loss,
         flash_rate=FIRST_FLASH if kernel == "flash1" else 1.0,
         host_activations=options.host_activations,
-        in_backward=options.optimizer == IN_BACKWARD,
+        keeps_unfused=stack.unfused_norms and not options.compiled,
+        in_backward=options.in_backward or options.optimizer == IN_BACKWARD,
         modules=modules,
         tuned=options.tuned,
     )

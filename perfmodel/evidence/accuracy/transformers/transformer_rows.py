@@ -213,6 +213,7 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         host_checkpoints="host-checkpoints" in words,
         shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
+        **rules.of_ladder(row.text("locator")),
     )
 
 

@@ -25,6 +25,7 @@ Rows state much, but never everything.  No rule uses a measured value:
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.hardware.software import Release
@@ -51,6 +52,16 @@ read 2026-11-22)."""
 PACKED_TOKENS = 250
 """Tokens of a sample of SQuAD 1.1: 94.06 MiB over 98,169 samples (TensorFlow Datasets' catalogue, read
 2026-11-22), at 4 B a token."""
+LADDER: dict[str, dict[str, Any]] = {
+    "2": {"loss": "plain"},
+    "3": {"loss": "plain"},
+    "6": {"in_backward": True},
+    "7": {"in_backward": True, "host_activations": True},
+    "8": {"in_backward": True, "host_activations": True, "optimizer": "adam-8bit"},
+    "9": {"host_activations": True},
+}
+"""Row of torchtune's ladder of techniques -> options of its software, each row with those of the one above;
+rows with adapters update after the backward pass, with moments of 16 bits (README.md, read 2026-11-27)."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
 """Tokens from which a sequence is long, and the largest micro-batch of long and of short sequences."""
 NARROW = 2048
@@ -168,6 +179,16 @@ def micro_batch(
 def is_fine_tuning(workload: str) -> bool:
     """Whether the name of a row's workload says that a trained network is trained further."""
     return "lora" in workload.lower() or "SFT" in workload
+
+
+def of_ladder(locator: str) -> dict[str, Any]:
+    """Return the options of a row's software that torchtune's ladder of techniques states.
+
+    >>> of_ladder("README.md optimisation ladder row 6"), of_ladder("README.md table row 6")
+    ({'in_backward': True}, {})
+    """
+    _, of_ladder, row = locator.partition("ladder row ")
+    return LADDER.get(row, {}) if of_ladder else {}
 
 
 def packed_share(source: str, workload: str, length: int) -> float:
