@@ -44,6 +44,13 @@ QUESTION = (
     "frozen-weights",
     "document-length",
     "document-spread",
+    "attention-kernel",
+    "sequence-parallel",
+    "recompute-modules",
+    "loss",
+    "gradient-precision",
+    "offload",
+    "optimizer",
 )
 """Options of ``perfmodel layouts`` that the page has."""
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))

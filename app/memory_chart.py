@@ -28,6 +28,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "whole_batch": (PINK, "/"),
     "logits": (SKY, ""),
     "other": (GREY, ""),
+    "placeholders": (ORANGE, "x"),
     "reserved": (GREY, "/"),
     "allocator": (GREY, "."),
 }

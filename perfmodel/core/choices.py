@@ -42,7 +42,25 @@ Algorithm = Literal[
 Schedule = Literal["1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "dualpipe"]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
-Optimizer = Literal["none", "sgd", "adam", "lamb", "lars"]
+Optimizer = Literal[
+    "none",
+    "sgd",
+    "adam",
+    "lamb",
+    "lars",
+    "adam-8bit",
+    "adam-bf16",
+    "adam-in-backward",
+    "adafactor",
+    "muon",
+]
+AttentionKernel = Literal["unfused", "flash1", "flash2", "flash3", "sdpa"]
+"""Kernel of attention: one for each operation; FlashAttention 1 to 3; PyTorch's fused one."""
+Loss = Literal["plain", "chunked", "fused"]
+"""How logits become a loss: from copies in fp32; a part of the tokens at a time; without storing logits."""
+Offload = Literal["optimizer", "activations", "both"]
+"""What lies in the host's memory."""
+GradientPrecision = Literal["bf16", "fp32"]
 Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
 FrozenWeights = Literal["16-bit", "nf4", "nf4-double"]
@@ -108,7 +126,16 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "ddl": "multi-ring",
         "gloo": "ring-chunked",
     },
-    "optimizer": {"adamw": "adam", "momentum": "sgd"},
+    "optimizer": {
+        "adamw": "adam",
+        "momentum": "sgd",
+        "adamw-8bit": "adam-8bit",
+        "adam8bit": "adam-8bit",
+        "adamw-bf16": "adam-bf16",
+        "optimizer-in-backward": "adam-in-backward",
+    },
+    "attention_kernel": {"eager": "unfused", "flash": "flash2", "flash-attn": "flash2"},
+    "loss": {"liger": "fused"},
     "decoder": {"pillow": "pil", "dali": "dali-gpu", "nvjpeg": "torchvision-gpu"},
     "cache": {"memory": "ram", "page-cache": "ram"},
     "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},

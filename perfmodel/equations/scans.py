@@ -14,7 +14,7 @@ from perfmodel.equations.layer_pass import paced_time
 
 
 @formula(cites=("dao2024", "yang2024"))
-def scan_projected_width(scan_width: Real, gate_width: Real, key_width: Real, scan_scalars: Real) -> Real:
+def scan_projected_width(scan_width: Real, scan_gate_width: Real, key_width: Real, scan_scalars: Real) -> Real:
     r"""Features that the first product of a scan makes of a token.
 
     .. math:: w = d_i + w_g + 2 w_k + n_s
@@ -25,7 +25,7 @@ def scan_projected_width(scan_width: Real, gate_width: Real, key_width: Real, sc
     Parameters
     ----------
     scan_width : d_i [1], features of all values
-    gate_width : w_g [1], as wide as the values, or the narrow ones that gates are expanded from
+    scan_gate_width : w_g [1], as wide as the values, or the narrow ones that gates are expanded from
     key_width : w_k [1], features of all keys: groups times states
     scan_scalars : n_s [1]
 
@@ -40,7 +40,7 @@ def scan_projected_width(scan_width: Real, gate_width: Real, key_width: Real, sc
     >>> scan_projected_width(8192, 8192, 1024, 128)
     18560
     """
-    return scan_width + gate_width + 2 * key_width + scan_scalars
+    return scan_width + scan_gate_width + 2 * key_width + scan_scalars
 
 
 @formula(cites=("dao2024", "yang2024"))

@@ -63,7 +63,7 @@ Pretraining Large Language Models with NVFP4): one-dimensional blocks along the 
 class OptimizerStates(NamedTuple):
     """Bytes per parameter that an optimizer keeps in memory, and that an update moves [B]."""
 
-    moment_bytes: int
+    moment_bytes: float
     """Moments of gradients kept in memory, in fp32."""
     update_bytes: int
     """Traffic of one update, clearing and summing of gradients included."""
@@ -85,8 +85,21 @@ OPTIMIZERS: dict[str, OptimizerStates] = {
     # SGD with momentum, after norms of weight and gradient, which are read once more
     "lars": OptimizerStates(4, 28, row_update_bytes=20),
     # Adam, then norms of weight and update, then the step
+    # two moments of 8 bits, with a scale in fp32 for each block of 256 (Dettmers et al. 2022)
+    "adam-8bit": OptimizerStates(2.03125, 17, row_moment_bytes=2, row_update_bytes=17),
+    "adam-bf16": OptimizerStates(4, 20, row_moment_bytes=4, row_update_bytes=20),
+    # each gradient is used and freed as soon as it is there
+    "adam-in-backward": OptimizerStates(8, 20, row_moment_bytes=8, row_update_bytes=20),
+    # sums over rows and over columns of second moments, without momentum (Shazeer and Stern 2018)
+    "adafactor": OptimizerStates(0, 24, row_update_bytes=24),
+    # one moment (Jordan et al. 2024)
+    "muon": OptimizerStates(4, 20, row_moment_bytes=8, row_update_bytes=28),
     "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }
+ADAM_MOMENTS = 2
+"""Moments of Adam, in the precision of a framework's states; other optimizers keep fewer."""
+SIZED = ("adam-8bit", "adam-bf16")
+"""Optimizers whose moments have bytes of their own."""
 GRADIENT_PASSES = 4
 """Passes over a gradient that is added to a cleared buffer: write zeros, read both, write the sum."""
 

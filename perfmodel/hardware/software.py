@@ -107,6 +107,12 @@ class Release(Spec):
     """The same where tensor-parallel ranks share the loss; None: ``logit_bytes``."""
     shares_logits: bool = True
     """Tensor-parallel ranks share logits and loss."""
+    unfused_norms: bool = False
+    """Uncompiled, RMSNorms keep their input in fp32, and gates what their activation function makes."""
+    placeholders: bool = False
+    """Products add gradients of weights to main gradients, and hand autograd empty ones, kept by shape."""
+    weighted_inside: bool = False
+    """The router's weight is applied inside an expert, so that its outputs are not kept."""
     compiles_loss: bool = False
     """torch.compile compiles the loss too."""
     compiled_logit_bytes: PositiveNumber = 4

@@ -430,7 +430,7 @@ def downpour(
         replica_model: Literal['speech', 'image'] | None = ...,
         replica_machines: int = ...,
         accelerator: str | None = ...,
-        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] | None = ...,
         local_batch_size: int | None = ...,
         inter_link: str | None = ...,
         catalogue: Catalogue | None = ...,
@@ -603,9 +603,20 @@ def fleets(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -627,7 +638,7 @@ def fleets(
         samples: float | str | None = ...,
         tokens: float | str | None = ...,
         deadline: float | str | None = ...,
-        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] | None = ...,
         algorithm: Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] | None = ...,
         strategy: Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process', 'fsdp', 'async', 'k-sync', 'k-batch-sync', 'k-async', 'k-batch-async', 'backup', 'local-sgd', 'elastic'] | None = ...,
         local_batch_size: int | None = ...,
@@ -652,8 +663,19 @@ def fleets(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -716,13 +738,25 @@ def layouts(
         sequence_length: int | None = ...,
         image_tokens: int | None = ...,
         framework: str = ...,
-        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        precision: Literal['bf16', 'fp16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         lora: int | None = ...,
         routing_nodes: int | None = ...,
         expert_imbalance: float = ...,
         capacity_factor: float | None = ...,
         expert_tensor_parallel: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
@@ -744,12 +778,24 @@ def layouts(
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
-    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
     capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
     expert_tensor_parallel : [1] Accelerators that split every product of an expert.  [default: 1, and tensor parallel]
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
+    optimizer : Optimizer.  [default: the network's usual]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
@@ -853,7 +899,7 @@ def plan(
         max_nodes: int | None = ...,
         strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
         algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
-        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         server_node: str | None = ...,
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
@@ -866,9 +912,20 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -927,8 +984,19 @@ def plan(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -984,7 +1052,7 @@ def plan(
         max_nodes: int | None = ...,
         strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
         algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
-        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         server_node: str | None = ...,
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
@@ -997,9 +1065,20 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -1329,7 +1408,7 @@ def trace_summary(
         accelerators: Sequence[str] | str = ...,
         workload: str | None = ...,
         local_batch_size: int | None = ...,
-        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> TraceSummary:
     """Return the times of each device: computation, exposed and hidden communication, input, idle time.
@@ -1595,7 +1674,7 @@ class Calls:
         replica_model: Literal['speech', 'image'] | None = ...,
         replica_machines: int = ...,
         accelerator: str | None = ...,
-        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] | None = ...,
         local_batch_size: int | None = ...,
         inter_link: str | None = ...,
     ) -> Downpour: ...
@@ -1641,13 +1720,25 @@ class Calls:
         sequence_length: int | None = ...,
         image_tokens: int | None = ...,
         framework: str = ...,
-        precision: Literal['bf16', 'fp16', 'fp8'] = ...,
+        precision: Literal['bf16', 'fp16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         lora: int | None = ...,
         routing_nodes: int | None = ...,
         expert_imbalance: float = ...,
         capacity_factor: float | None = ...,
         expert_tensor_parallel: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...
@@ -1695,7 +1786,7 @@ class Calls:
         max_nodes: int | None = ...,
         strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
         algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
-        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         server_node: str | None = ...,
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
@@ -1708,9 +1799,20 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -1753,7 +1855,7 @@ class Calls:
         max_nodes: int | None = ...,
         strategies: Sequence[Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process']] | Literal['all-reduce', 'parameter-server', 'parameter-server-local', 'data-parallel-single-process'] = ...,
         algorithms: Sequence[Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree']] | Literal['auto', 'best', 'ring', 'ring-chunked', 'hierarchical', 'multi-ring', 'torus', 'tree', 'leader', 'recursive-doubling', 'halving-doubling', 'reduce-broadcast', 'exchange', 'hub', 'nvls', 'nvls-tree', 'switch-tree'] = ...,
-        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] = ...,
+        precisions: Sequence[Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4']] | Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] = ...,
         server_node: str | None = ...,
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
@@ -1766,9 +1868,20 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
-        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
+        attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
+        sequence_parallel: bool | None = ...,
+        recompute_modules: str | None = ...,
+        loss: Literal['plain', 'chunked', 'fused'] | None = ...,
+        gradient_precision: Literal['bf16', 'fp32'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
         loader_workers: int | None = ...,
@@ -1886,7 +1999,7 @@ class Calls:
         accelerators: Sequence[str] | str = ...,
         workload: str | None = ...,
         local_batch_size: int | None = ...,
-        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8'] | None = ...,
+        precision: Literal['fp32', 'tf32', 'fp16', 'amp', 'bf16', 'fp8', 'mxfp8', 'nvfp4', 'mxfp4'] | None = ...,
     ) -> TraceSummary: ...
 
     @overload

@@ -8,8 +8,7 @@ MESSAGES = {
     "{default}, tensorflow and mxnet train it",
     "software.precision": "--precision {precision}: under a layout {software} is known to train in {known}",
     "software.not_with": "{option} {scenario} does not go with {software}: {why}",
-    "software.optimizer": "--optimizer {optimizer}: under a layout {software} is known to train with "
-    "adam alone",
+    "software.optimizer": "--optimizer {optimizer}: under a layout {software} is known to train with {known}",
     "software.year": "--framework {text}: expected a year after @, e.g. {name}@2020",
     "software.circle": "{chain}: based_on = {software!r} leads back to itself",
 }

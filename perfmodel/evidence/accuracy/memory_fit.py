@@ -26,6 +26,7 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import (
     read_transformer_runs,
     shipped_transformer_runs,
 )
+from perfmodel.evidence.accuracy.transformers.transformer_rules import of_ladder
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.memory_odds import CERTAIN, OPEN, RESULT, STATED, odds
 
@@ -101,7 +102,8 @@ def _as_published(run: TransformerRun, row: Mapping[str, str]) -> TransformerRun
     row : of its peak, in ``measured/transformer_memory.csv``
     """
     words = re.sub(r"\(.*?\)", "", f"{row['workload']} {row['note']}")
-    if beyond := next((what for word, what in NO_OPTION.items() if word in words), None):
+    beyond = next((what for word, what in NO_OPTION.items() if word in words), None)
+    if beyond and not of_ladder(row["locator"]):
         return run._replace(case=None, reason=f"no option for what it does: {beyond}")
     stated = bool(row["recompute"] and row["sharding"])
     return run._replace(states_memory=run.states_memory and stated)

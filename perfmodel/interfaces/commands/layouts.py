@@ -3,7 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, FrozenWeights, LowPrecision, Samples, Schedule
+from perfmodel.core.choices import (
+    AttentionKernel,
+    Count,
+    FrozenWeights,
+    GradientPrecision,
+    Loss,
+    LowPrecision,
+    Offload,
+    Optimizer,
+    Samples,
+    Schedule,
+)
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -68,6 +79,13 @@ class LayoutsRequest(Described):
     frozen_weights: FrozenWeights | None = same_as(Scenario)
     document_length: int | None = same_as(Scenario)
     document_spread: float = same_as(Scenario)
+    attention_kernel: AttentionKernel | None = same_as(Scenario)
+    sequence_parallel: bool | None = same_as(Scenario)
+    recompute_modules: str | None = same_as(Scenario)
+    loss: Loss | None = same_as(Scenario)
+    gradient_precision: GradientPrecision | None = same_as(Scenario)
+    offload: Offload | None = same_as(Scenario)
+    optimizer: Optimizer | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     embedding_slots: bool | None = same_as(Scenario)
     top: Count | None = None

@@ -10,13 +10,17 @@ from perfmodel.core.choices import (
     LARGEST_SPREAD,
     SYNONYMS,
     Algorithm,
+    AttentionKernel,
     Cache,
     Count,
     CountFromZero,
     DecoderName,
     Embedding,
     FrozenWeights,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Overlap,
     Placement,
@@ -173,6 +177,37 @@ class Layout(Described, heading="The layout of a transformer"):
     micro_batch_size: Annotated[
         Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
     ] = None
+
+
+class Kept(Described, heading="Kernels and memory of a transformer"):
+    """Kernels of a transformer, and what its memory keeps.
+
+    Parameters
+    ----------
+    attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.
+        [default: the framework's]
+    sequence_parallel : Whether tensor-parallel ranks share the tokens between products.
+        [default: as the framework does]
+    recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm,
+        mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
+    loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing
+        them.  [default: the framework's]
+    gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or
+        both.  [default: nothing]
+    """
+
+    attention_kernel: Annotated[
+        AttentionKernel | None,
+        OptionInfo(synonyms=SYNONYMS["attention_kernel"], axis="computation"),
+    ] = None
+    sequence_parallel: Annotated[bool | None, OptionInfo(axis="computation")] = None
+    recompute_modules: Annotated[
+        str | None, OptionInfo(label="Modules computed again", commas=True, axis="computation")
+    ] = None
+    loss: Annotated[Loss | None, OptionInfo(synonyms=SYNONYMS["loss"], axis="computation")] = None
+    gradient_precision: Annotated[GradientPrecision | None, OptionInfo(axis="computation")] = None
+    offload: Annotated[Offload | None, OptionInfo(label="In the host's memory", axis="computation")] = None
 
 
 class Exchange(Described, heading="The exchange of gradients"):

@@ -7,11 +7,15 @@ from typing import Any, TypedDict
 
 from perfmodel.core.choices import (
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
     FrozenWeights,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Overlap,
     Placement,
@@ -32,13 +36,13 @@ class Options(TypedDict, total=False):
     image_tokens: int | None
     embedding: Embedding | None
     lora: int | None
+    routing_nodes: int | None
+    expert_imbalance: float
+    capacity_factor: float | None
     lora_targets: str | None
     frozen_weights: FrozenWeights | None
     document_length: int | None
     document_spread: float
-    routing_nodes: int | None
-    expert_imbalance: float
-    capacity_factor: float | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -66,12 +70,19 @@ class Options(TypedDict, total=False):
     pipeline_parallel: int
     virtual_stages: int
     schedule: Schedule | None
+    embedding_slots: bool | None
     context_parallel: int
     expert_parallel: int
     expert_tensor_parallel: int | None
     sharding: Sharding | None
     recompute: Recompute | None
     micro_batch_size: int | None
+    attention_kernel: AttentionKernel | None
+    sequence_parallel: bool | None
+    recompute_modules: str | None
+    loss: Loss | None
+    gradient_precision: GradientPrecision | None
+    offload: Offload | None
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None

@@ -41,6 +41,17 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "recompute": (None, "none"),
     "lora": (None,),
     "document_length": (None,),
+    **dict.fromkeys(
+        (
+            "attention_kernel",
+            "sequence_parallel",
+            "recompute_modules",
+            "loss",
+            "gradient_precision",
+            "offload",
+        ),
+        (None,),
+    ),
 }
 """Options of a layout -> the values with which the job stays plain data parallelism."""
 

@@ -6,11 +6,15 @@ from typing import Annotated, Literal
 from perfmodel.core.choices import (
     SYNONYMS,
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
     FrozenWeights,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Precision,
     Samples,
@@ -40,6 +44,12 @@ class Shared(Described):
     document_spread: float = same_as(Scenario)
     image_tokens: int | None = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
+    attention_kernel: AttentionKernel | None = same_as(Scenario)
+    sequence_parallel: bool | None = same_as(Scenario)
+    recompute_modules: str | None = same_as(Scenario)
+    loss: Loss | None = same_as(Scenario)
+    gradient_precision: GradientPrecision | None = same_as(Scenario)
+    offload: Offload | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
     framework: str | None = same_as(Scenario)
     input: Input = same_as(Scenario)

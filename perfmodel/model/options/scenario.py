@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.docstrings import with_parameters
 from perfmodel.core.records.options import declared
-from perfmodel.model.options.groups import Batch, Data, Exchange, Layout, Machines, Measured, Network
+from perfmodel.model.options.groups import Batch, Data, Exchange, Kept, Layout, Machines, Measured, Network
 
 _BATCH = {"local_batch_size", "global_batch_size"}
 
 
-class Scenario(Network, Machines, Exchange, Layout, Batch, Data, Measured):
+class Scenario(Network, Machines, Exchange, Layout, Kept, Batch, Data, Measured):
     """A training job to predict; options are named as on the command line.
 
     A prediction names the defaults it takes for options left out; ``gpus`` is a synonym of ``world_size``.

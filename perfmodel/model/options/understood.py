@@ -6,11 +6,15 @@ from typing_extensions import TypedDict
 
 from perfmodel.core.choices import (
     Algorithm,
+    AttentionKernel,
     Cache,
     DecoderName,
     Embedding,
     FrozenWeights,
+    GradientPrecision,
     Input,
+    Loss,
+    Offload,
     Optimizer,
     Overlap,
     Placement,
@@ -66,6 +70,12 @@ class Understood(TypedDict):
     document_length: int | None
     document_spread: float
     micro_batch_size: int | None
+    attention_kernel: AttentionKernel | None
+    sequence_parallel: bool | None
+    recompute_modules: str | None
+    loss: Loss | None
+    gradient_precision: GradientPrecision | None
+    offload: Offload | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None

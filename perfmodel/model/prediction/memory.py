@@ -114,11 +114,10 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
         ends = ((now.total, larger.total) for now, larger in zip(*sizes, strict=True))
         return [micro + (capacity - now) / ops.maximum(larger - now, 1.0) for now, larger in ends]
 
-    first, last, *between = (
+    *before, last = (
         ops.maximum(0.0, ops.floor(ops.minimum(*each))) for each in zip(most(1.0), most(MANY), strict=True)
     )
-    stages = job.layout.pipeline_parallel
-    fewest = ops.where(stages > 1, ops.minimum(first, last), last)
-    for other in between:
-        fewest = ops.where(stages > 2, ops.minimum(fewest, other), fewest)
-    return fewest
+    fewest = last
+    for each in before:
+        fewest = ops.minimum(fewest, each)
+    return ops.where(job.layout.pipeline_parallel > 1, fewest, last)

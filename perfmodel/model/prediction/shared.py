@@ -121,7 +121,7 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     """Return warnings about a layout that is inefficient on its machine."""
     remarks = []
     own = setting.accelerator.compute_capability
-    if own and own < setting.framework.flash_from <= AMPERE:
+    if setting.scenario.attention_kernel is None and own and own < setting.framework.flash_from <= AMPERE:
         remarks.append(
             f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
             f"keep none need compute capability {setting.framework.flash_from:g}, it has {own:g}"
@@ -132,7 +132,7 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
             f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
             f"which joins {domain}"
         )
-    if layout.recompute == SELECTIVE and selects_nothing:
+    if layout.recompute == SELECTIVE and selects_nothing and setting.scenario.recompute_modules is None:
         remarks.append("--recompute selective changes nothing where attention keeps no scores")
     return remarks
 

@@ -44,6 +44,7 @@ SUMS = ("all-reduce", "fsdp")
 """Strategies that a layout allows."""
 OF_LAYOUTS = "sharding", "recompute", "lora_targets", "frozen_weights"
 """Options of layouts whose value may leave a job plain data parallelism."""
+OPTIMIZERS_OF_LAYOUTS = ("adam", "adam-8bit", "adam-bf16", "adam-in-backward", "adafactor", "muon")
 FIXED = {
     "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
     "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
@@ -175,6 +176,7 @@ def layout_setting(
             remark(words)
         return None
     from perfmodel.model.options.adapters import check_tuning, targets_of
+    from perfmodel.model.options.kept import check_kept, recompute_of
     from perfmodel.model.options.layout import caveats, check, end_slots, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
@@ -189,6 +191,7 @@ def layout_setting(
             raise refusal("layout.fsdp_sharding", sharding=scenario.sharding)
         sharding = "zero3"
     slots = end_slots(scenario.embedding_slots, facts)
+    recompute: Any = recompute_of(scenario, facts)
     degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
     usual_parts = usual_expert_tensor(facts.whole_experts, model, scenario.tensor_parallel)
     parts_of_expert = scenario.expert_tensor_parallel
@@ -204,7 +207,7 @@ def layout_setting(
             **batch,
             expert_tensor_parallel=parts_of_expert or usual_parts,
             sharding=sharding,
-            recompute=scenario.recompute or facts.usual_recompute,
+            recompute=recompute,
         )
         layout = scheduled(layout, scenario.schedule)
         layout = layout._replace(end_slots=slots * (layout.pipeline_parallel > 1))
@@ -221,6 +224,7 @@ def layout_setting(
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
     check_tuning(scenario, model, facts, accelerator, remark)
+    check_kept(scenario, layout, model, accelerator, (software, facts), remark)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
@@ -371,6 +375,10 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
         option, value = "precision", f" {scenario.precision}"
         if not has_layouts(workload):
             raise _no_transformer(option, value, workload)
+    elif scenario.optimizer == "adam-in-backward":
+        option, value = "optimizer", f" {scenario.optimizer}"
+        if not has_layouts(workload):
+            raise _no_transformer(option, value, workload)
     else:
         return
     raise refusal("layout.only", option, value=value, layouts=Words(_layouts(scenario, workload)))
@@ -400,8 +408,9 @@ def _refuse(scenario: Scenario, software: str) -> None:
             raise refusal(
                 "software.not_with", option, scenario=getattr(scenario, name), software=software, why=why
             )
-    if scenario.optimizer not in (None, "adam"):
-        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software)
+    if scenario.optimizer not in (None, *OPTIMIZERS_OF_LAYOUTS):
+        known = ", ".join(OPTIMIZERS_OF_LAYOUTS)
+        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software, known=known)
 
 
 def _micro_batch(scenario: Scenario) -> int | None:

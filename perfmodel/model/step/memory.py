@@ -127,6 +127,7 @@ ALLOCATOR = "allocator"
 MORE_LABELS = {
     "logits": "logits",
     "other": "gathered layers",
+    "placeholders": "placeholders of gradients",
     ALLOCATOR: "allocator's rounding and fragments",
 }
 """Labels of further rows: of a transformer with a layout, and of the allocator."""

@@ -75,6 +75,12 @@ class Dimensions(NamedTuple):
     is_misaligned: Any
     has_odd_vocabulary: Any
     has_dropout: Any
+    qkv_width: Any
+    """Features of queries, keys, values and, of latent attention, of what they are made from."""
+    up_parameters: Any
+    """Weights of latent attention from latents to queries, keys and values; 0 without latents."""
+    first_dense: Any
+    """First layers without experts, before layers that have them."""
     parts: Any = 2
     """Parts of a layer, each with a norm and a sum: 2, or 1 of attention, a scan or a feed-forward part."""
     mixes: Any = True
@@ -153,6 +159,9 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
         has_dropout=model.dropout,
         tower=model.tower and _tower(model.tower),
+        qkv_width=_qkv_width(model, width),
+        up_parameters=_up_parameters(model, width),
+        first_dense=ops.number(model.dense_layers if model.experts else 0),
         index_heads=ops.number(model.index_heads) if model.index_heads else None,
         index_size=ops.number(model.index_size) if model.index_heads else None,
     )
@@ -202,6 +211,22 @@ def _projected_width(model: Architecture, value_size: int) -> Any:
     if model.index_heads:
         into = into + model.indexer_parameters / model.hidden
     return into + model.kv_rank + model.rope_size + model.kv_rank * expanded / model.hidden
+
+
+def _qkv_width(model: Architecture, value_size: int) -> Any:
+    """Return the features of queries, keys and values; of latents, before and after their norms, too."""
+    kv_heads = model.heads if model.kv_rank else model.kv_heads
+    latents = 2 * ((model.query_rank or 0) + model.kv_rank) if model.kv_rank else 0
+    return ops.number(model.heads * model.head_size + kv_heads * (model.head_size + value_size) + latents)
+
+
+def _up_parameters(model: Architecture, value_size: int) -> Any:
+    """Return the weights that make queries, keys and values of latents."""
+    if not model.kv_rank:
+        return 0.0
+    expanded = model.heads * (model.head_size - model.rope_size + value_size)
+    queries = (model.query_rank or 0) * model.heads * model.head_size
+    return ops.number(queries + model.kv_rank * expanded)
 
 
 def _attended(model: Architecture, sequence_length: int) -> Any:

@@ -8,6 +8,7 @@ from perfmodel.core.tracing.tracing import remembered
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.options.adapters import targets_of
+from perfmodel.model.options.kept import options_of_software
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
@@ -83,6 +84,7 @@ def _options(setting: Setting, model: Architecture) -> Options:
         frozen_weights=scenario.frozen_weights or "16-bit",
         drops_tokens=scenario.capacity_factor is not None,
         expert_load=expert_load(scenario),
+        **options_of_software(scenario, setting.optimizer),
     )
 
 

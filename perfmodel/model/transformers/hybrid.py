@@ -68,10 +68,8 @@ def with_types(model: Architecture, base: Any) -> Any:
         alone = _of(model, base, "", NO_MIXER) if model.parts == 1 else None
     if model.mtp_layers:
         dense = 0.0 if model.moe_layers else 1.0
-        product = base.projected_width + 2 * base.hidden
-        module = LayerType(
-            model.mtp_layers / layers, base._replace(dense_share=dense, projected_width=product)
-        )
+        made = {name: getattr(base, name) + 2 * base.hidden for name in ("projected_width", "qkv_width")}
+        module = LayerType(model.mtp_layers / layers, base._replace(dense_share=dense, **made))
     before = base.layers / layers
     types = LayerTypes(
         *(each and each._replace(share=each.share * before) for each in (attending, scanning, alone)),
@@ -87,6 +85,7 @@ NO_MIXER: dict[str, Any] = {
     "head_size": 0.0,
     "value_size": 0.0,
     "projected_width": 0.0,
+    "qkv_width": 0.0,
     "attended": 0.0,
     "mixes": False,
 }
@@ -126,6 +125,7 @@ def _scan_fields(scan: Scan, hidden: Any) -> dict[str, Any]:
         "kv_heads": 0.0,
         "head_size": 0.0,
         "projected_width": width + scan.inner_weights / hidden,
+        "qkv_width": width,
         "kept_width": _kept_width(scan),
         "attended": 0.0,
         "index_heads": None,
@@ -155,7 +155,7 @@ def _kept_width(scan: Scan) -> Any:
     return ops.number(scan.inner + further)
 
 
-MEANS = ("projected_width", "kept_width")
+MEANS = ("projected_width", "qkv_width", "kept_width")
 """Fields of the whole that are means over layers."""
 
 

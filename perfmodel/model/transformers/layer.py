@@ -37,6 +37,7 @@ from perfmodel.model.transformers.low_precision import cast_bytes, half_depth
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import adapter_times, added_kernels, expansion_time, three_products
+from perfmodel.model.transformers.recomputed import modules_time, names_modules, selects
 from perfmodel.model.transformers.scans import mixing_times
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
@@ -138,7 +139,7 @@ def rates_of(job: Job, p: Values) -> Rates:
     return Rates(
         where(software.narrow, chip.product_rate_narrow * able * p["product_8"], in_16),
         chip.product_rate * product / slower,
-        chip.product_rate * power * where(chip.is_hopper, hopper, plain),
+        chip.product_rate * power * where(chip.is_hopper, hopper, plain) * software.flash_rate,
         chip.memory_bandwidth * p["product_memory"],
         chip.memory_bandwidth * p["element_memory"] / slower,
         half_depth(software, half("depth")),
@@ -210,6 +211,8 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     of_core = where(software.flash | software.checkpoints_operations, 0.0, core)
     selected = time_of_parts(operations=of_operations, attention=of_core)
     repeated = where(layout.recompute == SELECTIVE, selected, 0.0)
+    if names_modules(job):
+        repeated = repeated + where(selects(job), modules_time(job, forward, core, element), 0.0)
     repeated = where(layout.recompute == FULL, again * device, repeated)
     # launches
     kernels, floor = _launches(job, p, routed)

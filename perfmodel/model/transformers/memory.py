@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import given
+from perfmodel.equations.layer_memory import head_backward_bytes, placeholder_bytes
 from perfmodel.equations.memory import allocator_bytes
 from perfmodel.equations.pipeline_schedule import scheduled_micro_batches_kept
 from perfmodel.equations.transformer_memory import (
     checkpoint_bytes,
     fresh_gradient_bytes,
     last_micro_batches_kept,
-    layer_activation_bytes,
     micro_batches_kept,
-    product_checkpoint_bytes,
     sharded_memory_bytes,
     stage_boundary_bytes,
 )
 from perfmodel.model.fitted.calibration import calibration
-from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
+from perfmodel.model.options.layout import ZERO_3
 from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
-from perfmodel.model.transformers.hybrid import by_type
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
-from perfmodel.model.transformers.products import frozen_inputs
+from perfmodel.model.transformers.layer_memory import layer_bytes
 from perfmodel.model.transformers.step import (
     Held,
     gathered_bytes,
@@ -40,8 +37,6 @@ CONTEXT_BYTES = 1.5e9
 alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
 """Bytes of a logit kept as output of the last stage: 16 bits."""
-PART_INPUTS = 5
-"""Inputs of a layer, with masks of dropout, that ``layer_activation_bytes`` counts: half of them a part."""
 FULL_GRADIENT_BYTES = 4
 """Bytes of a gradient summed over micro-batches: fp32."""
 
@@ -53,11 +48,15 @@ class Memory(NamedTuple):
     gradients: Any
     optimizer: Any
     activations: Any
-    """Activations, with those of the recomputed layer unless the peak is at the logits."""
+    """Activations, with those of a recomputed layer and the gradients in its backward pass unless the peak is
+    at the logits."""
     logits: Any
-    """Logits with their loss; 0 if the peak is on another stage or at the recomputed layer."""
+    """Logits with their loss, or the backward pass of the output head; 0 if the peak is on another stage or
+    at a layer."""
     other: Any
-    """Temporarily gathered parameters."""
+    """Temporarily gathered parameters, and weights that are expanded from fewer bits."""
+    placeholders: Any
+    """Empty gradients of weights whose products add to the main gradients themselves."""
     reserved: Any
     """The driver's context, workspaces of libraries and communication buffers."""
     allocator: Any
@@ -74,36 +73,128 @@ class Memory(NamedTuple):
         return sum(self[:-2])
 
 
+class _Stage(NamedTuple):
+    """A stage of a pipeline, as its memory depends on it."""
+
+    job: Job
+    """With the share of layers without experts of this stage."""
+    layers: Any
+    micro_batches: Any
+    """Micro-batches whose activations it keeps."""
+    tables: Any
+    """Tables of words."""
+    towers: Any
+    """Encoders of images."""
+    is_last: bool = False
+    """Whether it has the logits."""
+
+
+class _Activations(NamedTuple):
+    """Activations of one stage at the peak [B]."""
+
+    kept: Any
+    logits: Any
+    working: Any
+    """What the backward pass of one layer needs: the layer if it is computed again, and gradients."""
+
+
 def memory_of(job: Job) -> Memory:
     """Return the peak memory of the fullest rank of a job [B]."""
-    first, last = memory_of_ends(job)
-    is_last = (job.layout.pipeline_parallel == 1) | (last.total > first.total)
-    return Memory(*(ops.where(is_last, *each) for each in zip(last, first, strict=True)))
+    first, *others = memory_of_stages(job)
+    fullest, alone = first, job.layout.pipeline_parallel == 1
+    for each in reversed(others):  # the last stage, then the second
+        fuller = (each.total > fullest.total) | (alone if each is others[-1] else False)
+        fullest = Memory(*(ops.where(fuller, *both) for both in zip(each, fullest, strict=True)))
+    return fullest
 
 
-def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
-    """Return the peak memory of ranks of the first and of the last stage [B]; one of them is the fullest.
+def memory_of_stages(job: Job) -> tuple[Memory, ...]:
+    """Return the peak memory of ranks of the first, the second and the last stage [B]; one is the fullest.
+
+    The second stage is left out unless the network begins with layers without experts, or embedding and head
+    count as layers: then it may be fuller than the first.
+    """
+    return tuple(_of_stage(stage) for stage in _stages(job))
+
+
+def _stages(job: Job) -> list[_Stage]:
+    """Return the stages of a job that may be the fullest.
 
     If layers do not divide by stages, the first stages hold one more than the last.  Where the last layers
     come back to the first stage, that has the logits.
     """
-    stages = job.layout.pipeline_parallel
+    layout, where = job.layout, ops.where
+    stages, slots, returns = layout.pipeline_parallel, layout.end_slots, layout.returns_to_first
     mean = job.model.layers / stages
-    most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
-    least = ops.where(job.layout.returns_to_first, most, least)
-    first, last, logits, again = _activations(job, most, least)
-    on_last = ops.where(stages > 1, 0.0, 1.0)  # encoders of images
-    return (
-        _of_stage(job, most, 1.0, first, 0.0 * logits, again),
-        _of_stage(job, least, on_last, last, logits, again),
+    places = (job.model.layers + 2 * slots) / stages
+    most, least = (where(stages > 1, each, mean) for each in (ops.ceil(places), ops.floor(places)))
+    # a stage of a V has both ends, of each of two copies one
+    of_ends = where(returns & (layout.copies_of_stage == 1), 2 * slots, slots)
+    most, between = most - of_ends, ops.floor(places + (stages - 2) / stages)
+    least = where(returns, most, least - of_ends)
+    tables, image = tables_of_stage(job), where(stages > 1, 0.0, 1.0)
+    of_first, of_second, of_last = _micro_batches(job)
+    leading = any_of(job.model.first_dense > 0)
+    after = where(returns, 0.0, job.model.layers - least)
+
+    def part(before: Any, layers: Any) -> Job:
+        return _with_dense_share(job, before, layers) if leading else job
+
+    first = _Stage(part(0.0, most), most, of_first, tables, 1.0)
+    last = _Stage(part(after, least), least, of_last, tables, image, is_last=True)
+    if not (any_of(stages > 2) and (leading or any_of(slots > 0))):
+        return [first, last]
+    between = where(stages > 2, between, 0.0)
+    return [first, _Stage(part(most, between), between, of_second, 0.0, 0.0), last]
+
+
+def _with_dense_share(job: Job, before: Any, layers: Any) -> Job:
+    """Return a job whose network has the share of layers without experts of one stage.
+
+    Parameters
+    ----------
+    job : one job, or many as arrays
+    before : layers before those of the stage, whose first chunk follows them
+    layers : of the stage
+    """
+    model = job.model
+    others = (model.dense_share * model.layers - model.first_dense) / ops.maximum(
+        model.layers - model.first_dense, 1.0
     )
+    leading = ops.minimum(ops.maximum(model.first_dense - before, 0.0), layers / job.layout.virtual_stages)
+    share = (leading + others * (layers - leading)) / ops.maximum(layers, 1.0)
+    return job._replace(model=model._replace(dense_share=share))
 
 
-def _of_stage(job: Job, layers: Any, towers: Any, activations: Any, logits: Any, again: Any) -> Memory:
-    """Return the peak memory of a rank of a stage with ``layers`` layers and ``towers`` encoders [B]."""
+def _micro_batches(job: Job) -> tuple[Any, Any, Any]:
+    """Return the micro-batches whose activations the first, the second and the last stage keep.
+
+    The second keeps one more for each stage behind it, of several chunks two chunks more; in schedules that
+    split the backward pass all keep as many as the first.
+    """
+    layout, where = job.layout, ops.where
+    stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
+    of_last = last_micro_batches_kept(stages, chunks)
+    each = where(chunks > 1, 2 / chunks, 1.0)
+    kept = (
+        micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0)),
+        ops.minimum(steps, of_last + (stages - 2) * each),
+        ops.minimum(steps, of_last),
+    )
+    if not any_of(layout.splits_backward):
+        return kept
+    by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
+    first, second, last = (where(layout.splits_backward, by_order, each) for each in kept)
+    return first, second, last
+
+
+def _of_stage(stage: _Stage) -> Memory:
+    """Return the peak memory of a rank of a stage [B]."""
+    job, layers = stage.job, stage.layers
     layout, software, where = job.layout, job.stack, ops.where
-    held = held_parameters(job, layers, towers)
-    trained = trained_parameters(job, held, layers, towers)
+    held = held_parameters(job, layers, stage.towers, stage.tables)
+    trained = trained_parameters(job, held, layers, stage.towers)
+    kept, logits, working = _activations(stage)
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
@@ -120,14 +211,19 @@ def _of_stage(job: Job, layers: Any, towers: Any, activations: Any, logits: Any,
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
     gradients = states(trained, software.kept_gradient_bytes, 2)
     fresh = software.fresh_gradients & (layout.pipeline_parallel * layout.accumulation_steps == 1)
-    gradients = where(fresh, fresh_gradient_bytes(gradients, again, activations + logits), gradients)
+    if any_of(software.in_backward):
+        largest = ops.maximum(job.model.embedding_parameters, _weights_of_each_shape(job))
+        one = sharded_memory_bytes(largest, software.kept_gradient_bytes, 1.0)
+        gradients = where(software.in_backward, one, gradients)
+    gradients = where(fresh, fresh_gradient_bytes(gradients, working, kept + logits), gradients)
     tensors = (
         weights + adapters,
         gradients,
         optimizer,
-        activations,
+        kept,
         logits,
-        where(_gathers(job), _gathered(job, held, layers, towers), 0.0) + _expanded(job),
+        where(_gathers(job), _gathered(stage, held), 0.0) + _expanded(job),
+        where(software.placeholders, placeholder_bytes(_weights_of_each_shape(job)), 0.0),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
@@ -141,22 +237,23 @@ def _gathers(job: Job) -> Any:
     return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts)
 
 
-def _gathered(job: Job, held: Held, layers: Any, towers: Any) -> Any:
+def _gathered(stage: _Stage, held: Held) -> Any:
     """Return the bytes of sharded parameters and gradients while they are gathered.
 
     The embedding tables stay gathered, two layers have their weights (one is prefetched), and one has its
     gradient, with a second copy of it in transit in fp32.  Software that gathers a pipeline's stage once
     keeps all of its weights; software that sums whole gradients, or gathers once, keeps all gradients.
     """
+    job = stage.job
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
     weight = where(software.expansion_kernels > 0, software.frozen_bytes, weight)
-    tables = tables_of_stage(job) * model.embedding_parameters / layout.tensor_parallel
+    tables = stage.tables * model.embedding_parameters / layout.tensor_parallel
     local = held.dense + held.experts
-    layers = ops.maximum(layers, 1.0)
+    layers = ops.maximum(stage.layers, 1.0)
     rest = local - tables
     if model.tower is not None:
-        rest = rest - tower_parameters(job, towers)
+        rest = rest - tower_parameters(job, stage.towers)
     layer = rest / layers
     weights = weight * layer * where(software.keeps_gathered, layers, 2.0)
     several = software.sums_whole_gradients & (layout.accumulation_steps > 1)
@@ -171,77 +268,42 @@ def _expanded(job: Job) -> Any:
     return ops.where(job.stack.expansion_kernels > 0, expanded, 0.0)
 
 
-def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the peak activations of the first and the last stage, the logits, and the recomputed layer [B].
+def _activations(stage: _Stage) -> _Activations:
+    """Return the activations of a stage at the peak.
 
-    The first stage has ``most`` layers, the last one ``least``; logits are 0 if the peak is at the recomputed
-    layer.
+    Logits are 0 if the peak is in the backward pass of a layer.
     """
+    job = stage.job
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
-    kept, again = _layer(job)
+    of_layer, working = layer_bytes(job)
     stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
-    of_first = micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
-    of_last = ops.minimum(steps, last_micro_batches_kept(stages, chunks))
-    if any_of(layout.splits_backward):
-        by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
-        of_first, of_last = (where(layout.splits_backward, by_order, each) for each in (of_first, of_last))
-    first, last = kept * most * of_first, kept * least * of_last
+    kept = of_layer * stage.layers * stage.micro_batches
     if model.tower is not None:
         images = tower_job(job)
-        of_images = where(trains_tower(job), _layer(images)[0] * images.model.layers * of_first, 0.0)
-        first, last = first + of_images, last + where(stages > 1, 0.0, of_images)
-    tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
+        of_images = layer_bytes(images)[0] * images.model.layers * stage.micro_batches
+        kept = kept + stage.towers * where(trains_tower(job), of_images, 0.0)
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)
+    received, sending = (chunks, chunks - 1) if stage.is_last else (chunks - 1, chunks)
     sent = ops.minimum(steps, stages)  # sent and not yet returned
-    first = first + stage_boundary_bytes(boundary, chunks - 1, chunks, steps, sent)
-    last = last + stage_boundary_bytes(boundary, chunks, chunks - 1, steps, sent)
+    kept = kept + stage_boundary_bytes(boundary, received, sending, steps, sent)
+    if not stage.is_last:
+        return _Activations(kept + working, 0.0 * kept, working)
+    tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
     words = model.vocabulary / where(software.shares_logits, tensor, 1)
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)
-    last = last + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
-    with_logits = logits > again
-    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0), again
+    head = head_backward_bytes(tokens, model.hidden, words, model.embedding_parameters / tensor)
+    backward = where(software.adapts, 0.0, where(software.logit_bytes > 0, head, 0.0))
+    logits = ops.maximum(logits, backward)
+    kept = kept + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
+    with_logits = logits > working
+    return _Activations(kept + where(with_logits, 0.0, working), where(with_logits, logits, 0.0), working)
 
 
-def _kept(shares: list[Any], results: list[Any]) -> tuple[Any, Any]:
-    """Return the mean that layers of several types keep, and the most that one of them needs."""
-    kept = sum(share * each for share, (each, _) in zip(shares, results, strict=True))
-    again = results[0][1]
-    for _, each in results[1:]:
-        again = ops.maximum(again, each)
-    return kept, again
-
-
-@partial(by_type, merge=_kept)
-def _layer(job: Job) -> tuple[Any, Any]:
-    """Return the bytes of one micro-batch that a layer keeps, and those it needs while recomputed.
-
-    Products with frozen weights need no inputs for their backward pass: the inputs of the projections, of the
-    feed-forward part and of its last product are kept only for gradients of weights or adapters.
-    """
-    model, layout, software, where = job.model, job.layout, job.stack, ops.where
-    routed = 1 - model.dense_share
-    width = model.dense_share * model.feed_forward
-    width = width + routed * (model.top_k + model.shared_experts) * model.expert_width
-    values, tensor = model.heads * model.value_size, layout.tensor_parallel
-    matrices = model.matrices - frozen_inputs(software, software.adapted[6:])
-    made = model.projected_width + values + matrices * width + model.kept_width
-    scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
-    whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
-    inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
-    whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
-    whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
-    whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
-    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs
-    products = model.projected_width + (model.matrices - 1) * width
-    selected = product_checkpoint_bytes(
-        job.tokens, model.hidden, job.sequence_shards, values, products, tensor
-    )
-    selective = (layout.recompute == SELECTIVE) & software.checkpoints_operations
-    each = where(selective, selected, whole)
-    full = layout.recompute == FULL
-    share = where(full, layout.recomputed_layers, 0.0)
-    checkpoint = inputs / where(software.shares_checkpoints, tensor / job.sequence_shards, 1)
-    checkpoint = where(software.host_checkpoints, 0.0, checkpoint)
-    return share * checkpoint + (1 - share) * each, where(full | selective, whole, 0.0)
+def _weights_of_each_shape(job: Job) -> Any:
+    """Return the parameters of one layer's products on a rank, of experts those of one of each size."""
+    model, where = job.model, ops.where
+    experts = where(model.dense_share < 1, (1 + model.shared_experts) * model.expert_parameters, 0.0)
+    dense = where(model.dense_share > 0, model.dense_parameters, 0.0)
+    return (model.attention_parameters + dense + experts) / job.layout.tensor_parallel

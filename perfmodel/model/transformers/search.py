@@ -101,7 +101,10 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
     tries(enumeration.count)
     case = case_of_setting(setting, enumeration.layouts)
     software = case.stack
-    changes = (case.layout.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
+    has_effect = (not software.flash) | software.checkpoints_operations | any(software.modules)
+    changes = (case.layout.recompute != SELECTIVE) | has_effect
+    passes = case.layout.pipeline_parallel * case.layout.accumulation_steps
+    changes = changes & ((not software.in_backward) | (passes == 1))
     layouts = rows(case.layout, changes)
     job = job_of_many(case._replace(layout=layouts, stack=rows(software, changes)))
     count = len(layouts.recompute)

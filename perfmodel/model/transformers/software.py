@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, get_args
 from perfmodel.core import ops
 from perfmodel.core.ops import where
 from perfmodel.core.tracing.tracing import given
-from perfmodel.hardware.formats import GRADIENT_PASSES, OPERANDS, OPTIMIZERS
+from perfmodel.hardware.formats import ADAM_MOMENTS, GRADIENT_PASSES, OPERANDS, OPTIMIZERS, SIZED
 from perfmodel.hardware.software import AMPERE, Launch, Pace, Release, States
+from perfmodel.model.options.kept import IN_BACKWARD, Modules
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.architecture import Dimensions
 from perfmodel.model.transformers.frozen import EXPANSION_KERNELS, Adapted, adapted_of, stored_bytes
@@ -25,6 +26,11 @@ STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
 """Bytes of a parameter: weight, gradient (None: as sent), Adam's moments with copies of the weight."""
 DOCUMENTED = "documented (OCP Microscaling Formats; NVIDIA, Transformer Engine)"
 """Source of the numbers of formats of 8 and 4 bits."""
+FIRST_FLASH = 0.5
+"""Rate of FlashAttention over that of FlashAttention 2, by the abstract of the latter's paper (Dao 2023)."""
+LOGIT_BYTES = {"plain": 14.0, "chunked": 6.5}
+"""Bytes of a logit at the peak: in 16 bits with copy, softmax and gradient in fp32; of chunks, 16-bit logits,
+an fp32 gradient and an eighth of them in fp32."""
 
 
 class Software(NamedTuple):
@@ -103,6 +109,21 @@ class Software(NamedTuple):
     """Bytes that the optimizer moves, over those of Adam [1]."""
     added_gradient_bytes: Any
     """Bytes moved for a parameter to add its gradient to a cleared buffer."""
+    placeholders: Any
+    """Whether products add gradients of weights themselves, and empty ones are kept for autograd."""
+    weighted_inside: Any
+    """Whether the router's weight is applied inside an expert."""
+    in_place: Any
+    """Whether gradients of gated activations overwrite what they are computed from (Liger)."""
+    flash_rate: Any
+    """Rate of the kernel of attention over that of the release [1]."""
+    host_activations: Any
+    keeps_unfused: Any
+    """Whether norms and activation functions keep what each of their operations needs."""
+    in_backward: Any
+    """Whether each gradient is used and freed in the backward pass."""
+    modules: Modules
+    """Modules that selective recomputation computes again."""
     tuned: Any
     """Whether the developers of the software or the machine tuned the run."""
 
@@ -134,7 +155,31 @@ class Options(NamedTuple):
     host_checkpoints: bool = False
     shares_checkpoints: bool = False
     optimizer: str = "adam"
+    attention_kernel: str = ""
+    """Kernel of attention; empty: as the release has it."""
+    sequence_parallel: bool | None = None
+    """None: as the release does."""
+    modules: Modules | None = None
+    """Modules that selective recomputation computes again; None: attention without its products."""
+    loss: str = ""
+    """One of ``perfmodel.core.choices.Loss``; empty: as the release has it."""
+    gradient_bytes: int | None = None
+    """Bytes of a gradient that is summed and sent; None: as the release has it."""
+    in_backward: bool = False
+    """Whether each gradient is used and freed in the backward pass."""
+    host_activations: bool = False
+    """Whether activations lie in the host's memory until the backward pass."""
     tuned: bool = True
+
+
+def _state_bytes(stored: States, optimizer: str) -> float:
+    """Return the bytes of a parameter's optimizer states, with copies of the weight."""
+    _, _, whole = STATE_BYTES[stored]
+    moment = 2 if stored == "half" else 4
+    copies = whole - ADAM_MOMENTS * moment
+    kept = OPTIMIZERS[optimizer].moment_bytes
+    of_optimizer = kept if optimizer in SIZED else kept * moment / 4
+    return copies + of_optimizer
 
 
 def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
@@ -147,12 +192,23 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     # autocast, which keeps all in fp32, is called fp16 as well
     halves = options.precision == "fp16" and stack.states != "full"
     travels = 2.0 if halves else ops.number(stack.gradient_bytes)
-    weight, gradient, states = STATE_BYTES[stack.states]
+    if options.gradient_bytes is not None:
+        travels = ops.number(options.gradient_bytes)
+    weight, gradient, _ = STATE_BYTES[stack.states]
+    kernel, modules = options.attention_kernel, options.modules or Modules()
+    if kernel:
+        flash = kernel != "unfused"
+    latest = engine or chip.capability >= stack.newest_flash_from
+    if kernel not in ("", "sdpa"):
+        latest = kernel == "flash3"
     logit = where(
         layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes
     )
-    if options.fused_loss or (options.compiled and stack.compiles_loss):
-        logit = 0.0 if options.fused_loss else ops.number(stack.compiled_logit_bytes)
+    fused_loss = options.fused_loss or options.loss == "fused"
+    if fused_loss or (options.compiled and stack.compiles_loss and options.loss != "plain"):
+        logit = 0.0 if fused_loss else ops.number(stack.compiled_logit_bytes)
+    elif options.loss:
+        logit = LOGIT_BYTES[options.loss]
     kept_gradient = travels if gradient is None else gradient
     value_bytes, scale_bytes, cast_reads = _operands(options.precision)
     return Software(
@@ -160,16 +216,18 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
         fused=stack.fused or options.compiled,
         flash=flash or engine,
-        newest_flash=engine or chip.capability >= stack.newest_flash_from,
+        newest_flash=latest,
         biased_attention=stack.biased_attention,
-        shares_sequence=stack.sequence_parallel,
+        shares_sequence=stack.sequence_parallel
+        if options.sequence_parallel is None
+        else options.sequence_parallel,
         hides_tensor=stack.hides_tensor or options.async_tensor,
         hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
         hides_experts=((layout.virtual_stages > 1) & stack.hides_experts) | (layout.copies_of_stage > 1),
         gradient_bytes=travels,
         weight_bytes=weight,
         kept_gradient_bytes=kept_gradient,
-        optimizer_bytes=states,
+        optimizer_bytes=_state_bytes(stack.states, options.optimizer),
         logit_bytes=logit,
         shares_logits=stack.shares_logits,
         sums_whole_gradients=stack.sums_whole_gradients,
@@ -182,7 +240,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         keeps_boundaries=(layout.pipeline_parallel > 1) & stack.keeps_boundaries,
         keeps_logits=(layout.pipeline_parallel > 1) & stack.keeps_logits,
         gathers_8=stack.gathers_fp8 and options.precision == "fp8",
-        checkpoints_operations=(zero_3 & (not xla)) | stack.checkpoints_operations,
+        checkpoints_operations=(zero_3 & (not xla) & (options.modules is None))
+        | stack.checkpoints_operations,
         casts_weights=stack.casts_weights,
         slow_start=stack.slow_start,
         narrow=options.precision in OPERANDS,
@@ -203,6 +262,14 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
         update_share=OPTIMIZERS[options.optimizer].update_bytes / OPTIMIZERS["adam"].update_bytes,
         added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
+        placeholders=stack.placeholders and options.adapter_rank == 0,
+        weighted_inside=stack.weighted_inside,
+        in_place=fused_loss,
+        flash_rate=FIRST_FLASH if kernel == "flash1" else 1.0,
+        host_activations=options.host_activations,
+        keeps_unfused=stack.unfused_norms and not options.compiled,
+        in_backward=options.in_backward or options.optimizer == IN_BACKWARD,
+        modules=modules,
         tuned=options.tuned,
     )
 

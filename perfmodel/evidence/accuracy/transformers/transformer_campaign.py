@@ -31,7 +31,7 @@ from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.job import Case, bare_job, job_of
-from perfmodel.model.transformers.memory import CONTEXT_BYTES, memory_of
+from perfmodel.model.transformers.memory import memory_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.software import LAUNCHES, PACES
 from perfmodel.model.transformers.step import step_of
@@ -215,10 +215,15 @@ class MeasuredMemory(NamedTuple):
     case: Case | None
     peak: float | None
     """Peak [B]; None if the source only says whether the run fitted."""
-    uncounted: float
-    """Bytes of driver and libraries, if the peak does not include them; else 0."""
+    of_tensors: bool
+    """Whether the peak is of tensors alone, without driver, libraries and the allocator's gaps."""
     reason: str | None = None
     """Reason why there is no case."""
+
+    @property
+    def counted(self) -> str:
+        """Property of ``Memory`` with what the peak includes."""
+        return "tensors" if self.of_tensors else "total"
 
 
 OF_TENSORS = ("allocated", "active")
@@ -242,11 +247,11 @@ def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
     """Return the measured memory of a row."""
     row = _with_run(line)
     peak = row.number("peak_memory_bytes")
-    uncounted = CONTEXT_BYTES if any(word in row.text("peak_kind") for word in OF_TENSORS) else 0.0
+    of_tensors = any(word in row.text("peak_kind") for word in OF_TENSORS)
     try:
-        return MeasuredMemory(case_of_row(row, catalogue), peak, uncounted)
+        return MeasuredMemory(case_of_row(row, catalogue), peak, of_tensors)
     except Refused as error:
-        return MeasuredMemory(None, peak, uncounted, str(error))
+        return MeasuredMemory(None, peak, of_tensors, str(error))
 
 
 def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) -> list[Outcome]:
@@ -254,7 +259,7 @@ def memory_outcomes(measured: Sequence[MeasuredMemory], catalogue: Catalogue) ->
     return [
         Outcome(each.peak, reason=each.reason)
         if each.case is None
-        else Outcome(each.peak, float(memory_of(bare_job(each.case)).total) - each.uncounted)
+        else Outcome(each.peak, float(getattr(memory_of(bare_job(each.case)), each.counted)))
         for each in measured
     ]
 
@@ -264,7 +269,7 @@ def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, cata
     case = measured.case
     if case is None:
         return Details()
-    counted = "bytes of tensors" if measured.uncounted else "all bytes that a rank needs"
+    counted = "bytes of tensors" if measured.of_tensors else "all bytes that a rank needs"
     capacity = f"{case.chip.memory_bytes:.0f}"
     readings = [
         *readings_of_case(_with_run(line), case),
@@ -272,7 +277,8 @@ def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, cata
         Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), counted),
     ]
     rows = memory_of(bare_job(case))._asdict()
-    rows["other"] -= measured.uncounted
+    if measured.of_tensors:
+        del rows["reserved"], rows["allocator"]
     terms = {name: float(size) for name, size in rows.items() if float(size)}
     return Details(
         readings, terms, _command_of(line, case, catalogue, lambda answer: float(answer.memory.bytes))

@@ -25,6 +25,10 @@ COUNTED = {"allocated": "allocated", "active": "allocated", "used": RESERVED}
 """Word of ``peak_kind`` -> what such a peak includes."""
 
 
+PRINT_RESERVED = ("torchtitan", "prime-rl")
+"""Software whose log prints ``torch.cuda.max_memory_reserved`` (their repositories, read 2026-11-27)."""
+
+
 class Peak(NamedTuple):
     """Published and predicted peak of a run's memory; bytes of PyTorch's allocator."""
 
@@ -94,6 +98,8 @@ def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
     """Return the peak of a row of ``measured/transformer_memory.csv``."""
     kind, unknown = row["peak_kind"], "software" if run.nearest_stack else ""
     counted = next((counted for word, counted in COUNTED.items() if word in kind), "")
+    if not counted and row["framework"] in PRINT_RESERVED:
+        counted = RESERVED
     if not unknown and not (run.states_layout and run.states_memory):
         unknown = "layout"
     return Peak(run, float(row["peak_memory_bytes"] or "nan"), _tensors(run), counted, unknown)

@@ -53,6 +53,15 @@ def _architectures() -> dict[str, dict[str, str]]:
     return {_letters(row["workload"]): row for row in records(_table())}
 
 
+@cache
+def _dense_layers_of_cut() -> dict[str, int]:
+    """Return the layers without experts of networks cut to fewer layers, where a publisher states them."""
+    return {
+        row["workload"]: int(row["dense_layers"])
+        for row in records(folder("validation") / "cut_networks.csv")
+    }
+
+
 def _letters(name: str) -> str:
     """Return letters and digits of a network's name in lower case, without its additions."""
     return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
@@ -95,6 +104,7 @@ def architecture_of(row: Line) -> Architecture:
     width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
     kv_heads = of("kv_heads") or heads
     published: dict[str, Any] = {field: filled.whole(column) or 0 for field, column in PUBLISHED.items()}
+    published["dense_layers"] = _dense_layers_of_cut().get(name, published["dense_layers"])
     model = Architecture(
         hidden=hidden,
         layers=layers + ("w/ mtp" in name.lower()),
@@ -149,7 +159,8 @@ def _check(row: Line, model: Architecture, published_layers: int) -> None:
         or NAMES_EXPERTS.search(name)
     ):
         raise Refused("experts not described", name)
-    if model.dense_layers and model.layers < published_layers:
+    cut = model.layers < published_layers and name not in _dense_layers_of_cut()
+    if model.dense_layers and cut:
         raise Refused("cut network, its dense layers not stated", name)
     for number, of in ((stated, model.parameters), (active, model.active_parameters)):
         if number and not 1 / PARAMETERS_WITHIN < of / number < PARAMETERS_WITHIN:

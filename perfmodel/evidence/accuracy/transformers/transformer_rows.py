@@ -216,9 +216,10 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
         frozen_weights="nf4-double" if "qlora" in workload else "16-bit",
         host_update="offload" in words,
         fused_loss="fused-loss" in words,
-        host_checkpoints="host-checkpoints" in words or rules.has_host_checkpoints(row.text("locator")),
+        host_checkpoints="host-checkpoints" in words,
         shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
+        **rules.of_ladder(row.text("locator")),
     )
 
 

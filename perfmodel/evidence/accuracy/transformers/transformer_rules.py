@@ -25,6 +25,7 @@ Rows state much, but never everything.  No rule uses a measured value:
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.hardware.software import Release
@@ -55,8 +56,16 @@ COMPILED_SOURCES = ("torchtune-readme",)
 """Sources whose networks torch.compile compiles, as the text next to their tables says."""
 BEFORE_COMPILED = "ladder row 1", "ladder row 2"
 """Their rows before that: torchtune's ladder adds one technique a row, and compilation in the third."""
-OFFLOADED = tuple(f"ladder row {row}" for row in range(7, 11))
-"""Rows of the ladder with activations in the host's memory."""
+LADDER: dict[str, dict[str, Any]] = {
+    "2": {"loss": "plain"},
+    "3": {"loss": "plain"},
+    "6": {"in_backward": True},
+    "7": {"in_backward": True, "host_activations": True},
+    "8": {"in_backward": True, "host_activations": True, "optimizer": "adam-8bit"},
+    "9": {"host_activations": True},
+}
+"""Row of torchtune's ladder of techniques -> options of its software, each row with those of the one above;
+rows with adapters update after the backward pass, with moments of 16 bits (README.md, read 2026-11-27)."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
 """Tokens from which a sequence is long, and the largest micro-batch of long and of short sequences."""
 NARROW = 2048
@@ -185,13 +194,14 @@ def is_compiled(source: str, locator: str) -> bool:
     return source in COMPILED_SOURCES and not locator.endswith(BEFORE_COMPILED)
 
 
-def has_host_checkpoints(locator: str) -> bool:
-    """Return whether a row of torchtune's ladder offloads activations; later rows keep what earlier ones add.
+def of_ladder(locator: str) -> dict[str, Any]:
+    """Return the options of a row's software that torchtune's ladder of techniques states.
 
-    >>> has_host_checkpoints("README.md optimisation ladder row 9")
-    True
+    >>> of_ladder("README.md optimisation ladder row 6"), of_ladder("README.md table row 6")
+    ({'in_backward': True}, {})
     """
-    return locator.endswith(OFFLOADED)
+    _, of_ladder, row = locator.partition("ladder row ")
+    return LADDER.get(row, {}) if of_ladder else {}
 
 
 def packed_share(source: str, workload: str, length: int) -> float:

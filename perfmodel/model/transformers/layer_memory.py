@@ -1,0 +1,97 @@
+"""Activations of a layer: what it keeps of a micro-batch, and what its backward pass needs in addition."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from perfmodel.core import ops
+from perfmodel.equations.layer_memory import (
+    expert_activation_bytes,
+    unfused_activation_bytes,
+    working_bytes,
+)
+from perfmodel.equations.transformer_memory import (
+    checkpoint_bytes,
+    layer_activation_bytes,
+    product_checkpoint_bytes,
+)
+from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.hybrid import by_type
+from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.products import frozen_inputs
+from perfmodel.model.transformers.recomputed import dropped_bytes, names_modules, selects
+
+PART_INPUTS = 5
+"""Inputs of a layer that each of its two parts keeps: of its norm, its products and its sum."""
+
+
+def _of_types(shares: list[Any], results: list[Any]) -> tuple[Any, Any]:
+    """Return the mean that layers of several types keep, and the most that one of them needs."""
+    kept = sum(share * each for share, (each, _) in zip(shares, results, strict=True))
+    working = results[0][1]
+    for _, each in results[1:]:
+        working = ops.maximum(working, each)
+    return kept, working
+
+
+@partial(by_type, merge=_of_types)
+def layer_bytes(job: Job) -> tuple[Any, Any]:
+    """Return the bytes of one micro-batch that a layer keeps, and those its backward pass needs in addition.
+
+    Products with frozen weights need no inputs for their backward pass: the inputs of the projections, of the
+    feed-forward part and of its last product are kept only for gradients of weights or adapters.
+    """
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
+    tokens, hidden, tensor, shards = job.tokens, model.hidden, layout.tensor_parallel, job.sequence_shards
+    routed = 1 - model.dense_share
+    width = model.dense_share * model.feed_forward + routed * model.shared_experts * model.expert_width
+    values = model.heads * model.value_size
+    read = model.matrices - frozen_inputs(software, software.adapted[6:])
+    made = model.qkv_width + values + read * width + model.kept_width
+    scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
+    whole = layer_activation_bytes(tokens, hidden, shards, made, tensor, scores)
+    inputs = checkpoint_bytes(tokens, hidden, shards)
+    whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
+    whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
+    whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
+    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs
+    if any_of(model.experts > 0):
+        later = where(software.weighted_inside, 0.0, 1.0)
+        one, k = read * model.expert_width, model.top_k
+        experts = expert_activation_bytes(tokens, hidden, k, model.experts, one, tensor, later)
+        whole = whole + routed * experts
+    gates = width + routed * model.top_k * model.expert_width
+    loose = unfused_activation_bytes(tokens, hidden, shards, gates, tensor)
+    # networks with gates have RMSNorms; PyTorch's LayerNorm is one kernel everywhere
+    whole = whole + where(software.keeps_unfused & (model.matrices > 2), loose, 0.0)
+    products = model.qkv_width + (model.matrices - 1) * gates
+    selected = product_checkpoint_bytes(tokens, hidden, shards, values, products, tensor)
+    selective = (layout.recompute == SELECTIVE) & software.checkpoints_operations
+    each = where(selective, selected, whole)
+    full = layout.recompute == FULL
+    share = where(full, layout.recomputed_layers, 0.0)
+    checkpoint = inputs / where(software.shares_checkpoints, tensor / shards, 1)
+    checkpoint = where(software.host_checkpoints, 0.0, checkpoint)
+    again = where(full | selective, whole, 0.0)
+    if names_modules(job):
+        dropped, named = dropped_bytes(job), selects(job)
+        each = each - where(named, dropped.all, 0.0)
+        again = again + where(named, dropped.largest, 0.0)
+    kept = share * checkpoint + (1 - share) * each
+    # in the host's memory, but for one layer on its way and one in use
+    working = again + _gradients(job, routed) + where(software.host_activations, 2 * kept, 0.0)
+    return where(software.host_activations, 0.0, kept), working
+
+
+def _gradients(job: Job, routed: Any) -> Any:
+    """Return the bytes of gradients of activations in the backward pass of a layer."""
+    model, where = job.model, ops.where
+    widest = ops.maximum(
+        where(model.dense_share > 0, model.feed_forward, 0.0),
+        where(routed > 0, (model.top_k + model.shared_experts) * model.expert_width, 0.0),
+    )
+    widened = where(job.stack.in_place, 1.0, model.matrices - 1)
+    tensor = job.layout.tensor_parallel
+    return working_bytes(job.tokens, model.hidden, job.sequence_shards, widened * widest, tensor)
