@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import Schedule, ServerShards
+from perfmodel.core.choices import ContextMethod, Schedule, ServerShards
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
@@ -120,6 +120,16 @@ class Release(Spec):
     """Sharded parameters are gathered in 8 bits where products are in fp8."""
     checkpoints_operations: bool = False
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
+    context_method: ContextMethod = "ring"
+    """How context-parallel ranks exchange keys and values by default."""
+    repeats_key_heads: bool = False
+    """All-to-alls of heads repeat key-value heads where a rank has fewer than ranks exchange them."""
+    sums_groups_late: bool = False
+    """Groups that each shard the states (HSDP) sum their gradients once in a step, not in every pass."""
+    sums_groups_apart: bool = False
+    """These sums run next to gathers and scatters inside the groups, on a stream of their own."""
+    sums_whole_buckets: bool = False
+    """ZeRO 1 and 2 sum buckets of gradients by all-reduces, not by reduce-scatters."""
     shards_optimizer: bool = False
     """By default replicas shard the optimizer's states (ZeRO 1)."""
     casts_weights: bool = False

@@ -9,6 +9,7 @@ from perfmodel.core.choices import (
     SYNONYMS,
     Algorithm,
     Cache,
+    ContextMethod,
     Count,
     CountFromZero,
     DecoderName,
@@ -108,9 +109,16 @@ class Layout(Described, heading="The layout of a transformer"):
     schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of
         weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
     context_parallel : [1] Accelerators that split the positions of a sequence.
+    context_method : How they exchange keys and values: round a ring, during attention; gathered before it; by
+        all-to-alls that leave each rank whole sequences of some heads (ulysses); or all-to-alls between
+        neighbours, and a ring over these groups (nested).  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.
+        [default: the most that key-value heads allow]
     expert_parallel : [1] Accelerators that experts are distributed over; a divisor of data x context.
     sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
+    shard_group : [1] Replicas that share one copy of sharded states, neighbours; the groups sum their
+        gradients (HSDP).  [default: all replicas]
     recompute : Activations that the backward pass computes again instead of storing them.  [default: none]
     micro_batch_size : [samples] Samples of one replica in one pass; a global batch size then implies the
         passes.
@@ -121,8 +129,15 @@ class Layout(Described, heading="The layout of a transformer"):
     virtual_stages: Annotated[Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
     schedule: Annotated[Schedule | None, OptionInfo(label="Schedule of the pipeline")] = None
     context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
+    context_method: Annotated[
+        ContextMethod | None, OptionInfo(label="Exchange of keys and values", axis="layout")
+    ] = None
+    context_inner: Annotated[
+        Count | None, OptionInfo(label="Neighbours that exchange heads", axis="layout")
+    ] = None
     expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
+    shard_group: Annotated[Count | None, OptionInfo(label="Replicas of a copy", axis="layout")] = None
     recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
     micro_batch_size: Annotated[
         Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")

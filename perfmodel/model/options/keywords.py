@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from perfmodel.core.choices import (
     Algorithm,
     Cache,
+    ContextMethod,
     DecoderName,
     Embedding,
     Input,
@@ -58,8 +59,11 @@ class Options(TypedDict, total=False):
     virtual_stages: int
     schedule: Schedule | None
     context_parallel: int
+    context_method: ContextMethod | None
+    context_inner: int | None
     expert_parallel: int
     sharding: Sharding | None
+    shard_group: int | None
     recompute: Recompute | None
     micro_batch_size: int | None
     precision: Precision | None

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from perfmodel.core.choices import (
     Algorithm,
     Cache,
+    ContextMethod,
     DecoderName,
     Embedding,
     Input,
@@ -50,8 +51,11 @@ class Understood(TypedDict):
     virtual_stages: int
     schedule: Schedule | None
     context_parallel: int
+    context_method: ContextMethod | None
+    context_inner: int | None
     expert_parallel: int
     sharding: Sharding | None
+    shard_group: int | None
     recompute: Recompute | None
     lora: int | None
     micro_batch_size: int | None

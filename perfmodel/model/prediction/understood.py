@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfmodel.model.options.exchanges import takes_of
 from perfmodel.model.setting.embedding_tables import has_tables
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.torus import runs_torus, usual_torus
@@ -65,4 +66,5 @@ def _layout_options(layout: Layout) -> dict[str, object]:
     """Return the options of a layout with their values."""
     words = layout.words()
     filled = {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
-    return filled | {"schedule": words["schedule"] if layout.pipeline_parallel > 1 else None}
+    schedule = words["schedule"] if layout.pipeline_parallel > 1 else None
+    return filled | {"schedule": schedule, **takes_of(layout)}

@@ -20,6 +20,7 @@ from perfmodel.hardware.software import (
     usual_year,
     with_year,
 )
+from perfmodel.model.options.exchanges import NO_CONTEXT, NO_SHARDS, exchanging
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, NO_PIPELINE, NO_STAGES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
@@ -167,6 +168,10 @@ def layout_setting(
             remark(NO_STAGES)
         if scenario.schedule is not None:
             remark(NO_PIPELINE)
+        if scenario.shard_group is not None:
+            remark(NO_SHARDS)
+        if scenario.context_method is not None:
+            remark(NO_CONTEXT)
         return None
     from perfmodel.model.options.layout import caveats, check, check_adapters, layout_of, scheduled
 
@@ -207,6 +212,7 @@ def layout_setting(
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
+    layout = exchanging(layout, scenario, model, facts, remark)
     check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:

@@ -83,4 +83,4 @@ def step_of_setting(setting: Setting, layout: Layout | None = None) -> Step:
 def one_replica(layout: Layout, strong: bool) -> Layout:
     """Return the layout of a single replica with its share of the batch, or if ``strong`` with all of it."""
     steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
-    return layout._replace(data_parallel=1, expert_parallel=1, accumulation_steps=steps)
+    return layout._replace(data_parallel=1, expert_parallel=1, accumulation_steps=steps, shard_group=0)

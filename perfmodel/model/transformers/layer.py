@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
-    beyond_attention_time,
-    busy_collective_time,
-    context_message_bytes,
     dispatch_bytes,
     dispatch_time,
     distinct_destinations,
@@ -26,8 +23,9 @@ from perfmodel.equations.transformer_products import (
     plain_attention_time,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.context import exposed_exchange
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
+from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
@@ -169,13 +167,6 @@ def three_products(
     return matrix_product_time(n1, n2, n3, *shared), backward
 
 
-def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
-    """Return the time of a collective of a training step [s]; 0 for a single rank."""
-    if cost is NO_COST:
-        return 0.0
-    return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
-
-
 def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     """Return the times of the mean layer, averaged over layers with and without experts."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
@@ -207,10 +198,6 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
     exposed_tensor = 2 * hidden
-    keys = context_message_bytes(
-        layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
-    )
-    ring = travel_time(job.groups.context, keys, p)
     dispatch: Any = 0.0
     waits: Any = 0.0
     if has_experts:
@@ -234,9 +221,8 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     waiting = time_of_parts(forward=gaps, backward=gaps_backward)
     # while the accelerator waits for its host the ring goes on
     window = time_of_parts(attention=core, gaps=gaps)
-    context = beyond_attention_time(ring, window, p["context_window"])
-    window = time_of_parts(attention=core_backward, gaps=gaps_backward)
-    context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
+    backward_window = time_of_parts(attention=core_backward, gaps=gaps_backward)
+    context, context_backward = exposed_exchange(job, p, window, backward_window)
     routed_traffic = 2 * dispatch
     sent_again = time_of_parts(tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits)
     sent_again = again * sent_again

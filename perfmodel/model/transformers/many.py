@@ -48,7 +48,13 @@ def job_of_many(case: Case) -> Job:
     """Return the job of many layouts; costs of equal groups are computed once."""
     at: Layout = case.layout
     first, which = distinct(
-        at.tensor_parallel, at.pipeline_parallel, at.context_parallel, at.expert_parallel, at.data_parallel
+        at.tensor_parallel,
+        at.pipeline_parallel,
+        at.context_parallel,
+        at.expert_parallel,
+        at.data_parallel,
+        at.context_inner,
+        at.shard_group,
     )
     few = groups_of_many(case.fabric, rows(at, first))
     return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
@@ -68,6 +74,8 @@ def step_of_many(job: Job, p: Values) -> Step:
         at.sharding == ZERO_3,
         at.recompute,
         at.micro_batch_size,
+        at.context_method,
+        at.context_inner,
     )
     few: Job = rows(job, first)
     return step_of(job, p, rows(layer_of(few, p, rates_of(few, p)), which))

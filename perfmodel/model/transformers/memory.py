@@ -20,6 +20,7 @@ from perfmodel.equations.transformer_memory import (
 )
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3
+from perfmodel.model.transformers.context import gathered_bytes, repeated_bytes
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
 from perfmodel.model.transformers.step import Held, held_parameters, tables_of_stage, trained_parameters
@@ -87,13 +88,13 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers)
     trained = trained_parameters(job, held, layers)
-    of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
+    ranks, expert_ranks = layout.shard_ranks, layout.expert_shard_ranks
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
         shared = layout.sharding >= least
-        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
-        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
+        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, ranks, 1.0))
+        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, expert_ranks, 1.0))
         return of_all + theirs
 
     weights = states(held, software.weight_bytes, 3)
@@ -108,7 +109,7 @@ def _of_stage(job: Job, layers: Any, activations: Any, logits: Any, again: Any) 
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0),
+        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0) + gathered_bytes(job),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
@@ -180,7 +181,7 @@ def _layer(job: Job) -> tuple[Any, Any]:
     whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
-    whole = whole - where(software.adapts, inputs, 0.0)
+    whole = whole - where(software.adapts, inputs, 0.0) + repeated_bytes(job)
     products = model.projected_width + (model.matrices - 1) * width
     selected = product_checkpoint_bytes(
         job.tokens, model.hidden, job.sequence_shards, values, products, tensor

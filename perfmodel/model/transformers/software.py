@@ -42,6 +42,12 @@ class Software(NamedTuple):
     hides_tensor: Any
     hides_data: Any
     hides_experts: Any
+    sums_groups_late: Any
+    """Whether groups of replicas sum their gradients once in a step (HSDP)."""
+    sums_groups_apart: Any
+    """Whether these sums run at once with the traffic inside groups."""
+    sums_whole_buckets: Any
+    """Whether ZeRO 1 and 2 sum gradients by all-reduces."""
     gradient_bytes: Any
     weight_bytes: Any
     """Bytes of a parameter kept between passes."""
@@ -141,6 +147,9 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         hides_tensor=stack.hides_tensor or options.async_tensor,
         hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
         hides_experts=((layout.virtual_stages > 1) & stack.hides_experts) | (layout.copies_of_stage > 1),
+        sums_groups_late=stack.sums_groups_late,
+        sums_groups_apart=stack.sums_groups_apart,
+        sums_whole_buckets=stack.sums_whole_buckets,
         gradient_bytes=travels,
         weight_bytes=weight,
         kept_gradient_bytes=kept_gradient,

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.equations.exchange import hiding_cost_of_units
+from perfmodel.equations.hybrid_sharding import group_sum_bytes, grouped_traffic_time
 from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.pipeline_schedule import schedule_bubble_time
@@ -31,8 +32,8 @@ from perfmodel.model.transformers.layer import (
     layer_of,
     rates_of,
     three_products,
-    travel_time,
 )
+from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
@@ -249,16 +250,16 @@ def _replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) 
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
     trained = trained_parameters(job, held)
-    groups, replicas = job.groups, layout.replicas
-    traffic = _replica_time(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
-    shards = where(layout.sharding > 0, replicas, 1)
-    own = trained.dense / shards
+    groups = job.groups
+    costs = groups.gather, groups.reduce, groups.copies
+    traffic = _replica_time(job, p, held.dense, trained.dense, layout.shard_ranks, *costs)
+    own = trained.dense / where(layout.sharding > 0, layout.shard_ranks, 1)
     if any_of(held.experts > 0):
-        of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
-        costs = groups.expert_gather, groups.expert_reduce
-        theirs = _replica_time(job, p, held.experts, trained.experts, *costs)
+        shards = layout.expert_shard_ranks
+        costs = groups.expert_gather, groups.expert_reduce, groups.expert_copies
+        theirs = _replica_time(job, p, held.experts, trained.experts, shards, *costs)
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
-        own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
+        own = own + trained.experts / where(layout.sharding > 0, shards, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
     passes = where(layout.sharding > 0, layer_time, backward)
     interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
@@ -285,10 +286,22 @@ def _last_gradient_time(job: Job, p: Values) -> Any:
     layout, software, groups = job.layout, job.stack, job.groups
     last = software.gradient_bytes * job.model.embedding_parameters / layout.tensor_parallel
     scattered, summed = (travel_time(cost, last, p) for cost in (groups.gather, groups.reduce))
+    if not ops.holds(layout.shard_group == 0):
+        shard = group_sum_bytes(last, layout.shard_ranks)
+        scattered = time_of_parts(scatter=scattered, sum=travel_time(groups.copies, shard, p))
     return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
 
 
-def _replica_time(job: Job, p: Values, held: Any, trained: Any, gather_cost: Any, reduce_cost: Any) -> Any:
+def _replica_time(
+    job: Job,
+    p: Values,
+    held: Any,
+    trained: Any,
+    shards: Any,
+    gather_cost: Any,
+    reduce_cost: Any,
+    copy_cost: Any,
+) -> Any:
     """Return the time of all gradients and parameters sent between replicas, hidden or not [s]."""
     layout, software, where = job.layout, job.stack, ops.where
     gradients = software.gradient_bytes * trained
@@ -305,7 +318,29 @@ def _replica_time(job: Job, p: Values, held: Any, trained: Any, gather_cost: Any
     )
     scatters = where(layout.sharding == ZERO_2, layout.accumulation_steps, 1)
     once = sharded_traffic_time(gather, scatter, scatters, 1 / scatters, 0.0)
-    return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, once, summed))
+    sharded = where(layout.sharding == ZERO_3, zero_3, once)
+    if not ops.holds(layout.shard_group == 0):
+        passes = where(layout.sharding == ZERO_3, scatters_of_zero_3(job), scatters)
+        sums = where(software.sums_groups_late, 1, passes)
+        shard = travel_time(copy_cost, group_sum_bytes(gradients, shards), p)
+        sharded = grouped_traffic_time(sharded, shard, sums, sums_apart(job))
+    return where(layout.sharding > 0, sharded, summed)
+
+
+def scatters_of_zero_3(job: Job) -> Any:
+    """Return how often sharded gradients are scattered in a step of ZeRO 3."""
+    software = job.stack
+    return ops.where(software.keeps_gathered | software.sums_whole_gradients, 1, job.layout.accumulation_steps)
+
+
+def sums_apart(job: Job) -> Any:
+    """Return whether sums over groups run at once with the traffic inside them: 1, else 0.
+
+    Groups that span nodes use the adapters as their sums do.
+    """
+    layout = job.layout
+    inside = layout.shard_ranks * layout.tensor_parallel <= job.domain
+    return ops.where(inside & job.stack.sums_groups_apart, 1, 0)
 
 
 def update_time(job: Job, p: Values, rates: Rates, own: Any) -> Any:

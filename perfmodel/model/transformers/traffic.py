@@ -13,7 +13,8 @@ from perfmodel.equations.transformer_exchange import (
 )
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of, travel_time
+from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.step import Step, held_parameters, hiding_cost, trained_parameters
 
