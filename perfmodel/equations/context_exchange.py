@@ -48,9 +48,9 @@ def head_exchange_bytes(
 
     .. math:: S = 2\,T\,(a + a_r)(d + d_v)
 
-    An all-to-all of each leaves every rank whole sequences of a share of the heads, and brings the output back;
-    with a = a_r heads of h features together that is 4 N h / P values of N tokens on P ranks.  Gradients take
-    the same paths.
+    An all-to-all of each leaves every rank whole sequences of a share of the heads, and brings the output
+    back; with a = a_r heads of h features together that is 4 N h / P values of N tokens on P ranks.
+    Gradients take the same paths.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def repeated_head_bytes(
 
 @formula(cites="fang2024")
 def ring_head_share(sent_heads: Real, key_heads: Real, group_size: Real) -> Real:
-    r"""Share of a tensor-parallel rank's keys and values that travel round the ring after heads were exchanged.
+    r"""Share of a rank's keys and values that travel round the ring once heads were exchanged.
 
     .. math:: r = \frac{a_r}{a_k\,n}
 

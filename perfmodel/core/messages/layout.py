@@ -19,7 +19,8 @@ MESSAGES = {
     "layout.dualpipe": "--schedule dualpipe needs an even number of stages, here {stages}, and of "
     "micro-batches, at least {least}, here {steps}",
     "layout.shard_group": "--shard-group {group} does not divide data x context parallelism, {replicas}",
-    "layout.shard_experts": "--shard-group {group} and --expert-parallel {experts}: one must divide the other",
+    "layout.shard_experts": "--shard-group {group} and --expert-parallel {experts}: one must divide "
+    "the other",
     "layout.context_inner": "--context-inner {inner}: a nested exchange of {context} context-parallel ranks "
     "needs a divisor of {context} between 1 and {context}",
     "layout.ulysses": "--context-method {method}: {inner} ranks cannot exchange the {heads} heads of a "

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from perfmodel.core.choices import Count, Samples, Schedule
+from perfmodel.core.choices import ContextMethod, Count, Samples, Schedule
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
@@ -38,6 +38,10 @@ class LayoutsRequest(Described):
         [default: megatron-core]
     precision : Precision of matrix products.
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.
+        [default: the most that key-value heads allow]
+    shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -56,6 +60,9 @@ class LayoutsRequest(Described):
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
+    context_method: ContextMethod | None = same_as(Scenario)
+    context_inner: int | None = same_as(Scenario)
+    shard_group: int | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core import ops
-from perfmodel.core.choices import ContextMethod
 from perfmodel.core.errors import refusal
 from perfmodel.model.options.layout import CONTEXT_METHODS, NESTED, ULYSSES, Layout
 
@@ -26,7 +25,7 @@ NO_INNER = "--context-inner changes nothing without --context-method nested"
 
 
 def shard_groups(size: Any, sharding: Any, replicas: Any, experts: Any) -> tuple[Any, Any]:
-    """Return the ranks that share one copy of states, 0 for all replicas, and whether such groups are possible.
+    """Return the ranks that share one copy of states, 0 for all, and whether such groups are possible.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def usual_inner(context: int, key_heads: int) -> int:
     (2, 4, 2)
     """
     proper = [each for each in range(2, context) if context % each == 0]
-    enough = [each for each in proper if key_heads % each == 0]
+    enough = [each for each in proper if max(key_heads, 1) % each == 0]
     return max(enough, default=min(proper, default=1))
 
 

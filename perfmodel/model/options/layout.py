@@ -127,6 +127,10 @@ class Layout(NamedTuple):
     @property
     def shard_ranks(self) -> Any:
         """Replicas that share one copy of sharded states."""
+        if ops.holds(self.shard_group == 0):
+            return self.replicas
+        if ops.holds(self.shard_group > 0):
+            return self.shard_group
         return ops.where(self.shard_group > 0, self.shard_group, self.replicas)
 
     @property

@@ -1,4 +1,4 @@
-"""Traffic of context parallelism in one layer: what its ranks exchange, how often, and what attention hides."""
+"""Traffic of context parallelism in one layer: what its ranks exchange, and what attention hides of it."""
 
 from __future__ import annotations
 

@@ -289,7 +289,8 @@ def _last_gradient_time(job: Job, p: Values) -> Any:
     if not ops.holds(layout.shard_group == 0):
         shard = group_sum_bytes(last, layout.shard_ranks)
         scattered = time_of_parts(scatter=scattered, sum=travel_time(groups.copies, shard, p))
-    return ops.where(software.adapts, 0.0, ops.where(layout.sharding > 0, scattered, summed))
+    by_sum = (layout.sharding == 0) | ((layout.sharding < ZERO_3) & software.sums_whole_buckets)
+    return ops.where(software.adapts, 0.0, ops.where(by_sum, summed, scattered))
 
 
 def _replica_time(
@@ -305,35 +306,37 @@ def _replica_time(
     """Return the time of all gradients and parameters sent between replicas, hidden or not [s]."""
     layout, software, where = job.layout, job.stack, ops.where
     gradients = software.gradient_bytes * trained
-    scatter = travel_time(gather_cost, gradients, p)
+    scattered = travel_time(gather_cost, gradients, p)
     gather = travel_time(gather_cost, 2 * where(layout.sharding == ZERO_3, held, trained), p)
     summed = travel_time(reduce_cost, gradients, p)
     starts = 3 * gather_cost.start_time * (job.model.layers / layout.pipeline_parallel - 1)
+    passes = where(software.keeps_gathered, 1, layout.accumulation_steps)
+    scatters = where(software.sums_whole_gradients, 1, passes)
     zero_3 = sharded_traffic_time(
-        gather,
-        scatter,
-        where(software.keeps_gathered, 1, layout.accumulation_steps),
-        where(software.gathers_8, 1, 2),
-        starts,
+        gather, scattered * (scatters / passes), passes, where(software.gathers_8, 1, 2), starts
     )
-    scatters = where(layout.sharding == ZERO_2, layout.accumulation_steps, 1)
-    once = sharded_traffic_time(gather, scatter, scatters, 1 / scatters, 0.0)
+    scatters_2 = where(layout.sharding == ZERO_2, layout.accumulation_steps, 1)
+    in_buckets = where(software.sums_whole_buckets, summed, scattered)
+    once = sharded_traffic_time(gather, in_buckets, scatters_2, 1 / scatters_2, 0.0)
     sharded = where(layout.sharding == ZERO_3, zero_3, once)
     if not ops.holds(layout.shard_group == 0):
-        passes = where(layout.sharding == ZERO_3, scatters_of_zero_3(job), scatters)
-        sums = where(software.sums_groups_late, 1, passes)
         shard = travel_time(copy_cost, group_sum_bytes(gradients, shards), p)
-        sharded = grouped_traffic_time(sharded, shard, sums, sums_apart(job))
+        sharded = grouped_traffic_time(sharded, shard, group_sums(job), _sums_apart(job))
     return where(layout.sharding > 0, sharded, summed)
 
 
-def scatters_of_zero_3(job: Job) -> Any:
-    """Return how often sharded gradients are scattered in a step of ZeRO 3."""
-    software = job.stack
-    return ops.where(software.keeps_gathered | software.sums_whole_gradients, 1, job.layout.accumulation_steps)
+def group_sums(job: Job) -> Any:
+    """Return how often groups of replicas sum their shards of gradients in a step.
+
+    All-reduces of whole buckets are over the replicas of all groups, which leaves nothing to sum.
+    """
+    layout, software, where = job.layout, job.stack, ops.where
+    once = software.keeps_gathered | software.sums_whole_gradients | software.sums_groups_late
+    sums = where(once | (layout.sharding < ZERO_2), 1, layout.accumulation_steps)
+    return where((layout.sharding < ZERO_3) & software.sums_whole_buckets, 0, sums)
 
 
-def sums_apart(job: Job) -> Any:
+def _sums_apart(job: Job) -> Any:
     """Return whether sums over groups run at once with the traffic inside them: 1, else 0.
 
     Groups that span nodes use the adapters as their sums do.
