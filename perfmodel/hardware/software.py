@@ -124,6 +124,8 @@ class Release(Spec):
     """How context-parallel ranks exchange keys and values by default."""
     repeats_key_heads: bool = False
     """All-to-alls of heads repeat key-value heads where a rank has fewer than ranks exchange them."""
+    scatters_once: bool = False
+    """Sharded gradients (ZeRO 3) are scattered after the last micro-batch only."""
     sums_groups_late: bool = False
     """Groups that each shard the states (HSDP) sum their gradients once in a step, not in every pass."""
     sums_groups_apart: bool = False

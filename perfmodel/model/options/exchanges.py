@@ -138,7 +138,7 @@ def takes_of(layout: Layout) -> dict[str, Any]:
     words = layout.words()
     several, nested = layout.context_parallel > 1, layout.context_method == NESTED
     return {
-        "shard_group": words["shard_group"] if layout.sharding and layout.replicas > 1 else None,
+        "shard_group": int(layout.shard_group) or None,
         "context_method": words["context_method"] if several else None,
         "context_inner": words["context_inner"] if several and nested else None,
     }

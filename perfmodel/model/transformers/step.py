@@ -311,7 +311,7 @@ def _replica_time(
     summed = travel_time(reduce_cost, gradients, p)
     starts = 3 * gather_cost.start_time * (job.model.layers / layout.pipeline_parallel - 1)
     passes = where(software.keeps_gathered, 1, layout.accumulation_steps)
-    scatters = where(software.sums_whole_gradients, 1, passes)
+    scatters = where(software.scatters_once, 1, passes)
     zero_3 = sharded_traffic_time(
         gather, scattered * (scatters / passes), passes, where(software.gathers_8, 1, 2), starts
     )
@@ -331,7 +331,7 @@ def group_sums(job: Job) -> Any:
     All-reduces of whole buckets are over the replicas of all groups, which leaves nothing to sum.
     """
     layout, software, where = job.layout, job.stack, ops.where
-    once = software.keeps_gathered | software.sums_whole_gradients | software.sums_groups_late
+    once = software.keeps_gathered | software.scatters_once | software.sums_groups_late
     sums = where(once | (layout.sharding < ZERO_2), 1, layout.accumulation_steps)
     return where((layout.sharding < ZERO_3) & software.sums_whole_buckets, 0, sums)
 
