@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.core import units
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import InputError, refusal, unknown_name
-from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.exchanges import EXCHANGES, takes_of
+from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.options.scenario import Scenario, field_of
 

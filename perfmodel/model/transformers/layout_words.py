@@ -31,7 +31,8 @@ def short(layout: Mapping[str, int | str]) -> str:
 
     >>> short({"tensor_parallel": 8, "data_parallel": 1, "sharding": "zero1", "recompute": "full"})
     'tp8 dp1 zero1 recompute full'
-    >>> short(Layout(context_parallel=8, data_parallel=8, sharding=3, shard_group=16, context_method=2).words())
+    >>> hybrid = Layout(context_parallel=8, data_parallel=8, sharding=3)
+    >>> short(hybrid._replace(shard_group=16, context_method=2).words())
     'cp8 ulysses dp8 zero3 in 16s'
     """
     degrees = [
