@@ -25,6 +25,7 @@ States = Literal["mixed", "full", "half"]
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
 Schedules = Annotated[tuple[Schedule, ...], Within(strict=False)]
+ContextMethods = Annotated[tuple[ContextMethod, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
@@ -122,6 +123,8 @@ class Release(Spec):
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
     context_method: ContextMethod = "ring"
     """How context-parallel ranks exchange keys and values by default."""
+    context_methods: ContextMethods = ("ring",)
+    """How they can exchange them."""
     repeats_key_heads: bool = False
     """All-to-alls of heads repeat key-value heads where a rank has fewer than ranks exchange them."""
     scatters_once: bool = False

@@ -82,14 +82,20 @@ def _each(function: Any, *values: Any) -> Any:
 
 
 def exchanging(
-    layout: Layout, scenario: Scenario, model: Architecture, facts: Release, remark: Callable[[str], None]
+    layout: Layout,
+    scenario: Scenario,
+    model: Architecture,
+    software: str,
+    facts: Release,
+    remark: Callable[[str], None],
 ) -> Layout:
     """Return a layout with the exchanges of a scenario, or those of its software.
 
     Parameters
     ----------
     layout : without them
-    scenario, model, facts : options, network and software of the job
+    scenario, model : options and network of the job
+    software, facts : name of its software, and what is known of it
     remark : called with each warning
 
     Raises
@@ -116,10 +122,14 @@ def exchanging(
         remark(NO_CONTEXT)
     if scenario.context_inner and (method != NESTED or context == 1):
         remark(NO_INNER)
+    word = CONTEXT_METHODS[method]
+    if context > 1 and word not in facts.context_methods:
+        known = ", ".join(facts.context_methods)
+        remark(f"{software} is not known to exchange keys by --context-method {word}; known: {known}")
     if key_heads % inner and not facts.repeats_key_heads:
         remark(
             f"{key_heads} key-value heads of a rank are repeated for {int(inner)} ranks that exchange heads; "
-            "its software is not known to repeat them"
+            f"{software} is not known to do that"
         )
     return layout._replace(shard_group=int(group), context_method=method, context_inner=int(inner))
 

@@ -212,7 +212,7 @@ def layout_setting(
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
-    layout = exchanging(layout, scenario, model, facts, remark)
+    layout = exchanging(layout, scenario, model, software, facts, remark)
     check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:

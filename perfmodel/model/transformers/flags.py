@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.model.options.layout import ALL_GATHER, FULL, NESTED, RING, SELECTIVE, ZERO_2, ZERO_3, Layout
+from perfmodel.model.options.layout import ALL_GATHER, FULL, NESTED, SELECTIVE, ZERO_2, ZERO_3, Layout
 from perfmodel.workloads.architecture import Architecture
 
 
@@ -138,9 +138,8 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
         schedule = [] if name is None else [f"--parallelism.pipeline_parallel_schedule {name}"]
         if layout.virtual_stages > 1 and model.layers % layout.pipeline_parallel == 0:
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
-    if layout.context_parallel > 1 and layout.context_method in (RING, ALL_GATHER):
-        rotates = "allgather" if layout.context_method == ALL_GATHER else "alltoall"
-        schedule = [*schedule, f"--parallelism.context_parallel_rotate_method {rotates}"]
+    if layout.context_parallel > 1 and layout.context_method == ALL_GATHER:
+        schedule = [*schedule, "--parallelism.context_parallel_rotate_method allgather"]
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
     converted = ["--model.converters float8"] if precision == "fp8" else []
