@@ -40,6 +40,7 @@ Algorithm = Literal[
     "switch-tree",
 ]
 Schedule = Literal["1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "dualpipe"]
+ContextMethod = Literal["ring", "all-gather", "ulysses", "nested"]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
 Optimizer = Literal[

@@ -14,7 +14,9 @@ from perfmodel.equations.layer_pass import paced_time
 
 
 @formula(cites=("dao2024", "yang2024"))
-def scan_projected_width(scan_width: Real, scan_gate_width: Real, key_width: Real, scan_scalars: Real) -> Real:
+def scan_projected_width(
+    scan_width: Real, scan_gate_width: Real, key_width: Real, scan_scalars: Real
+) -> Real:
     r"""Features that the first product of a scan makes of a token.
 
     .. math:: w = d_i + w_g + 2 w_k + n_s

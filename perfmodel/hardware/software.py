@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from perfmodel.core.choices import LowPrecision, Schedule, ServerShards
+from perfmodel.core.choices import ContextMethod, LowPrecision, Schedule, ServerShards
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
@@ -27,6 +27,7 @@ Products = Annotated[tuple[Literal["q", "k", "v", "o", "gate", "up", "down"], ..
 Shardings = Annotated[tuple[Sharding, ...], Within(strict=False)]
 Schedules = Annotated[tuple[Schedule, ...], Within(strict=False)]
 LowPrecisions = Annotated[tuple[LowPrecision, ...], Within(strict=False)]
+ContextMethods = Annotated[tuple[ContextMethod, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
@@ -137,6 +138,20 @@ class Release(Spec):
     """Formats of less than 16 bits in which it computes products with weights."""
     checkpoints_operations: bool = False
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
+    context_method: ContextMethod = "ring"
+    """How context-parallel ranks exchange keys and values by default."""
+    context_methods: ContextMethods = ("ring",)
+    """How they can exchange them."""
+    repeats_key_heads: bool = False
+    """All-to-alls of heads repeat key-value heads where a rank has fewer than ranks exchange them."""
+    scatters_once: bool = False
+    """Sharded gradients (ZeRO 3) are scattered after the last micro-batch only."""
+    sums_groups_late: bool = False
+    """Groups that each shard the states (HSDP) sum their gradients once in a step, not in every pass."""
+    sums_groups_apart: bool = False
+    """These sums run next to gathers and scatters inside the groups, on a stream of their own."""
+    sums_whole_buckets: bool = False
+    """ZeRO 1 and 2 sum buckets of gradients by all-reduces, not by reduce-scatters."""
     shards_optimizer: bool = False
     """By default replicas shard the optimizer's states (ZeRO 1)."""
     casts_weights: bool = False

@@ -757,6 +757,9 @@ def layouts(
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        shard_group: int | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
@@ -796,6 +799,9 @@ def layouts(
     optimizer : Optimizer.  [default: the network's usual]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
+    context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.  [default: the most that key-value heads allow]
+    shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
@@ -1739,6 +1745,9 @@ class Calls:
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        shard_group: int | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...

@@ -18,6 +18,13 @@ MESSAGES = {
     "layout.schedule_chunks": "--virtual-stages: --schedule {schedule} has chunks of its own; leave one out",
     "layout.dualpipe": "--schedule dualpipe needs an even number of stages, here {stages}, and of "
     "micro-batches, at least {least}, here {steps}",
+    "layout.shard_group": "--shard-group {group} does not divide data x context parallelism, {replicas}",
+    "layout.shard_experts": "--shard-group {group} and --expert-parallel {experts}: one must divide "
+    "the other",
+    "layout.context_inner": "--context-inner {inner}: a nested exchange of {context} context-parallel ranks "
+    "needs a divisor of {context} between 1 and {context}",
+    "layout.ulysses": "--context-method {method}: {inner} ranks cannot exchange the {heads} heads of a "
+    "tensor-parallel rank; the most is {most}",
     "layout.no_experts": "{name}: the network has no experts",
     "layout.experts": "--expert-parallel {expert_parallel} x --expert-tensor-parallel "
     "{expert_tensor_parallel} does not divide the {ranks} GPUs of a stage, which share the experts",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from perfmodel.decide.sweeps.axes import LAYOUT, PLAN, Axes
-from perfmodel.model.options.layout import NEUTRAL, RECOMPUTE, SHARDING
+from perfmodel.model.options.layout import CONTEXT_METHODS, NEUTRAL, RECOMPUTE, SHARDING
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ Codes: TypeAlias = "dict[str, NDArray[np.intp]]"
 
 ROWS = 2**14
 """Rows of a part."""
-_WORDS: dict[str, tuple[str, ...]] = {"sharding": SHARDING, "recompute": RECOMPUTE}
+_WORDS: dict[str, tuple[str, ...]] = {
+    "sharding": SHARDING,
+    "recompute": RECOMPUTE,
+    "context_method": CONTEXT_METHODS,
+}
 
 
 def _asks(name: str, value: Any) -> bool:

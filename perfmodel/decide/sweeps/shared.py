@@ -15,6 +15,7 @@ from perfmodel.decide.sweeps.columns import Block, words_of
 from perfmodel.decide.sweeps.layout_rows import Codes, LayoutRows, kinds_of_layouts, numbers_of, picked
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.exchanges import EXCHANGES, context_ranks, shard_groups
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES, FULL, ZERO_3, Layout, end_slots, schedules
 from perfmodel.model.options.scenario import Scenario
@@ -120,8 +121,15 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     assert base is not None
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
     recompute = np.where(at["recompute"] < 0, base.recompute, at["recompute"])
+    apart = np.maximum(expert * parts / tensor, 1)  # replicas that experts are distributed over
+    group, can_group = shard_groups(at["shard_group"], sharding, data * context, apart)
+    method = np.where(at["context_method"] < 0, base.context_method, at["context_method"])
+    heads = model.heads, model.kv_heads, tensor
+    inner, can_exchange = context_ranks(method, at["context_inner"], context, *heads)
+    able = able & can_group & can_exchange
     columns = tensor, stages, chunks, context, expert, parts, data, sharding, recompute
     every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule, slots
+    every = *every, group, method, inner
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
 
 
@@ -262,13 +270,8 @@ def _why(options: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str
 def _any_setting(options: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas of one sample each."""
     plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
-    plain |= {
-        "expert_tensor_parallel": None,
-        "micro_batch_size": 1,
-        "sharding": None,
-        "recompute": None,
-        "anchor": None,
-    }
+    open_options = ("expert_tensor_parallel", "sharding", "recompute", "anchor", *EXCHANGES)
+    plain |= {"micro_batch_size": 1, **dict.fromkeys(open_options)}
     return resolve(LaidOut.model_construct(**{**options, **plain}), catalogue)
 
 

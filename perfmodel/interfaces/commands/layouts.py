@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfmodel.core.choices import (
     AttentionKernel,
+    ContextMethod,
     Count,
     FrozenWeights,
     GradientPrecision,
@@ -53,6 +54,10 @@ class LayoutsRequest(Described):
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over
         stages.  [default: as the software does]
+    context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.
+        [default: the most that key-value heads allow]
+    shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -88,6 +93,9 @@ class LayoutsRequest(Described):
     optimizer: Optimizer | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     embedding_slots: bool | None = same_as(Scenario)
+    context_method: ContextMethod | None = same_as(Scenario)
+    context_inner: int | None = same_as(Scenario)
+    shard_group: int | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 

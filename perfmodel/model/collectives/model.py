@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core import ops
-from perfmodel.core.tracing.tracing import TRACE
+from perfmodel.core.tracing.tracing import TRACE, given
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
 from perfmodel.equations.collective_latencies import round_trip_time
@@ -227,7 +227,8 @@ def inside_bandwidth(at: Place, p: Values) -> Any:
     staged = ops.where(at.reaches_peers, False, at.per_node > 2)
     if staged is not False:
         rate = ops.where(staged, rates.slower_bandwidth(rate, p["host"] / at.per_node), rate)
-    return ops.where(at.per_node > 1, rate, NO_LIMIT)
+    unused = given(NO_LIMIT, "constants.unused_link_bandwidth", "a rank alone in its node uses no link there")
+    return ops.where(at.per_node > 1, rate, unused)
 
 
 NO_LIMIT = 1e18

@@ -12,6 +12,7 @@ from perfmodel.core.choices import (
     Algorithm,
     AttentionKernel,
     Cache,
+    ContextMethod,
     Count,
     CountFromZero,
     DecoderName,
@@ -150,11 +151,18 @@ class Layout(Described, heading="The layout of a transformer"):
     embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over
         stages.  [default: as the software does]
     context_parallel : [1] Accelerators that split the positions of a sequence.
+    context_method : How they exchange keys and values: round a ring, during attention; gathered before it; by
+        all-to-alls that leave each rank whole sequences of some heads (ulysses); or all-to-alls between
+        neighbours, and a ring over these groups (nested).  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.
+        [default: the most that key-value heads allow]
     expert_parallel : [1] Accelerators that experts are distributed over.
     expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor
         parallelism divides a stage's accelerators.  [default: 1 or tensor parallel, as the software has it]
     sharding : What replicas shard instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
+    shard_group : [1] Replicas that share one copy of sharded states, neighbours; the groups sum their
+        gradients (HSDP).  [default: all replicas]
     recompute : Activations that the backward pass computes again instead of storing them.  [default: none]
     micro_batch_size : [samples] Samples of one replica in one pass; a global batch size then implies the
         passes.
@@ -168,11 +176,18 @@ class Layout(Described, heading="The layout of a transformer"):
         bool | None, OptionInfo(label="Embedding and head count as layers of a pipeline")
     ] = None
     context_parallel: Annotated[Count, OptionInfo(label="Context parallel", axis="layout")] = 1
+    context_method: Annotated[
+        ContextMethod | None, OptionInfo(label="Exchange of keys and values", axis="layout")
+    ] = None
+    context_inner: Annotated[
+        Count | None, OptionInfo(label="Neighbours that exchange heads", axis="layout")
+    ] = None
     expert_parallel: Annotated[Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     expert_tensor_parallel: Annotated[
         Count | None, OptionInfo(label="Expert tensor parallel", axis="layout")
     ] = None
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
+    shard_group: Annotated[Count | None, OptionInfo(label="Replicas of a copy", axis="layout")] = None
     recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
     micro_batch_size: Annotated[
         Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")

@@ -9,6 +9,7 @@ from perfmodel.core.choices import (
     Algorithm,
     AttentionKernel,
     Cache,
+    ContextMethod,
     DecoderName,
     Embedding,
     FrozenWeights,
@@ -72,9 +73,12 @@ class Options(TypedDict, total=False):
     schedule: Schedule | None
     embedding_slots: bool | None
     context_parallel: int
+    context_method: ContextMethod | None
+    context_inner: int | None
     expert_parallel: int
     expert_tensor_parallel: int | None
     sharding: Sharding | None
+    shard_group: int | None
     recompute: Recompute | None
     micro_batch_size: int | None
     attention_kernel: AttentionKernel | None

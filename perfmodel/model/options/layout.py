@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from perfmodel.core import ops
-from perfmodel.core.choices import Schedule
+from perfmodel.core.choices import ContextMethod, Schedule
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.equations.pipeline_orders import DUALPIPE, FIRST_IN_TWO, FIRST_OF_TWO, SCHEDULES, V_SHAPED
@@ -22,6 +22,9 @@ SELECTIVE, FULL = 1, 2
 """Indices into ``RECOMPUTE``."""
 ZERO_2, ZERO_3 = 2, 3
 """Indices into ``SHARDING``."""
+CONTEXT_METHODS: tuple[ContextMethod, ...] = get_args(ContextMethod)
+RING, ALL_GATHER, ULYSSES, NESTED = range(4)
+"""Indices into ``CONTEXT_METHODS``."""
 
 
 DEGREES = (
@@ -83,6 +86,12 @@ class Layout(NamedTuple):
     """Into ``SCHEDULES``; 0 is 1F1B, interleaved where stages have several chunks."""
     end_slots: Any = 0
     """Layers by which embedding and head each count when layers are partitioned over stages: 0 or 1."""
+    shard_group: Any = 0
+    """Ranks that share one copy of sharded states (HSDP); 0: all replicas."""
+    context_method: Any = RING
+    """Into ``CONTEXT_METHODS``: how context-parallel ranks exchange keys and values."""
+    context_inner: Any = 1
+    """Of the context-parallel ranks, neighbours that exchange heads by all-to-all."""
 
     @property
     def world_size(self) -> Any:
@@ -104,6 +113,8 @@ class Layout(NamedTuple):
             "recompute": RECOMPUTE[int(self.recompute)],
             "schedule": self.schedule_name,
             **slots,
+            "shard_group": int(self.shard_ranks) if self.sharding else 1,
+            "context_method": CONTEXT_METHODS[int(self.context_method)],
         }
 
     @property
@@ -138,9 +149,34 @@ class Layout(NamedTuple):
         return self.tensor_parallel * self.replicas
 
     @property
+    def shard_ranks(self) -> Any:
+        """Replicas that share one copy of sharded states."""
+        if ops.holds(self.shard_group == 0):
+            return self.replicas
+        if ops.holds(self.shard_group > 0):
+            return self.shard_group
+        return ops.where(self.shard_group > 0, self.shard_group, self.replicas)
+
+    @property
+    def shard_copies(self) -> Any:
+        """Copies of sharded states."""
+        return self.replicas / self.shard_ranks
+
+    @property
     def expert_replicas(self) -> Any:
         """Ranks that hold the same weights of experts."""
         return ops.maximum(self.stage_ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
+
+    @property
+    def expert_shard_ranks(self) -> Any:
+        """Ranks that hold the same weights of experts and share one copy of their sharded states."""
+        ranks = self.tensor_parallel * self.shard_ranks
+        return ops.maximum(ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
+
+    @property
+    def context_ring(self) -> Any:
+        """Context-parallel ranks round which keys and values travel, or from which they are gathered."""
+        return self.context_parallel / self.context_inner
 
 
 def layout_of(

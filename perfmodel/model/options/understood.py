@@ -8,6 +8,7 @@ from perfmodel.core.choices import (
     Algorithm,
     AttentionKernel,
     Cache,
+    ContextMethod,
     DecoderName,
     Embedding,
     FrozenWeights,
@@ -57,9 +58,12 @@ class Understood(TypedDict):
     schedule: Schedule | None
     embedding_slots: bool | None
     context_parallel: int
+    context_method: ContextMethod | None
+    context_inner: int | None
     expert_parallel: int
     expert_tensor_parallel: int | None
     sharding: Sharding | None
+    shard_group: int | None
     recompute: Recompute | None
     lora: int | None
     routing_nodes: int | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfmodel.model.options.adapters import targets_of
+from perfmodel.model.options.exchanges import takes_of
 from perfmodel.model.setting.embedding_tables import has_tables
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.torus import runs_torus, usual_torus
@@ -80,4 +81,5 @@ def _layout_options(layout: Layout) -> dict[str, object]:
     return filled | {
         "schedule": words["schedule"] if piped else None,
         "embedding_slots": bool(layout.end_slots) if piped else None,
+        **takes_of(layout),
     }

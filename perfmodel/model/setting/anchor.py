@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.core import units
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.model.options.exchanges import EXCHANGES, takes_of
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.options.scenario import Scenario, field_of
@@ -30,7 +31,7 @@ RANGES = {
 MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
 BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
 LAYOUT_OPTIONS = (*DEGREES, "expert_tensor_parallel", "sharding", "recompute")
-OWN = (*LAYOUT_OPTIONS, *BATCH, "sequence_length", "image_tokens", "precision", *MACHINE)
+OWN = (*LAYOUT_OPTIONS, *EXCHANGES, *BATCH, "sequence_length", "image_tokens", "precision", *MACHINE)
 """Options in which a measured run of a transformer may differ from the job that is predicted."""
 IMPLIED = {
     "global_batch_size": ("accumulation_steps",),
@@ -195,6 +196,7 @@ def _run_options(run: Any) -> dict[str, Any]:
     """Return every option that an anchor may state, with its value in the ``Setting`` of a run."""
     words = run.layout.words()
     options: dict[str, Any] = {name: words[name] for name in (*LAYOUT_OPTIONS, "micro_batch_size")}
+    options |= {name: value for name, value in takes_of(run.layout).items() if value is not None}
     options |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
     if run.workload.sequence_length is not None:
         options |= {"sequence_length": run.workload.sequence_length}

@@ -20,7 +20,7 @@ from perfmodel.model.fitted.calibration import LATENCIES, Calibration, facts
 from perfmodel.model.fitted.efficiency import SIZES
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from perfmodel.model.input.feed import CACHE
-from perfmodel.model.options.layout import DEGREES, Layout
+from perfmodel.model.options.layout import DEGREES, NESTED, ULYSSES, Layout
 from perfmodel.model.setting.profile import Measure
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.routing import USUAL as ROUTING
@@ -273,7 +273,14 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
         "micro_batch_size": counts["local_batch_size"],
         "accumulation_steps": counts["accumulation_steps"],
     }
-    changed: Layout = _with(layout, degrees | passes)
+    exchanges = {}
+    if layout.shard_group:
+        exchanges["shard_group"] = change(layout.shard_group, "shard_group", OF_SCENARIO)
+    if layout.context_method == NESTED:
+        exchanges["context_inner"] = change(layout.context_inner, "context_inner", OF_SCENARIO)
+    if layout.context_method == ULYSSES:
+        exchanges["context_inner"] = degrees["context_parallel"]
+    changed: Layout = _with(layout, degrees | passes | exchanges)
     return changed
 
 

@@ -21,6 +21,7 @@ from perfmodel.hardware.software import (
     usual_year,
     with_year,
 )
+from perfmodel.model.options.exchanges import NO_CONTEXT, NO_SHARDS, exchanging
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING, without_stages
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.routing import routing_remarks, usual_expert_tensor
@@ -172,7 +173,9 @@ def layout_setting(
     model, length = workload.architecture, workload.tokens
     of_stages = scenario.virtual_stages, scenario.schedule, scenario.embedding_slots
     if name is None or model is None or length is None:
-        for words in (*without_stages(*of_stages), *routing_remarks(scenario, model)):
+        idle = {NO_SHARDS: scenario.shard_group, NO_CONTEXT: scenario.context_method}
+        without = [words for words, given in idle.items() if given is not None]
+        for words in (*without_stages(*of_stages), *without, *routing_remarks(scenario, model)):
             remark(words)
         return None
     from perfmodel.model.options.adapters import check_tuning, targets_of
@@ -223,6 +226,7 @@ def layout_setting(
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1
             possible += " --sharding zero1"
         raise error.under(after=f"; the nearest possible: {possible}") from None
+    layout = exchanging(layout, scenario, model, software, facts, remark)
     check_tuning(scenario, model, facts, accelerator, remark)
     check_kept(scenario, layout, model, accelerator, (software, facts), remark)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings

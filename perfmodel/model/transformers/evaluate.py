@@ -105,5 +105,9 @@ def one_replica(layout: Layout, strong: bool) -> Layout:
     steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
     parts = ops.minimum(layout.expert_tensor_parallel, layout.tensor_parallel)
     return layout._replace(
-        data_parallel=1, expert_parallel=1, expert_tensor_parallel=parts, accumulation_steps=steps
+        data_parallel=1,
+        expert_parallel=1,
+        expert_tensor_parallel=parts,
+        accumulation_steps=steps,
+        shard_group=0,
     )

@@ -110,7 +110,7 @@ def exchange_of(job: Job, p: Values) -> Exchange:
     return Exchange(*(where(group > 1, each, 0.0) for each in (to_experts, back, going, coming)))
 
 
-def gathered_bytes(job: Job) -> Any:
+def gathered_tokens(job: Job) -> Any:
     """Return the bytes that ranks with parts of the same experts gather in the forward pass, and sum.
 
     Ranks that do not share their tokens sum the results of all of them once.

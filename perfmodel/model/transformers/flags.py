@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_2, ZERO_3, Layout
+from perfmodel.model.options.layout import ALL_GATHER, FULL, NESTED, SELECTIVE, ZERO_2, ZERO_3, Layout
 from perfmodel.workloads.architecture import Architecture
 
 
@@ -63,6 +63,14 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
     if layout.tensor_parallel > 1:
         lines += ["--sequence-parallel", "--tp-comm-overlap"]
     replicas = layout.data_parallel * layout.context_parallel
+    if layout.context_parallel > 1 and layout.context_method:
+        lines.append(f"--cp-comm-type {_MEGATRON_CONTEXT[int(layout.context_method)]}")
+    if layout.context_method == NESTED and layout.context_parallel > 1:
+        lines.append(
+            f"--hierarchical-context-parallel-sizes {layout.context_inner:.0f} {layout.context_ring:.0f}"
+        )
+    if layout.sharding > 0 and layout.shard_copies > 1:
+        lines.append(f"--num-distributed-optimizer-instances {layout.shard_copies:.0f}")
     if layout.sharding >= ZERO_2:
         lines += [*_MEGATRON_FSDP, f"--data-parallel-sharding-strategy {_STRATEGY[int(layout.sharding)]}"]
     elif layout.sharding > 0:
@@ -76,6 +84,7 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
     return [*lines, *_PRECISION.get(precision, _BF16)]
 
 
+_MEGATRON_CONTEXT = ("p2p", "all_gather", "a2a", "a2a+p2p")
 _BF16 = ["--bf16", "--grad-reduce-in-bf16"]
 _PRECISION = {
     "fp16": ["--fp16"],
@@ -127,12 +136,13 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
     places = model.layers + 2 * layout.end_slots
     # a pipeline cuts a replica's batch into its micro-batches itself
     passes = layout.accumulation_steps if piped else 1
+    copies = min(layout.shard_copies, layout.data_parallel)  # its groups hold all context-parallel ranks
     given: dict[str, Any] = {
         "parallelism.tensor_parallel_degree": layout.tensor_parallel,
         "parallelism.pipeline_parallel_degree": layout.pipeline_parallel,
         "parallelism.context_parallel_degree": layout.context_parallel,
-        "parallelism.data_parallel_shard_degree": layout.data_parallel if sharded else 1,
-        "parallelism.data_parallel_replicate_degree": 1 if sharded else layout.data_parallel,
+        "parallelism.data_parallel_shard_degree": layout.data_parallel / copies if sharded else 1,
+        "parallelism.data_parallel_replicate_degree": copies if sharded else layout.data_parallel,
         "training.local_batch_size": layout.micro_batch_size * passes,
         "training.global_batch_size": layout.global_batch_size,
         "training.seq_len": sequence_length,
@@ -150,6 +160,8 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
                 given[f"parallelism.pipeline_parallel_{end}_stage_less_layers"] = 0
         if layout.virtual_stages > 1 and places % layout.pipeline_parallel == 0:
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
+    if layout.context_parallel > 1 and layout.context_method == ALL_GATHER:
+        schedule = [*schedule, "--parallelism.context_parallel_rotate_method allgather"]
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
     return [*lines, *schedule, *_CONVERTERS.get(precision, []), f"--activation_checkpoint.mode {mode}"]

@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
-    beyond_attention_time,
-    busy_collective_time,
-    context_message_bytes,
     partly_hidden_time,
 )
 from perfmodel.equations.transformer_pipeline import time_of_parts
@@ -24,9 +21,10 @@ from perfmodel.equations.transformer_products import (
     plain_attention_time,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.context import exposed_exchange
 from perfmodel.model.transformers.experts import (
     exchange_of,
-    gathered_bytes,
+    gathered_tokens,
     products_of,
     routed_bytes,
     tensor_sums,
@@ -34,7 +32,7 @@ from perfmodel.model.transformers.experts import (
 from perfmodel.model.transformers.hybrid import by_type, mean_of
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.low_precision import cast_bytes, half_depth
-from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
+from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import adapter_times, added_kernels, expansion_time, three_products
 from perfmodel.model.transformers.recomputed import modules_time, names_modules, selects
@@ -149,13 +147,6 @@ def rates_of(job: Job, p: Values) -> Rates:
     )
 
 
-def travel_time(cost: CollectiveCost, message_bytes: Any, p: Values) -> Any:
-    """Return the time of a collective of a training step [s]; 0 for a single rank."""
-    if cost is NO_COST:
-        return 0.0
-    return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
-
-
 @partial(by_type, merge=mean_of)
 def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     """Return the times of the mean layer of a micro-batch next to which no other is computed."""
@@ -192,16 +183,12 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
     exposed_tensor = tensor_sums(job) * hidden
-    keys = context_message_bytes(
-        layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
-    )
-    ring = travel_time(job.groups.context, keys, p)
     sent: Any = 0.0
     routed_traffic: Any = 0.0
     waits: Any = 0.0
     if has_experts:
         sent = routed * exchange_of(job, p).time
-        gathered = travel_time(job.groups.expert_tensor, gathered_bytes(job), p)
+        gathered = travel_time(job.groups.expert_tensor, gathered_tokens(job), p)
         routed_traffic = time_of_parts(sent=sent, gathered=routed * gathered)
         waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
     # recomputation
@@ -223,9 +210,8 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     waiting = time_of_parts(forward=gaps, backward=gaps_backward)
     # while the accelerator waits for its host the ring goes on
     window = time_of_parts(attention=core, gaps=gaps)
-    context = beyond_attention_time(ring, window, p["context_window"])
-    window = time_of_parts(attention=core_backward, gaps=gaps_backward)
-    context_backward = beyond_attention_time(2 * ring, window, p["context_window"])
+    backward_window = time_of_parts(attention=core_backward, gaps=gaps_backward)
+    context, context_backward = exposed_exchange(job, p, window, backward_window)
     sent_again = again * time_of_parts(
         tensor=exposed_tensor, context=context, experts=routed_traffic, host=waits
     )

@@ -17,6 +17,7 @@ from perfmodel.equations.transformer_memory import (
     product_checkpoint_bytes,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
+from perfmodel.model.transformers.context import repeated_bytes
 from perfmodel.model.transformers.hybrid import by_type
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
@@ -56,7 +57,7 @@ def layer_bytes(job: Job) -> tuple[Any, Any]:
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
     whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
     whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
-    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs
+    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs + repeated_bytes(job)
     if any_of(model.experts > 0):
         later = where(software.weighted_inside, 0.0, 1.0)
         one, k = read * model.expert_width, model.top_k

@@ -33,13 +33,22 @@ def short(layout: Mapping[str, int | str]) -> str:
 
     >>> short({"tensor_parallel": 8, "data_parallel": 1, "sharding": "zero1", "recompute": "full"})
     'tp8 dp1 zero1 recompute full'
+    >>> hybrid = Layout(context_parallel=8, data_parallel=8, sharding=3)
+    >>> short(hybrid._replace(shard_group=16, context_method=2).words())
+    'cp8 ulysses dp8 zero3 in 16s'
     """
     degrees = [
         f"{word}{layout[name]}"
         for name, word in ABBREVIATIONS.items()
         if layout.get(name, 1) != 1 or word == "dp"
     ]
+    method = layout.get("context_method", "ring")
+    if method != "ring" and layout.get("context_parallel", 1) != 1:
+        degrees.insert(-1, str(method))
     sharding = [f"{layout['sharding']}"] if layout["sharding"] != "none" else []
+    replicas = _replicas({"context_parallel": 1, **layout})
+    if sharding and layout.get("shard_group", replicas) != replicas:
+        sharding.append(f"in {layout['shard_group']}s")
     recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     slots = ["slots"] if layout.get("embedding_slots") else []
     return " ".join([*degrees, *sharding, *recompute, *slots])
@@ -59,10 +68,19 @@ def in_full(layout: Mapping[str, Any]) -> str:
     others = above_one("expert_parallel", "expert_tensor_parallel", "virtual_stages")
     parts = [" x ".join(degrees) or "one accelerator", *others]
     parts += [layout["sharding"]] if layout["sharding"] != "none" else []
+    if layout["context_parallel"] > 1 and layout["context_method"] != "ring":
+        parts.insert(1, f"context by {layout['context_method']}")
+    if parts[-1] == layout["sharding"] and layout["shard_group"] not in (1, _replicas(layout)):
+        parts[-1] += f" in groups of {layout['shard_group']}"
     parts += [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     parts += ["embedding and head count as layers"] if layout.get("embedding_slots") else []
     micro, passes = layout["micro_batch_size"], layout["accumulation_steps"]
     return ", ".join([*parts, f"micro-batch {micro} x {passes} pass{'es' * (passes > 1)}"])
+
+
+def _replicas(layout: Mapping[str, Any]) -> int:
+    """Return the replicas of a layout."""
+    return int(layout["data_parallel"] * layout["context_parallel"])
 
 
 def one_word(name: str, value: float) -> str:

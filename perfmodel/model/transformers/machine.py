@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.equations.link_rates import node_bandwidth
+from perfmodel.equations.transformer_exchange import busy_collective_time
 from perfmodel.hardware.accelerator import TPU_VENDOR, Accelerator
 from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.link import Link
@@ -231,6 +232,13 @@ class CollectiveCost(NamedTuple):
 NO_COST = CollectiveCost(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
+def travel_time(cost: CollectiveCost, message_bytes: Any, p: Mapping[str, Any]) -> Any:
+    """Return the time of a collective of a training step [s]; 0 for a single rank."""
+    if cost is NO_COST:
+        return 0.0
+    return busy_collective_time(message_bytes, *cost, p["inside"], p["between"])
+
+
 class Groups(NamedTuple):
     """Costs of the collectives of a step, by group of ranks."""
 
@@ -239,7 +247,7 @@ class Groups(NamedTuple):
     context: Any
     """All-gather of keys and values."""
     gather: Any
-    """All-gather of parameters, and reduce-scatter of gradients, over replicas."""
+    """All-gather of parameters, and reduce-scatter of gradients, over replicas that share a copy."""
     reduce: Any
     """All-reduce of gradients over replicas."""
     expert_gather: Any
@@ -249,23 +257,31 @@ class Groups(NamedTuple):
     """Send from one stage to the next."""
     expert_tensor: Any
     """As ``tensor``, over the ranks with parts of the same experts."""
+    context_heads: Any
+    """All-to-all of heads between neighbours of context parallelism."""
+    copies: Any
+    """All-reduce of shards of gradients over groups of replicas (HSDP)."""
+    expert_copies: Any
 
 
 def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
     """Return collective, number of ranks and their stride, in the order of ``Groups``."""
-    tensor, replicas = layout.tensor_parallel, layout.replicas
-    of_expert, parts = layout.expert_replicas, layout.expert_tensor_parallel
-    apart = parts * layout.expert_parallel
-    stages = layout.pipeline_parallel
+    tensor, replicas, shards = layout.tensor_parallel, layout.replicas, layout.shard_ranks
+    of_expert, expert_shards = layout.expert_replicas, layout.expert_shard_ranks
+    parts, inner = layout.expert_tensor_parallel, layout.context_inner
+    apart, stages = parts * layout.expert_parallel, layout.pipeline_parallel
     return (
         ("all-reduce", tensor, 1),
-        ("all-gather", layout.context_parallel, tensor),
-        ("all-gather", replicas, tensor),
+        ("all-gather", layout.context_ring, tensor * inner),
+        ("all-gather", shards, tensor),
         ("all-reduce", replicas, tensor),
-        ("all-gather", of_expert, apart),
+        ("all-gather", expert_shards, apart),
         ("all-reduce", of_expert, apart),
         ("send-receive", ops.minimum(stages, 2), layout.world_size / stages),
         ("all-reduce", parts, 1),
+        ("all-to-all", inner, tensor),
+        ("all-reduce", replicas / shards, tensor * shards),
+        ("all-reduce", of_expert / expert_shards, apart * expert_shards),
     )
 
 
@@ -337,9 +353,12 @@ def _cost(key: _PlaceKey) -> CollectiveCost:
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
     volume, p = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0), fitted().parameters
+    inner = volume
+    if point.collective == "all-to-all":  # each of a node's ranks sends to its peers, and to other nodes
+        inner, volume = (at.per_node - 1) / ranks, at.per_node * (1 - 1 / at.nodes)
     return CollectiveCost(
         *curve(at, p),
-        volume / point.link.bandwidth.value if at.per_node > 1 else 0.0,
+        inner / point.link.bandwidth.value if at.per_node > 1 else 0.0,
         volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
         volume / (kernel_bandwidth(at, p, 1.0) * at.adapters) if at.nodes > 1 else 0.0,
     )

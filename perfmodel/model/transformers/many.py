@@ -55,6 +55,8 @@ def job_of_many(case: Case) -> Job:
         at.expert_parallel,
         at.expert_tensor_parallel,
         at.data_parallel,
+        at.context_inner,
+        at.shard_group,
     )
     few = groups_of_many(case.fabric, rows(at, first))
     return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
@@ -75,6 +77,8 @@ def step_of_many(job: Job, p: Values) -> Step:
         at.sharding == ZERO_3,
         at.recompute,
         at.micro_batch_size,
+        at.context_method,
+        at.context_inner,
     )
     few: Job = rows(job, first)
     layers = rows(layer_alone(few, p, rates_of(few, p)), which)

@@ -19,6 +19,7 @@ from perfmodel.equations.transformer_memory import (
 )
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import ZERO_3
+from perfmodel.model.transformers.context import gathered_key_bytes
 from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
@@ -195,14 +196,13 @@ def _of_stage(stage: _Stage) -> Memory:
     held = held_parameters(job, layers, stage.towers, stage.tables)
     trained = trained_parameters(job, held, layers, stage.towers)
     kept, logits, working = _activations(stage)
+    ranks, expert_ranks = layout.shard_ranks, layout.expert_shard_ranks
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
         shared = layout.sharding >= least
-        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
-        theirs = sharded_memory_bytes(
-            held.experts, bytes_per_parameter, where(shared, layout.expert_replicas, 1.0)
-        )
+        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, ranks, 1.0))
+        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, expert_ranks, 1.0))
         return of_all + theirs
 
     frozen = gathered_bytes(job, held)
@@ -222,7 +222,7 @@ def _of_stage(stage: _Stage) -> Memory:
         optimizer,
         kept,
         logits,
-        where(_gathers(job), _gathered(stage, held), 0.0) + _expanded(job),
+        where(_gathers(job), _gathered(stage, held), 0.0) + _expanded(job) + gathered_key_bytes(job),
         where(software.placeholders, placeholder_bytes(_weights_of_each_shape(job)), 0.0),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
+_OF_REPLICAS = ("data_parallel", "accumulation_steps", "shard_group")
 COMPENSATES = {
     "recompute": ("recompute", "recomputed_layers"),
-    "sharding": ("sharding",),
+    "sharding": ("sharding", "shard_group"),
     "micro_batch_size": ("micro_batch_size", "accumulation_steps"),
     "expert_parallel": ("expert_parallel",),
     "expert_tensor_parallel": ("expert_tensor_parallel",),
-    "context_parallel": ("context_parallel", "data_parallel", "accumulation_steps"),
-    "tensor_parallel": ("tensor_parallel", "data_parallel", "accumulation_steps"),
-    "pipeline_parallel": ("pipeline_parallel", "virtual_stages", "data_parallel", "accumulation_steps"),
+    "context_parallel": ("context_parallel", "context_inner", *_OF_REPLICAS),
+    "tensor_parallel": ("tensor_parallel", "context_inner", *_OF_REPLICAS),
+    "pipeline_parallel": ("pipeline_parallel", "virtual_stages", *_OF_REPLICAS),
 }
 """Option to change -> options that change with it, for the same batch on the same accelerators."""
 

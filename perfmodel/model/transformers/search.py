@@ -13,7 +13,17 @@ import numpy as np
 from perfmodel.core.candidates import tries
 from perfmodel.core.choices import Schedule
 from perfmodel.core.tracing.tracing import remembered
-from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout, end_slots, schedules
+from perfmodel.model.options.exchanges import context_ranks, shard_groups
+from perfmodel.model.options.layout import (
+    CONTEXT_METHODS,
+    FULL,
+    RECOMPUTE,
+    SELECTIVE,
+    SHARDING,
+    Layout,
+    end_slots,
+    schedules,
+)
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
@@ -34,6 +44,8 @@ LEAST_POSITIONS = 4096
 MOST_CHUNKS, MOST_CHUNKS_OF_EXPERTS = 8, 24
 """Most chunks of a stage, without and with experts; Megatron-Bridge runs Qwen3-30B with 24 on two stages."""
 NO_BATCH = "the batch does not divide among replicas"
+NO_HEADS = "context-parallel ranks cannot exchange keys and values so"
+NO_GROUP = "the shard group does not divide the replicas"
 LARGEST_MICRO_BATCH = 64
 ALIKE_DIGITS = 9
 """Digits of log time that must agree for a tie, which least memory, then least context degree, breaks."""
@@ -90,7 +102,7 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
     the number of layers, equal or not, chunks that divide a stage, context parallelism down to
     ``LEAST_POSITIONS``, all expert-parallel degrees of experts that are whole or split like other products,
     the shardings that the software supports, recomputation that has an effect, and micro-batches of powers
-    of 2.
+    of 2.  Groups that share states, and the exchange of context parallelism, are those of the scenario.
 
     Parameters
     ----------
@@ -177,11 +189,21 @@ def _enumerated(setting: Setting, global_batch_size: int) -> _Enumeration:
     (model, length), software = network_of(setting.workload), setting.framework
     shardings = tuple(software.shardings), tuple(software.pipelined_shardings)
     shape = model.heads, model.layers, model.experts, model.expert_feed_forward
-    parts = setting.scenario.expert_tensor_parallel
+    of, usual = setting.scenario, setting.framework.context_method
+    method = CONTEXT_METHODS.index(of.context_method or usual)
+    exchanges = _Exchanges(of.shard_group or 0, method, of.context_inner or 0, model.kv_heads)
     domain = fabric_of_setting(setting).domain
-    job = *shape, parts, domain, shardings, setting.world_size, global_batch_size, length
-    slots = end_slots(setting.scenario.embedding_slots, software)
-    return _remembered(*job, setting.scenario.schedule, slots)
+    job = *shape, of.expert_tensor_parallel, domain, shardings, setting.world_size, global_batch_size, length
+    return _remembered(*job, of.schedule, end_slots(of.embedding_slots, software), exchanges)
+
+
+class _Exchanges(NamedTuple):
+    """Exchanges that all layouts of a search share, as the scenario gives them."""
+
+    shard_group: int
+    context_method: int
+    context_inner: int
+    kv_heads: int
 
 
 class _Degrees(NamedTuple):
@@ -196,40 +218,43 @@ class _Degrees(NamedTuple):
     schedule: int
     """Index into ``SCHEDULES``."""
     end_slots: int
-    experts: list[tuple[int, int]]
-    """Degrees of experts, and of the products of each."""
-    shardings: list[int]
+    shared: list[tuple[int, int, int, int]]
+    """Degrees of experts and of the products of each, stages of ZeRO, and the groups that shard by them."""
+    context_method: int
+    context_inner: int
 
     @property
     def layouts(self) -> int:
         """Number of layouts with these degrees."""
         chunks = sum(len(chunks) for _, _, chunks in self.batches)
-        return chunks * len(self.experts) * len(self.shardings) * len(RECOMPUTE)
+        return chunks * len(self.shared) * len(RECOMPUTE)
 
     def rows(self) -> Iterator[tuple[float, ...]]:
         """Yield layouts as rows of ``Layout``."""
         tensor, stages, context, replicas = self[:4]
         for micro, steps, chunks in self.batches:
             for virtual in chunks:
-                for expert, parts in self.experts:
-                    for sharding in self.shardings:
-                        for recompute in range(len(RECOMPUTE)):
-                            yield (
-                                tensor,
-                                stages,
-                                virtual,
-                                context,
-                                expert,
-                                parts,
-                                replicas,
-                                sharding,
-                                recompute,
-                                float(recompute == FULL),
-                                micro,
-                                steps,
-                                self.schedule,
-                                self.end_slots,
-                            )
+                for expert, parts, sharding, group in self.shared:
+                    for recompute in range(len(RECOMPUTE)):
+                        yield (
+                            tensor,
+                            stages,
+                            virtual,
+                            context,
+                            expert,
+                            parts,
+                            replicas,
+                            sharding,
+                            recompute,
+                            float(recompute == FULL),
+                            micro,
+                            steps,
+                            self.schedule,
+                            self.end_slots,
+                            group,
+                            self.context_method,
+                            self.context_inner,
+                        )
 
 
 def _degrees(
@@ -247,6 +272,7 @@ def _degrees(
     length: int,
     schedule: Schedule | None,
     slots: int,
+    exchanges: _Exchanges,
 ) -> Iterator[_Degrees]:
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
@@ -267,6 +293,13 @@ def _degrees(
                 if context > 1 and (length % context or length // context < LEAST_POSITIONS):
                     rejected["too few positions for context parallelism"] += 1
                     continue
+                method = exchanges.context_method
+                inner, able = context_ranks(
+                    method, exchanges.context_inner, context, heads, exchanges.kv_heads, tensor
+                )
+                if not able and context > 1:
+                    rejected[NO_HEADS] += 1
+                    continue
                 replicas = world // (tensor * stages * context)
                 if batch % replicas:
                     rejected[NO_BATCH] += 1
@@ -280,9 +313,38 @@ def _degrees(
                     _micro_batches(places, stages, batch // replicas, schedule, most_chunks),
                     int(schedules(schedule, stages, 1, 1)[0]),
                     slots * (stages > 1),
-                    _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
-                    shared[stages > 1] if replicas * context > 1 else [0],
+                    _shared(
+                        _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
+                        tensor,
+                        shared[stages > 1] if replicas * context > 1 else [0],
+                        exchanges.shard_group,
+                        replicas * context,
+                        rejected,
+                    ),
+                    method,
+                    inner,
                 )
+
+
+def _shared(
+    experts: list[tuple[int, int]],
+    tensor: int,
+    shardings: list[int],
+    size: int,
+    replicas: int,
+    rejected: Counter[str],
+) -> list[tuple[int, int, int, int]]:
+    """Return degrees of experts with the stages of ZeRO and the groups by which replicas can shard."""
+    result = []
+    for expert, parts in experts:
+        apart = max(expert * parts // tensor, 1)  # replicas that experts are distributed over
+        for sharding in shardings:
+            group, able = shard_groups(size, sharding, replicas, apart)
+            if able:
+                result.append((expert, parts, sharding, group))
+            else:
+                rejected[NO_GROUP] += 1
+    return result
 
 
 def _micro_batches(

@@ -49,6 +49,14 @@ class Software(NamedTuple):
     hides_tensor: Any
     hides_data: Any
     hides_experts: Any
+    scatters_once: Any
+    """Whether gradients of ZeRO 3 are scattered once in a step."""
+    sums_groups_late: Any
+    """Whether groups of replicas sum their gradients once in a step (HSDP)."""
+    sums_groups_apart: Any
+    """Whether these sums run at once with the traffic inside groups."""
+    sums_whole_buckets: Any
+    """Whether ZeRO 1 and 2 sum gradients by all-reduces."""
     gradient_bytes: Any
     weight_bytes: Any
     """Bytes of a parameter kept between passes."""
@@ -224,6 +232,10 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         hides_tensor=stack.hides_tensor or options.async_tensor,
         hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
         hides_experts=((layout.virtual_stages > 1) & stack.hides_experts) | (layout.copies_of_stage > 1),
+        scatters_once=stack.scatters_once,
+        sums_groups_late=stack.sums_groups_late,
+        sums_groups_apart=stack.sums_groups_apart,
+        sums_whole_buckets=stack.sums_whole_buckets,
         gradient_bytes=travels,
         weight_bytes=weight,
         kept_gradient_bytes=kept_gradient,
