@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from perfmodel import Scenario, predict
+from perfmodel import Scenario, layouts, networks, predict, sweep
 from perfmodel.core.errors import InputError
 from perfmodel.decide.explanations import explain
 from perfmodel.model.prediction.pipeline import pipeline_of_scenario
@@ -205,9 +205,44 @@ def test_images_lengthen_the_first_stage_as_played_through():
         assert pipeline.schedule.end > without.schedule.end
 
 
-def test_explained_completely():
-    found = explain(Scenario(workload="qwen3vl-8b", world_size=8, accelerator="h100-sxm5-80gb"))
-    assert found.complete
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workload": "qwen3vl-8b"},
+        {"workload": "gemma-3-4b-vision", "pipeline_parallel": 2, "tensor_parallel": 2},
+        {"workload": "llava-1.5-7b", "strategy": "fsdp", "lora": 8},
+        {"workload": "qwen2vl-2b", "strategy": "parameter-server"},
+        {"workload": "dit-xl-2"},
+        {"workload": "sdxl"},
+        {"workload": "whisper-tiny"},
+    ],
+)
+def test_explained_completely(options):
+    assert explain(Scenario(world_size=8, accelerator="h100-sxm5-80gb", **options)).complete
+
+
+def test_image_tokens_in_a_sweep_and_a_search():
+    swept = sweep(
+        workload="llava-1.5-7b", image_tokens=[0, 576, 1152], gpus=[8, 16], accelerator="h100-sxm5-80gb"
+    )
+    for row in swept.rows():
+        options = {name: row[name] for name in ("workload", "image_tokens", "accelerator")}
+        alone = predict(gpus=row["world_size"], **options)
+        assert row["iteration_time"] == pytest.approx(alone.iteration_time)
+    job = {"workload": "qwen3vl-8b", "gpus": 16, "global_batch_size": 64, "image_tokens": 2048}
+    first = layouts(**job, accelerator="h100-sxm5-80gb", top=1).rows[0]
+    degrees = {
+        name: first.layout[name] for name in ("tensor_parallel", "pipeline_parallel", "virtual_stages")
+    }
+    others = {name: first.layout[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    again = predict(**job, accelerator="h100-sxm5-80gb", **degrees, **others)
+    assert again.iteration_time == pytest.approx(first.iteration_time)
+
+
+def test_a_table_of_a_network_has_its_tower():
+    table = networks(name="llava-1.5-7b", image_tokens=1152)
+    assert table.architecture["tower"]["images"] == 2
+    assert networks(name="gpt2").architecture["tower"] is None
 
 
 def test_patches_of_a_diffusion_transformer():
