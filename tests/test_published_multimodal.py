@@ -10,6 +10,7 @@ from perfmodel.decide.explanations import explain
 from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 from perfmodel.workloads import workload
 
+DIT = "facebookresearch/DiT, models.py, counted"
 HUB = "parameters that the Hugging Face Hub reads from the published weights"
 DIFFUSERS = (
     "UNet2DConditionModel, SD3Transformer2DModel and FluxTransformer2DModel of diffusers 0.42.1, counted"
@@ -17,8 +18,10 @@ DIFFUSERS = (
 
 PARAMETERS = {
     # fixed tables of sines, which are parameters in name, are left out
-    "dit-xl-2": (675_129_632 - 256 * 1152, "facebookresearch/DiT, models.py: DiT_XL_2, counted"),
-    "dit-s-2": (32_963_360 - 256 * 384, "facebookresearch/DiT, models.py: DiT_S_2, counted"),
+    "dit-s-2": (32_963_360 - 256 * 384, DIT),
+    "dit-b-2": (130_512_416 - 256 * 768, DIT),
+    "dit-l-2": (458_102_816 - 256 * 1024, DIT),
+    "dit-xl-2": (675_129_632 - 256 * 1152, DIT),
     "sd-1.5": (859_520_964, "diffusers, docs of ModelMixin.num_parameters"),
     "sd-2.1": (865_910_724, DIFFUSERS),
     "sdxl": (2_567_463_684, HUB),
@@ -27,10 +30,10 @@ PARAMETERS = {
     "sd3.5-large": (8_056_627_520, DIFFUSERS),
     "flux.1-dev": (11_901_408_320, HUB),
     "flux.1-schnell": (11_891_178_560, DIFFUSERS),
-    "clip-vit-b-32": (151_277_313, "openai/CLIP, counted by its users"),
-    "clip-vit-b-16": (149_620_737, "openai/CLIP, counted by its users"),
-    "clip-vit-l-14": (427_616_513, "openai/CLIP, counted by its users"),
-    "clip-vit-l-14-336": (427_944_193, "openai/CLIP, counted by its users"),
+    "clip-vit-b-32": (151_277_313, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-b-16": (149_620_737, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-l-14": (427_616_513, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-l-14-336": (427_944_193, "CLIPModel of transformers 5.24.0, counted"),
     "openclip-vit-h-14": (986_110_000, "open_clip, docs/model_profile.csv, to 10,000"),
     "whisper-tiny": (37_760_640 - 1500 * 384, HUB),
     "whisper-base": (72_593_920 - 1500 * 512, HUB),
