@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from perfmodel import Scenario, predict
+from perfmodel import Scenario, layouts, networks, predict, sweep
 from perfmodel.core.errors import InputError
 from perfmodel.decide.explanations import explain
 from perfmodel.model.prediction.pipeline import pipeline_of_scenario
 from perfmodel.workloads import workload
 
+DIT = "facebookresearch/DiT, models.py, counted"
 HUB = "parameters that the Hugging Face Hub reads from the published weights"
 DIFFUSERS = (
     "UNet2DConditionModel, SD3Transformer2DModel and FluxTransformer2DModel of diffusers 0.42.1, counted"
@@ -17,8 +18,10 @@ DIFFUSERS = (
 
 PARAMETERS = {
     # fixed tables of sines, which are parameters in name, are left out
-    "dit-xl-2": (675_129_632 - 256 * 1152, "facebookresearch/DiT, models.py: DiT_XL_2, counted"),
-    "dit-s-2": (32_963_360 - 256 * 384, "facebookresearch/DiT, models.py: DiT_S_2, counted"),
+    "dit-s-2": (32_963_360 - 256 * 384, DIT),
+    "dit-b-2": (130_512_416 - 256 * 768, DIT),
+    "dit-l-2": (458_102_816 - 256 * 1024, DIT),
+    "dit-xl-2": (675_129_632 - 256 * 1152, DIT),
     "sd-1.5": (859_520_964, "diffusers, docs of ModelMixin.num_parameters"),
     "sd-2.1": (865_910_724, DIFFUSERS),
     "sdxl": (2_567_463_684, HUB),
@@ -27,10 +30,10 @@ PARAMETERS = {
     "sd3.5-large": (8_056_627_520, DIFFUSERS),
     "flux.1-dev": (11_901_408_320, HUB),
     "flux.1-schnell": (11_891_178_560, DIFFUSERS),
-    "clip-vit-b-32": (151_277_313, "openai/CLIP, counted by its users"),
-    "clip-vit-b-16": (149_620_737, "openai/CLIP, counted by its users"),
-    "clip-vit-l-14": (427_616_513, "openai/CLIP, counted by its users"),
-    "clip-vit-l-14-336": (427_944_193, "openai/CLIP, counted by its users"),
+    "clip-vit-b-32": (151_277_313, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-b-16": (149_620_737, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-l-14": (427_616_513, "CLIPModel of transformers 5.24.0, counted"),
+    "clip-vit-l-14-336": (427_944_193, "CLIPModel of transformers 5.24.0, counted"),
     "openclip-vit-h-14": (986_110_000, "open_clip, docs/model_profile.csv, to 10,000"),
     "whisper-tiny": (37_760_640 - 1500 * 384, HUB),
     "whisper-base": (72_593_920 - 1500 * 512, HUB),
@@ -205,9 +208,44 @@ def test_images_lengthen_the_first_stage_as_played_through():
         assert pipeline.schedule.end > without.schedule.end
 
 
-def test_explained_completely():
-    found = explain(Scenario(workload="qwen3vl-8b", world_size=8, accelerator="h100-sxm5-80gb"))
-    assert found.complete
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"workload": "qwen3vl-8b"},
+        {"workload": "gemma-3-4b-vision", "pipeline_parallel": 2, "tensor_parallel": 2},
+        {"workload": "llava-1.5-7b", "strategy": "fsdp", "lora": 8},
+        {"workload": "qwen2vl-2b", "strategy": "parameter-server"},
+        {"workload": "dit-xl-2"},
+        {"workload": "sdxl"},
+        {"workload": "whisper-tiny"},
+    ],
+)
+def test_explained_completely(options):
+    assert explain(Scenario(world_size=8, accelerator="h100-sxm5-80gb", **options)).complete
+
+
+def test_image_tokens_in_a_sweep_and_a_search():
+    swept = sweep(
+        workload="llava-1.5-7b", image_tokens=[0, 576, 1152], gpus=[8, 16], accelerator="h100-sxm5-80gb"
+    )
+    for row in swept.rows():
+        options = {name: row[name] for name in ("workload", "image_tokens", "accelerator")}
+        alone = predict(gpus=row["world_size"], **options)
+        assert row["iteration_time"] == pytest.approx(alone.iteration_time)
+    job = {"workload": "qwen3vl-8b", "gpus": 16, "global_batch_size": 64, "image_tokens": 2048}
+    first = layouts(**job, accelerator="h100-sxm5-80gb", top=1).rows[0]
+    degrees = {
+        name: first.layout[name] for name in ("tensor_parallel", "pipeline_parallel", "virtual_stages")
+    }
+    others = {name: first.layout[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    again = predict(**job, accelerator="h100-sxm5-80gb", **degrees, **others)
+    assert again.iteration_time == pytest.approx(first.iteration_time)
+
+
+def test_a_table_of_a_network_has_its_tower():
+    table = networks(name="llava-1.5-7b", image_tokens=1152)
+    assert table.architecture["tower"]["images"] == 2
+    assert networks(name="gpt2").architecture["tower"] is None
 
 
 def test_patches_of_a_diffusion_transformer():

@@ -125,7 +125,10 @@ def _summary(network: Workload) -> dict[str, Any]:
 
 def table_of(network: Workload) -> NetworkTable:
     """Return the table of a network, layer by layer."""
-    widths = None if network.architecture is None else network.architecture._asdict()
+    model = network.architecture
+    widths = None if model is None else model._asdict()
+    if widths is not None and model is not None and model.tower is not None:
+        widths["tower"] = model.tower._asdict()
     layers = [
         LayerRow(**{field: getattr(layer, field) for field in LAYER_FIELDS}) for layer in network.layers
     ]

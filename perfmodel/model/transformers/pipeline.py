@@ -95,14 +95,13 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
         factor * float(embedding),
         int(layout.end_slots),
     )
+    ahead, back = times["forward"], times["backward"]
     if job.model.tower is not None:
         images = tower_of(job, learned)
-        ahead = factor * float(images.time - images.backward)
-        back = factor * float(images.backward)
-        longer = {"forward": _longer_first(times["forward"], ahead)}
-        times = {**times, **longer, "backward": _longer_first(times["backward"], back)}
+        ahead = _longer_first(ahead, factor * float(images.time - images.backward))
+        back = _longer_first(back, factor * float(images.backward))
     weights = times["weights"] if layout.splits_backward else None
-    schedule = schedule_of(times["forward"], times["backward"], int(layout.accumulation_steps), weights, name)
+    schedule = schedule_of(ahead, back, int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)
     return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)
 
