@@ -234,9 +234,9 @@ def layout_setting(
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
     if layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
         remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
-    idle = without_stages(*of_stages) if layout.pipeline_parallel == 1 else []
+    of_one = without_stages(*of_stages) if layout.pipeline_parallel == 1 else []
     narrow = of_low_precision(scenario.precision, software, facts)
-    for words in (*idle, *narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
+    for words in (*of_one, *narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
         remark(words)
     adapted = () if scenario.lora is None else targets_of(scenario.lora_targets, facts.lora_targets, model)
     precision = "bf16" if "bf16" in accelerator.peak_flops else "fp16"

@@ -71,10 +71,10 @@ def with_types(model: Architecture, base: Any) -> Any:
         made = {name: getattr(base, name) + 2 * base.hidden for name in ("projected_width", "qkv_width")}
         module = LayerType(model.mtp_layers / layers, base._replace(dense_share=dense, **made))
     before = base.layers / layers
-    types = LayerTypes(
-        *(each and each._replace(share=each.share * before) for each in (attending, scanning, alone)),
-        module,
+    attending, scanning, alone = (
+        each and each._replace(share=each.share * before) for each in (attending, scanning, alone)
     )
+    types = LayerTypes(attending, scanning, alone, module)
     predicted = base.predicted_share * (1 + model.mtp_layers)
     return _mean(base._replace(layers=layers, parts=model.parts, predicted_share=predicted), types)
 

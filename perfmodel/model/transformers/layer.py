@@ -242,7 +242,9 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
     """Return the times of a layer's products with weights, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     heads = model.heads * model.value_size / tensor
-    into = out_of = forward, backward = 0.0, 0.0
+    forward: Any = 0.0
+    backward: Any = 0.0
+    into = out_of = forward, backward
     if any_of(model.mixes):
         into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
         out_of = three_products(job, p, rates, tokens, heads, model.hidden)
