@@ -375,7 +375,7 @@ def _launch(search: SearchResult) -> Launch | None:
     return Launch(predict, *(_started(by, plan, goal.workload) for by in (torchrun, slurm_job)))
 
 
-def _started(by: Callable[[Row, str], str], plan: Row, workload: str) -> str | None:
+def _started(by: Callable[[Any, str], str], plan: Any, workload: str) -> str | None:
     try:
         return by(plan, workload)
     except InputError:

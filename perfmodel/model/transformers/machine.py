@@ -352,7 +352,8 @@ def _cost(key: _PlaceKey) -> CollectiveCost:
     point: Point = key.value
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
-    volume, p = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0), fitted().parameters
+    volume: Any = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
+    p = fitted().parameters
     inner: Any = volume
     if point.collective == "all-to-all":  # each of a node's ranks sends to its peers, and to other nodes
         inner, volume = (at.per_node - 1) / ranks, at.per_node * (1 - 1 / at.nodes)
