@@ -191,7 +191,7 @@ def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = 
     result |= {} if network is None else {"workload": network}
     layout = row.layout
     result |= {name.replace("_", "-"): layout[name] for name in DEGREES if layout[name] != 1}
-    if 1 < max(int(layout["expert_parallel"]), int(layout["expert_tensor_parallel"])):
+    if max(int(layout["expert_parallel"]), int(layout["expert_tensor_parallel"])) > 1:
         result["expert-tensor-parallel"] = layout["expert_tensor_parallel"]
     words = {"sharding": layout["sharding"], "recompute": layout["recompute"]}
     return {**result, **words, "micro-batch-size": layout["micro_batch_size"]}
