@@ -40,17 +40,6 @@ QUESTION = (
     "routing-nodes",
     "expert-imbalance",
     "capacity-factor",
-    "lora-targets",
-    "frozen-weights",
-    "document-length",
-    "document-spread",
-    "attention-kernel",
-    "sequence-parallel",
-    "recompute-modules",
-    "loss",
-    "gradient-precision",
-    "offload",
-    "optimizer",
 )
 """Options of ``perfmodel layouts`` that the page has."""
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))
@@ -191,7 +180,7 @@ def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = 
     result |= {} if network is None else {"workload": network}
     layout = row.layout
     result |= {name.replace("_", "-"): layout[name] for name in DEGREES if layout[name] != 1}
-    if max(int(layout["expert_parallel"]), int(layout["expert_tensor_parallel"])) > 1:
+    if layout["expert_parallel"] != 1 or layout["expert_tensor_parallel"] != 1:
         result["expert-tensor-parallel"] = layout["expert_tensor_parallel"]
     words = {"sharding": layout["sharding"], "recompute": layout["recompute"]}
     return {**result, **words, "micro-batch-size": layout["micro_batch_size"]}

@@ -142,6 +142,16 @@ def test_weights_of_experts_are_divided_by_both_degrees_and_no_other():
     assert whole - kept[0] == pytest.approx(of_experts * 7 / 8)
 
 
+def test_all_ranks_together_hold_every_state_once():
+    """With ZeRO 1 a rank keeps 12 B of each parameter over 64 ranks, however experts are divided."""
+    job = QWEN | {"tensor_parallel": 4, "sharding": "zero1"}
+    kept = [
+        predict(**job, expert_parallel=group, expert_tensor_parallel=parts).memory.rows["optimizer"]
+        for group, parts in ((1, 1), (1, 4), (8, 1), (16, 4), (32, 2), (64, 1))
+    ]
+    assert kept == [pytest.approx(12 * 30.53e9 / 64, rel=1e-3)] * 6
+
+
 @pytest.mark.parametrize(
     ("framework", "parts"),
     [("megatron-core@2026", 1), ("megatron-lm@2026", 4), ("nemo@2024", 4), ("torchtitan@2026", 1)],

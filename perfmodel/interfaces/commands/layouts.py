@@ -244,9 +244,9 @@ def _exposed(row: "LayoutRow") -> float:
 COMMAND = Command(
     name="layouts",
     summary="List every layout of a transformer that fits on a number of accelerators, the fastest first.",
-    about="A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp "
-    "data parallelism; how states are sharded; what is recomputed.  For the error of such predictions on "
-    "measured runs see perfmodel validate --kind transformers.",
+    about="A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert, etp "
+    "expert tensor and dp data parallelism; how states are sharded; what is recomputed.  For the error of "
+    "such predictions on measured runs see perfmodel validate --kind transformers.",
     request=LayoutsRequest,
     typed=Typed,
     answers=("perfmodel.interfaces.api.layouts:Layouts",),
