@@ -716,6 +716,9 @@ def layouts(
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        shard_group: int | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
@@ -738,6 +741,9 @@ def layouts(
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.  [default: the most that key-value heads allow]
+    shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
@@ -1626,6 +1632,9 @@ class Calls:
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        shard_group: int | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...
