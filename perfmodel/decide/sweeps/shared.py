@@ -122,8 +122,7 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     inner, can_exchange = context_ranks(method, at["context_inner"], context, *heads)
     able = able & can_group & can_exchange
     columns = tensor, stages, chunks, context, expert, data, sharding, recompute
-    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule
-    every = *every, group, method, inner
+    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes, schedule, group, method, inner
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
 
 
