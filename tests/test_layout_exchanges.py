@@ -111,6 +111,16 @@ def test_only_a_ring_hides_behind_attention():
     assert made["ulysses"].terms["context_parallel_time"] == pytest.approx(heads.time)
 
 
+def test_an_all_to_all_over_nodes_is_bounded_by_adapters():
+    """16 ranks on two machines: each sends half of its bytes by one of 8 adapters of 50 GB/s."""
+    heads = rows_of(predict(**LONG, context_parallel=16, context_method="ulysses"))["heads"]
+    wire = heads.message_bytes / 2 / 50e9
+    assert wire < heads.time / heads.messages < 3 * wire + 150e-6
+    inside = rows_of(predict(**LONG, context_parallel=8, context_method="ulysses"))["heads"]
+    wire = inside.message_bytes * 7 / 8 / 450e9
+    assert wire < inside.time / inside.messages < 3 * wire + 150e-6
+
+
 def test_an_all_to_all_moves_less_than_a_gather_without_shared_key_heads():
     """With as many key heads as heads, c ranks exchange 4/c of the tokens' features, and gather 2 of them."""
     job = {**LONG, "workload": "llama-2-7b"}

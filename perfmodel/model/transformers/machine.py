@@ -352,16 +352,15 @@ def _cost(key: _PlaceKey) -> CollectiveCost:
     point: Point = key.value
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
-    volume: Any = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
-    p = fitted().parameters
-    inner: Any = volume
+    inner: Any = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
+    outer, p = inner, fitted().parameters
     if point.collective == "all-to-all":  # each of a node's ranks sends to its peers, and to other nodes
-        inner, volume = (at.per_node - 1) / ranks, at.per_node * (1 - 1 / at.nodes)
+        inner, outer = (at.per_node - 1) / ranks, at.per_node * (1 - 1 / at.nodes)
     return CollectiveCost(
         *curve(at, p),
         inner / point.link.bandwidth.value if at.per_node > 1 else 0.0,
-        volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
-        volume / (kernel_bandwidth(at, p, 1.0) * at.adapters) if at.nodes > 1 else 0.0,
+        outer / (at.port * at.adapters) if at.nodes > 1 else 0.0,
+        outer / (kernel_bandwidth(at, p, 1.0) * at.adapters) if at.nodes > 1 else 0.0,
     )
 
 
