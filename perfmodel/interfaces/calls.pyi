@@ -603,6 +603,11 @@ def fleets(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -651,6 +656,11 @@ def fleets(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
@@ -715,6 +725,10 @@ def layouts(
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -736,7 +750,11 @@ def layouts(
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
-    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
@@ -854,6 +872,11 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -914,6 +937,11 @@ def plan(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
+    frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
+    document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
+    document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
@@ -983,6 +1011,11 @@ def plan(
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -1625,6 +1658,10 @@ class Calls:
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -1686,6 +1723,11 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
@@ -1743,6 +1785,11 @@ class Calls:
         switch_prices: ByLink | None = ...,
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
+        lora: int | None = ...,
+        lora_targets: str | None = ...,
+        frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
+        document_length: int | None = ...,
+        document_spread: float = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars'] | None = ...,
         framework: str | None = ...,
