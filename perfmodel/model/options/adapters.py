@@ -55,7 +55,7 @@ def targets_of(text: str | None, usual: Iterable[str], model: Architecture) -> t
     (('q', 'v', 'gate', 'up', 'down'), ('q', 'v'))
     """
     names = list(usual) if text is None else [name.strip() for name in text.lower().split(",")]
-    chosen = set()
+    chosen: set[str] = set()
     for name in names:
         products = GROUPS.get(name, (name,))
         if not set(products) <= set(PRODUCTS):

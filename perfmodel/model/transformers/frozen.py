@@ -63,7 +63,7 @@ def projected_widths(model: Dimensions) -> tuple[Any, Any, Any]:
         model.kv_heads * model.head_size,
         model.kv_heads * model.value_size,
     )
-    return tuple(model.projected_width * width / sum(each) for width in each)  # type: ignore[return-value]
+    return tuple(model.projected_width * width / sum(each) for width in each)
 
 
 def adapted_projections(model: Dimensions, adapted: Adapted) -> Any:
