@@ -30,7 +30,7 @@ OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
 """JAX frameworks, which torchrun does not start."""
 
 
-def tuned(plan: Row, goal: Goal) -> Row:
+def tuned(plan: Row, goal: Goal) -> dict[str, Any]:
     """Return a plan with the rank of the adapters that the run trains, None without them."""
     return {**plan, "lora": goal.options.get("lora")}
 
