@@ -716,6 +716,7 @@ def layouts(
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
@@ -738,6 +739,7 @@ def layouts(
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
@@ -1626,6 +1628,7 @@ class Calls:
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...

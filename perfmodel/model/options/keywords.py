@@ -57,6 +57,7 @@ class Options(TypedDict, total=False):
     pipeline_parallel: int
     virtual_stages: int
     schedule: Schedule | None
+    embedding_slots: bool | None
     context_parallel: int
     expert_parallel: int
     sharding: Sharding | None
