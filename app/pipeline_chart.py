@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from app import session_hardware
-from app.charts import BLUE, GREY, ORANGE, draw
+from app.charts import BLUE, GREY, ORANGE, PINK, draw
 from app.colours import OF_TERM
 from app.figure import Figure
 from app.fills import filled, letters_on
@@ -17,9 +18,10 @@ from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
+from perfmodel.equations.pipeline_orders import Kind
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.transformers.pipeline import Pipeline
-from perfmodel.model.transformers.schedule import Block, Schedule
+from perfmodel.model.transformers.schedule import KINDS, Block, Schedule
 
 ALL_DRAWN = 16
 """Most micro-batches that are all drawn; of more, only the first and the last, as those between are alike."""
@@ -39,9 +41,15 @@ NEAR_GAP = 0.8
 """Share of the part before the gap that has ticks; later ones would overlap those after it."""
 HEAD, LEAST, MOST = 120, 170, 570
 """Heights of the legend and axis, and least and largest height of the chart [px]."""
-SHADES = ((0, 0.25, BLUE), (0.25, 0.75, BUBBLE_LOOK[0]), (0.75, 1, ORANGE))
-"""Colours of the image: forward passes, waits, backward passes."""
-PASSES = ((True, "forward", BLUE), (False, "backward", ORANGE))
+PASSES: tuple[tuple[tuple[Kind, ...], str, str], ...] = (
+    (("forward",), KINDS["forward"], BLUE),
+    (("backward",), KINDS["backward"], ORANGE),
+    (("inputs",), KINDS["inputs"], ORANGE),
+    (("weights",), KINDS["weights"], PINK),
+)
+"""Passes of one colour, with their name; of a schedule those that it has are drawn."""
+WAIT_SHADE = len(PASSES)
+"""Value of a wait in the image; that of a pass is its place in ``PASSES``."""
 
 
 class Wait(NamedTuple):
@@ -147,7 +155,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
 
 
 def pipeline_schedule(schedule: Schedule) -> Figure:
-    """Return the chart of a schedule, forward and backward passes in two colours.
+    """Return the chart of a schedule; backward passes to weights have a colour of their own.
 
     Parameters
     ----------
@@ -162,11 +170,12 @@ def pipeline_schedule(schedule: Schedule) -> Figure:
     ]
     waits = [(each, *part) for each in waits_of(schedule) for part in cut.parts(each)]
     figure = Figure()
+    lanes = lanes_of(schedule)
     if len(drawn) <= MOST_SHAPES:
-        _bars(figure, drawn, schedule.chunks)
+        _bars(figure, drawn, schedule.chunks, lanes)
         _waits(figure, waits)
     else:
-        _picture(figure, [*waits, *drawn], len(schedule.stages), cut)
+        _picture(figure, [*waits, *drawn], len(schedule.stages), cut, lanes)
     count = len(schedule.stages)
     figure.update_yaxes(
         title="stage", range=[count + 0.5, 0.5], tick0=1, dtick=math.ceil(count / 16), zeroline=False
@@ -178,16 +187,30 @@ def pipeline_schedule(schedule: Schedule) -> Figure:
     return figure
 
 
-def _bars(figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
-    """Add a bar for each pass."""
-    for is_forward, name, colour in PASSES:
-        mine = [each for each in drawn if each[0].is_forward is is_forward]
+def lanes_of(schedule: Schedule) -> dict[Block, int]:
+    """Return the passes that run at the same time as another of their stage: 0 above, 1 below."""
+    lanes: dict[Block, int] = {}
+    for blocks in schedule.stages:
+        for one, following in pairwise(blocks):
+            if one not in lanes and following.overlaps(one):
+                lanes |= {one: 0, following: 1}
+    return lanes
+
+
+def _bars(
+    figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int, lanes: Mapping[Block, int]
+) -> None:
+    """Add a bar for each pass; of two at the same time each has half of the height."""
+    for kinds, name, colour in PASSES:
+        mine = [each for each in drawn if each[0].kind in kinds]
+        if not mine:
+            continue
         numbered = len(drawn) <= MOST_NUMBERS
         figure.add_bar(
-            y=[block.stage + 1 for block, _, _ in mine],
+            y=[block.stage + 1 + (0.4 * lanes[block] - 0.2 if block in lanes else 0) for block, _, _ in mine],
             x=[end - start for _, start, end in mine],
             base=[start for _, start, _ in mine],
-            width=0.8,
+            width=[0.4 if block in lanes else 0.8 for block, _, _ in mine],
             orientation="h",
             name=name,
             marker={"color": colour, "line": {"color": "rgba(0, 0, 0, 0.4)", "width": 0.5}},
@@ -197,12 +220,12 @@ def _bars(figure: Figure, drawn: list[tuple[Block, float, float]], chunks: int) 
             textangle=0,
             insidetextfont={"color": letters_on(colour)},
             customdata=[
-                f"micro-batch {block.micro_batch + 1}"
+                f"stage {block.stage + 1}, {name} of micro-batch {block.micro_batch + 1}"
                 + (f", chunk {block.chunk + 1}" if chunks > 1 else "")
                 + f": {show(block.start, 's')} to {show(block.end, 's')}"
                 for block, _, _ in mine
             ],
-            hovertemplate="stage %{y}, " + name + " of %{customdata}<extra></extra>",
+            hovertemplate="%{customdata}<extra></extra>",
         )
 
 
@@ -226,28 +249,43 @@ def _number(block: Block, chunks: int) -> str:
 
 
 def _picture(
-    figure: Figure, drawn: Sequence[tuple[Block | Wait, float, float]], stages: int, cut: Cut
+    figure: Figure,
+    drawn: Sequence[tuple[Block | Wait, float, float]],
+    stages: int,
+    cut: Cut,
+    lanes: Mapping[Block, int],
 ) -> None:
-    """Add an image in place of bars: columns of time in the colour of the pass or wait at their middle."""
-    wide = cut.place(cut.end) / COLUMNS
-    rows: list[list[float | None]] = [[None] * COLUMNS for _ in range(stages)]
+    """Add an image in place of bars: columns of time in the colour of the pass or wait at their middle.
+
+    Where passes run at the same time, a stage has two rows.
+    """
+    wide, each = cut.place(cut.end) / COLUMNS, 2 if lanes else 1
+    rows: list[list[float | None]] = [[None] * COLUMNS for _ in range(each * stages)]
+    shade = {kind: float(place) for place, (kinds, _, _) in enumerate(PASSES) for kind in kinds}
     for block, start, end in drawn:
-        value = 0.5 if isinstance(block, Wait) else 0.0 if block.is_forward else 1.0
+        value = float(WAIT_SHADE) if isinstance(block, Wait) else shade[block.kind]
+        own = [lanes[block]] if isinstance(block, Block) and block in lanes else range(each)
         for column in range(math.ceil(start / wide - 0.5), min(COLUMNS, math.ceil(end / wide - 0.5))):
-            rows[block.stage][column] = value
+            for lane in own:
+                rows[each * block.stage + lane][column] = value
+    colours = [*(colour for _, _, colour in PASSES), BUBBLE_LOOK[0]]
     figure.add_heatmap(
         z=rows,
         x=[(column + 0.5) * wide for column in range(COLUMNS)],
-        y=list(range(1, stages + 1)),
-        ygap=2,
-        zmin=0,
-        zmax=1,
-        colorscale=[[end, colour] for low, high, colour in SHADES for end in (low, high)],
+        y=[1 + (row // each) + (0.4 * (row % each) - 0.2 if lanes else 0) for row in range(each * stages)],
+        ygap=0 if lanes else 2,
+        zmin=-0.5,
+        zmax=len(colours) - 0.5,
+        colorscale=[
+            [(place + edge) / len(colours), colour] for place, colour in enumerate(colours) for edge in (0, 1)
+        ],
         showscale=False,
-        hovertemplate="stage %{y}<extra></extra>",
+        hoverinfo="skip",
     )
-    for _, name, colour in PASSES:  # for the legend
-        figure.add_bar(x=[None], y=[None], name=name, marker={"color": colour})
+    drawn_kinds = {block.kind for block, _, _ in drawn if isinstance(block, Block)}
+    for kinds, name, colour in PASSES:  # for the legend
+        if drawn_kinds & set(kinds):
+            figure.add_bar(x=[None], y=[None], name=name, marker={"color": colour})
     figure.add_bar(x=[None], y=[None], name=BUBBLE, marker={"color": BUBBLE_LOOK[0]})
 
 

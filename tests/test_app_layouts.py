@@ -192,8 +192,8 @@ def test_thousands_of_passes_are_one_picture():
     assert sum(len(trace.x) for trace in figure.data if trace.type == "bar") <= 3
     # idle columns have a colour of their own: the last stage starts when all others have run one chunk
     assert picture.z[0][0] == 0
-    assert picture.z[31][0] == 0.5
-    assert {value for row in picture.z for value in row} - {None} == {0.0, 0.5, 1.0}
+    assert picture.z[31][0] == pipeline_chart.WAIT_SHADE
+    assert {value for row in picture.z for value in row} - {None} == {0.0, 1.0, pipeline_chart.WAIT_SHADE}
 
 
 def test_a_schedule_too_long_to_draw_leaves_the_answer(monkeypatch):

@@ -384,3 +384,43 @@ def test_the_command_writes_a_pipeline_and_says_where_it_differs(tmp_path):
     many = {**EQUAL, "gpus": 4096, "global_batch_size": 4096}
     assert predict(Scenario(**many)).scenario["world_size"] == 4096
     run(many)
+
+
+def test_overlapping_passes_of_a_timeline_do_not_hide_each_other():
+    options = {**EQUAL, "schedule": "dualpipe"}
+    answer, pipeline = predict(**options), pipeline_of_scenario(options)
+    events = [event for event in timeline(answer, pipeline)["traceEvents"] if event.get("cat") == "kernel"]
+    for stage, blocks in enumerate(pipeline.schedule.stages):
+        mine = [event for event in events if event["pid"] == stage and ", chunk" in event["name"]]
+        assert len(mine) == len(blocks)
+        for thread in {event["tid"] for event in mine}:
+            spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in mine if e["tid"] == thread)
+            assert all(one[1] <= other[0] + 1e-3 for one, other in pairwise(spans))
+    assert any(event["name"].startswith("backward to weights") for event in events)
+    assert any(event["name"].startswith("backward to inputs") for event in events)
+
+
+def test_a_chart_draws_overlapping_passes_and_both_backward_passes():
+    from app import pipeline_chart
+
+    schedule = pipeline_of_scenario({**EQUAL, "schedule": "dualpipe"}).schedule
+    lanes = pipeline_chart.lanes_of(schedule)
+    assert lanes
+    bars = pipeline_chart.pipeline_schedule(schedule).plotly()["data"]
+    names = [bar["name"] for bar in bars]
+    assert names == [
+        "forward",
+        "backward",
+        "backward to inputs",
+        "backward to weights",
+        pipeline_chart.BUBBLE,
+    ]
+    drawn = [
+        (y, base, base + x, width)
+        for bar in bars[:-1]
+        for y, x, base, width in zip(bar["y"], bar["x"], bar["base"], bar["width"], strict=True)
+    ]
+    for one in drawn:
+        for other in drawn:
+            apart = abs(one[0] - other[0]) >= (one[3] + other[3]) / 2 - 1e-9
+            assert one is other or apart or one[2] <= other[1] + 1e-9 or other[2] <= one[1] + 1e-9

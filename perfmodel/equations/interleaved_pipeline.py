@@ -28,7 +28,7 @@ from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 from perfmodel.core.tracing.tracing import numeric
 from perfmodel.equations.pipeline_orders import Kind
-from perfmodel.equations.pipeline_schedule import length, times_of_chunks
+from perfmodel.equations.pipeline_schedule import lengths, times_of_chunks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,16 +49,22 @@ SHAPE = len(SHARES), len(HEADS), len(EMBEDDINGS)
 
 
 @lru_cache(maxsize=4096)
-def _lengths(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> Array:
-    """Return the time of a step in units of a layer's forward and backward time, shape ``SHAPE``."""
+def _last_two(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> tuple[Array, Array]:
+    """Return the times of steps of one round less and of all, in units of a layer's, ``SHAPE`` each."""
     import numpy as np
 
     knots = np.meshgrid(SHARES, HEADS, EMBEDDINGS, indexing="ij")
-    shares, heads, embeddings = (each.ravel() for each in knots)
+    shares, heads, embeddings = (np.tile(each.ravel(), 2) for each in knots)
+    batches = np.repeat([max(rounds - 1, 1) * stages, rounds * stages], len(shares) // 2)
     layer: dict[Kind, Array] = {"forward": shares, "backward": 1 - shares}
     times = times_of_chunks("interleaved", layers, stages, chunks, layer, heads, embeddings, end_slots)
-    longest = length("interleaved", times, rounds * stages, np.maximum)
-    return np.asarray(longest).reshape(SHAPE)
+    before, whole = np.split(lengths("interleaved", times, batches), 2)
+    return before.reshape(SHAPE), whole.reshape(SHAPE)
+
+
+def _lengths(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> Array:
+    """Return the time of a step in units of a layer's forward and backward time, shape ``SHAPE``."""
+    return _last_two(layers, stages, chunks, rounds, end_slots)[1]
 
 
 @lru_cache(maxsize=4096)
@@ -71,12 +77,10 @@ def _lengthening(layers: int, stages: int, chunks: int, rounds: int, end_slots: 
     """
     import numpy as np
 
-    def of(rounds: int) -> Array:
-        return _lengths(layers, stages, chunks, rounds, end_slots)
-
+    before, whole = _last_two(layers, stages, chunks, min(rounds + 1, ROUNDS), end_slots)
     if rounds < ROUNDS:
-        return of(rounds + 1) - of(rounds)
-    longest = np.maximum.accumulate(of(rounds) - of(rounds - 1), axis=1)
+        return whole - before
+    longest = np.maximum.accumulate(whole - before, axis=1)
     return np.asarray(np.maximum.accumulate(longest, axis=2))
 
 

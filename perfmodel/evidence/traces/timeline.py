@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.model.transformers.schedule import Schedule
 
 MICROSECOND = 1e-6
-COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
+COMPUTE_STREAM, OVERLAPPING_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 8, 20, 1
 MOST_RANKS = 1024
 LEAST_LEFT = 1e-9
 """Least share of a time that is drawn; smaller ones are rounding errors."""
@@ -221,15 +221,24 @@ def _passes(clock: _Clock, terms: dict[str, float]) -> None:
 
 
 def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> None:
-    """Draw the passes of a stage at the times of its schedule, and move to the end of the whole schedule."""
+    """Draw the passes of a stage at the times of its schedule, and move to the end of the whole schedule.
+
+    Of two passes that run at the same time, the second is on a stream of its own.
+    """
     inside = {name: terms[name] for name in IN_BLOCKS}
     gaps, traffic = (of_kind(inside, kind) / sum(inside.values()) for kind in ("host", "network"))
-    start = clock.now
+    start, before = clock.now, None
     for block in schedule.stages[clock.rank]:
         part = "forward" if block.is_forward else "backward"
-        name = f"{part} {block.micro_batch + 1}"
+        name = f"{block.words} {block.micro_batch + 1}"
         name += f", chunk {block.chunk + 1}" if schedule.chunks > 1 else ""
         clock.now, time = start + block.start, block.end - block.start
+        if before is not None and block.overlaps(before):
+            computed = (1 - gaps - traffic) * time
+            clock.add(name, "kernel", clock.now + gaps * time, computed, OVERLAPPING_STREAM, part)
+            before = None
+            continue
+        before = block
         if gaps > LEAST_LEFT:
             clock.add(LAUNCHES, "user_annotation", clock.now, gaps * time, HOST_THREAD)
             clock.now += gaps * time

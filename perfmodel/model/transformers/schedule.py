@@ -17,6 +17,13 @@ from perfmodel.equations.pipeline_schedule import Times, played
 
 MOST_BLOCKS = 100_000
 """Largest number of blocks of a schedule; as many take a third of a second, and 30 MB in a trace."""
+KINDS: dict[Kind, str] = {
+    "forward": "forward",
+    "backward": "backward",
+    "inputs": "backward to inputs",
+    "weights": "backward to weights",
+}
+"""Kinds of passes as text."""
 
 
 class Block(NamedTuple):
@@ -37,6 +44,15 @@ class Block(NamedTuple):
     def is_forward(self) -> bool:
         """Whether the pass is a forward pass."""
         return self.kind == "forward"
+
+    @property
+    def words(self) -> str:
+        """What the pass computes, as text."""
+        return KINDS[self.kind]
+
+    def overlaps(self, other: Block) -> bool:
+        """Whether a pass of the same stage runs at the same time."""
+        return self.start == other.start and self.end == other.end and self.kind != other.kind
 
 
 class Schedule(NamedTuple):
