@@ -75,7 +75,7 @@ def test_the_terms_sum_and_are_those_of_the_table():
     assert list(answer.terms) == list(names_of("layout"))
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert json.loads(answer.to_json())["layout"]["tensor_parallel"] == 4
-    tensors = {"weights", "gradients", "optimizer", "activations", "logits", "other"}
+    tensors = {"weights", "gradients", "optimizer", "activations", "logits", "other", "placeholders"}
     assert set(answer.memory.rows) == tensors | {"reserved", "allocator"}
 
 
@@ -279,7 +279,7 @@ def test_experts_are_not_dealt_out_over_tensor_parallel_ranks():
     words = "expert_parallel 8 does not divide data x context parallelism, 1: .* expert_parallel 1$"
     refused(words, **EXPERTS, expert_parallel=8)
     alone = predict(**EXPERTS).memory
-    assert alone.bytes / 2**30 == pytest.approx(63.5, abs=0.1)
+    assert alone.bytes / 2**30 == pytest.approx(69.9, abs=0.1)  # 6.4 of tokens that all of them gather
     assert predict(**EXPERTS | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
     refused("does not divide data x context parallelism, 2", **EXPERTS | {"gpus": 16}, expert_parallel=8)
     swept = perfmodel.sweep(**EXPERTS, expert_parallel=[1, 8])
