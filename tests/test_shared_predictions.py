@@ -75,7 +75,7 @@ def test_the_terms_sum_and_are_those_of_the_table():
     assert list(answer.terms) == list(names_of("layout"))
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert json.loads(answer.to_json())["layout"]["tensor_parallel"] == 4
-    tensors = {"weights", "gradients", "optimizer", "activations", "logits", "other"}
+    tensors = {"weights", "gradients", "optimizer", "activations", "logits", "other", "placeholders"}
     assert set(answer.memory.rows) == tensors | {"reserved", "allocator"}
 
 

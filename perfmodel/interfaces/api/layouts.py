@@ -34,7 +34,7 @@ from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.figures import again_over_model
-from perfmodel.model.transformers.flags import flags
+from perfmodel.model.transformers.flags import flags, with_chosen
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import short
 from perfmodel.model.transformers.many import distinct
@@ -326,7 +326,13 @@ def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:
             of["mfu"] * of["again"],
             of["samples_per_second"] * length,
             of["idle"],
-            [] if adapts else flags(setting.software_name, layout, model, length, setting.precision),
+            []
+            if adapts
+            else with_chosen(
+                flags(setting.software_name, layout, model, length, setting.precision),
+                layout,
+                setting.scenario,
+            ),
             caveats(layout, model),
         )
         for layout, of, interval, terms, memory in zip(*columns, strict=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.model.options.layout import ALL_GATHER, FULL, NESTED, SELECTIVE, ZERO_2, ZERO_3, Layout
 from perfmodel.workloads.architecture import Architecture
+
+if TYPE_CHECKING:
+    from perfmodel.model.options.scenario import Scenario
 
 
 def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
@@ -36,6 +39,58 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
     if stack in ("megatron-lm", "megatron-core", "nemo"):
         return _megatron(layout, model, sequence_length, precision)
     return _torchtitan(layout, model, sequence_length, precision) if stack == "torchtitan" else []
+
+
+_BACKENDS = {"unfused": "unfused", "flash2": "flash", "flash3": "flash"}
+_KNOWN = {
+    "sequence_parallel": (None, True, False),
+    "gradient_precision": (None, "bf16", "fp32"),
+    "offload": (None, "optimizer"),
+    "attention_kernel": (None, *_BACKENDS),
+    "loss": (None,),
+    "optimizer": (None, "adam", "muon"),
+}
+"""Options of a scenario -> values that Megatron-LM has options for."""
+
+
+def with_chosen(lines: list[str], layout: Layout, scenario: Scenario) -> list[str]:
+    """Return command-line options with those for kernels and memory that a scenario states.
+
+    None are returned for a scenario with an option that the software has no known option for.
+
+    Parameters
+    ----------
+    lines, layout : options of ``flags`` for a layout
+    scenario : of the job
+
+    Examples
+    --------
+    >>> from perfmodel.model.options.scenario import Scenario
+    >>> of = Scenario(workload="gpt2", recompute_modules="mlp,layernorm", gradient_precision="fp32")
+    >>> with_chosen(["--bf16", "--grad-reduce-in-bf16"], Layout(recompute=SELECTIVE), of)
+    ['--bf16', '--accumulate-allreduce-grads-in-fp32', '--recompute-modules mlp layernorm']
+    """
+    chosen = {name: getattr(scenario, name) for name in (*_KNOWN, "recompute_modules")}
+    if all(value is None or value == "adam" for value in chosen.values()):
+        return lines
+    is_megatron = "--bf16" in lines or "--fp16" in lines
+    if not is_megatron or any(chosen[name] not in known for name, known in _KNOWN.items()):
+        return []
+    if chosen["sequence_parallel"] is False:
+        lines = [line for line in lines if line != "--sequence-parallel"]
+    if chosen["gradient_precision"] == "fp32":
+        in_32 = {"--grad-reduce-in-bf16": "--accumulate-allreduce-grads-in-fp32"}
+        lines = [in_32.get(line, line) for line in lines]
+    added = []
+    if chosen["recompute_modules"] is not None and layout.recompute == SELECTIVE:
+        added.append(f"--recompute-modules {' '.join(chosen['recompute_modules'].replace(',', ' ').split())}")
+    if chosen["offload"] is not None:
+        added.append("--optimizer-cpu-offload")
+    if chosen["attention_kernel"] is not None:
+        added.append(f"--attention-backend {_BACKENDS[chosen['attention_kernel']]}")
+    if chosen["optimizer"] == "muon":
+        added.append("--optimizer muon")
+    return [*lines, *added]
 
 
 def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:

@@ -10,7 +10,7 @@ from perfmodel.core.tracing.tracing import given
 from perfmodel.hardware.formats import ADAM_MOMENTS, GRADIENT_PASSES, OPERANDS, OPTIMIZERS, SIZED
 from perfmodel.hardware.software import AMPERE, Launch, Pace, Release, States
 from perfmodel.model.options.kept import IN_BACKWARD, Modules
-from perfmodel.model.options.layout import ZERO_3, Layout
+from perfmodel.model.options.layout import ZERO_2, ZERO_3, Layout
 from perfmodel.model.transformers.architecture import Dimensions
 from perfmodel.model.transformers.frozen import EXPANSION_KERNELS, Adapted, adapted_of, stored_bytes
 from perfmodel.model.transformers.machine import IN_32_BITS, Chip
@@ -274,7 +274,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         activations_in_32=options.precision in IN_32_BITS or stack.activations_in_32,
         update_share=OPTIMIZERS[options.optimizer].update_bytes / OPTIMIZERS["adam"].update_bytes,
         added_gradient_bytes=GRADIENT_PASSES * kept_gradient if stack.adds_gradients else 0.0,
-        placeholders=stack.placeholders and options.adapter_rank == 0,
+        # Megatron-FSDP, which shards gradients, adds them to main gradients afterwards
+        placeholders=(layout.sharding < ZERO_2) & (stack.placeholders and options.adapter_rank == 0),
         weighted_inside=stack.weighted_inside,
         in_place=fused_loss,
         flash_rate=FIRST_FLASH if kernel == "flash1" else 1.0,
