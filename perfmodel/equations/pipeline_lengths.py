@@ -104,10 +104,11 @@ def _lengths_together(
                 active = now[: having[micro]]
                 if overlaps:
                     micro_2, needed_2, sent_2, time_2, _ = program[index + 1]
-                    if needed_2[micro_2] is None:
+                    need_2 = needed_2[micro_2]
+                    if need_2 is None:
                         break
                     np.maximum(active, need, out=active)
-                    np.maximum(active, needed_2[micro_2], out=active)
+                    np.maximum(active, need_2, out=active)
                     if starts[stage] is None:
                         starts[stage] = now.copy()
                     active += time
