@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 from perfmodel.core.tracing.tracing import numeric
+from perfmodel.equations.pipeline_lengths import lengths
 from perfmodel.equations.pipeline_orders import Kind
-from perfmodel.equations.pipeline_schedule import lengths, times_of_chunks
+from perfmodel.equations.pipeline_schedule import times_of_chunks
 
 if TYPE_CHECKING:
     import numpy as np
