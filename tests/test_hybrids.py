@@ -569,8 +569,13 @@ def test_a_module_costs_a_layer_a_product_and_logits():
 
 
 def test_hybrids_have_an_interval_that_says_why():
-    found = predict(workload="nemotron-h-8b", **JOB)
-    assert any("no measured run with scans" in each for each in found.warnings) or found.iteration_time > 0
+    from perfmodel.model.transformers.uncertainty import widenings
+
+    words = [each.words for each in widenings(preset("nemotron-h-8b").architecture, 4096, "bf16", 0.5)]
+    assert any("scans" in each for each in words)
+    assert not any(
+        "scans" in w.words for w in widenings(preset("llama-3-8b").architecture, 4096, "bf16", 0.5)
+    )
 
 
 def test_a_bare_architecture_has_no_types():
@@ -578,3 +583,74 @@ def test_a_bare_architecture_has_no_types():
     assert dimensions_of(a, 64).layer_types is None
     assert a.sequence == ""
     assert a.attention_layers == a.plain_layers == 2
+
+
+DERIVED = [
+    ("nemotron-h-8b", {"tensor_parallel": 2}),
+    ("nemotron-3-nano-30b-a3b", {"expert_parallel": 8}),
+    ("qwen3-next-80b-a3b", {"pipeline_parallel": 4, "recompute": "full", "global_batch_size": 128}),
+    ("jamba-mini", {"sharding": "zero3"}),
+    ("kimi-linear-48b-a3b", {"context_parallel": 2}),
+    ("minimax-text-01", {"pipeline_parallel": 8, "global_batch_size": 128}),
+    ("deepseek-v3.2", {"mtp_layers": 1, "tensor_parallel": 2}),
+    ("glm-4.5-air", {"mtp_layers": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), DERIVED)
+def test_every_number_has_an_origin(name, options):
+    from perfmodel.decide.explanations.derivation import derivation
+    from perfmodel.decide.sensitivity.elasticity import case_of
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.fitted.calibration import calibration
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.scenario import scenario_of
+
+    job = {"workload": name, "world_size": 64, "accelerator": "h100-sxm5-80gb", **options}
+    result = derivation(case_of(scenario_of(job), Catalogue.of(None), calibration(), Conditions(price=1.0)))
+    assert [(node.name, node.value) for node in result.gaps] == []
+
+
+def test_modules_are_an_option_of_every_decoder():
+    job = {"workload": "deepseek-v3", "node": "dgx-h100", "gpus": 256, "global_batch_size": 512}
+    job |= {"pipeline_parallel": 4, "expert_parallel": 32}
+    without, trained = predict(**job), predict(**job, mtp_layers=1)
+    assert any("11.5 B" in each for each in without.warnings)
+    assert not any("predicts" in each for each in trained.warnings)
+    # logits twice, and a layer more of 61
+    assert trained.terms["logits_time"] == pytest.approx(2 * without.terms["logits_time"], rel=0.02)
+    grown = trained.terms["products_time"] / without.terms["products_time"]
+    assert 1 + 1 / 61 < grown < 1 + 1.5 / 61
+    with pytest.raises(InputError, match="does not predict the next token"):
+        predict(workload="bert-base", node="dgx-h100", gpus=8, mtp_layers=1)
+    assert predict(**job, mtp_layers=0).iteration_time == without.iteration_time
+
+
+def test_layouts_and_sweeps_take_hybrids_and_modules():
+    from perfmodel import layouts, sweep
+
+    found = layouts(
+        "nemotron-3-nano-30b-a3b",
+        gpus=64,
+        global_batch_size=128,
+        node="dgx-h100",
+        sequence_length=8192,
+        top=3,
+    )
+    assert found.rows
+    more = layouts("glm-4.5-air", gpus=64, global_batch_size=128, node="dgx-h100", mtp_layers=1, top=1).rows
+    assert (
+        more[0]["iteration_time"]
+        > layouts("glm-4.5-air", gpus=64, global_batch_size=128, node="dgx-h100", top=1).rows[0][
+            "iteration_time"
+        ]
+    )
+    table = sweep(workload=["nemotron-h-8b", "llama-3-8b"], node="dgx-h100", gpus=[8, 64], local_batch_size=1)
+    for row in table.rows():
+        one = predict(workload=row["workload"], node="dgx-h100", gpus=row["world_size"], local_batch_size=1)
+        assert row["iteration_time"] == pytest.approx(one.iteration_time, rel=1e-9)
+
+
+def test_tensor_parallelism_divides_a_scan_by_its_heads():
+    with pytest.raises(InputError, match="heads of its scan"):
+        predict(workload="nemotron-h-4b", node="dgx-h100", gpus=64, tensor_parallel=32)

@@ -55,6 +55,7 @@ class LayoutsRequest(Described):
     framework: str = same_as(Scenario, DEFAULT_FOR_LAYOUTS)
     precision: Literal["bf16", "fp16", "fp8"] = "bf16"
     lora: int | None = same_as(Scenario)
+    mtp_layers: int | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None

@@ -27,7 +27,10 @@ from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.layout import Recompute, Sharding
 
+MOST_MODULES = 16
+"""More than any network was published with."""
 _Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
+_Modules = Annotated[int, Within(ge=0, le=MOST_MODULES, strict=True)]
 _Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
 _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
 
@@ -44,6 +47,8 @@ class Network(Described, heading="The network"):
         up.
         [default: as the network is usually trained]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).
+        [default: 0, and a note where the network was published with some]
     """
 
     workload: Annotated[
@@ -52,6 +57,7 @@ class Network(Described, heading="The network"):
     sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
     embedding: Annotated[Embedding | None, OptionInfo(label="Embedding tables", axis="computation")] = None
     lora: Annotated[Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
+    mtp_layers: Annotated[_Modules | None, OptionInfo(label="Modules for further tokens")] = None
 
 
 class Machines(Described, heading="The machines"):

@@ -182,7 +182,12 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    workload = with_scenario_data(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    known = network(scenario.workload, scenario.sequence_length)
+    if scenario.mtp_layers:
+        from perfmodel.workloads.modules import with_modules
+
+        known = with_modules(known, scenario.mtp_layers)
+    workload = with_scenario_data(known, scenario, warnings)
     warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(default("sequence-length", workload.sequence_length))

@@ -31,7 +31,7 @@ from perfmodel.model.transformers.hybrid import by_type, mean_of
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.machine import NO_COST, CollectiveCost
 from perfmodel.model.transformers.parameters import Values
-from perfmodel.model.transformers.scans import mixing_times
+from perfmodel.model.transformers.scans import context_width, mixing_times
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
 FLASH_KERNELS, PLAIN_KERNELS = 22, 28
@@ -212,9 +212,7 @@ def layer_of(job: Job, p: Values, rates: Rates) -> Layer:
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     exposed = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
     exposed_tensor = model.parts * exposed
-    keys = context_message_bytes(
-        layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
-    )
+    keys = context_message_bytes(layout.micro_batch_size, job.sequence_length, context_width(job) / tensor)
     ring = travel_time(job.groups.context, keys, p)
     dispatch, waits = 0.0, 0.0
     if has_experts:

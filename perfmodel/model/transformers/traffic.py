@@ -15,6 +15,7 @@ from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of, travel_time
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.scans import context_width
 from perfmodel.model.transformers.step import Step, held_parameters, hiding_cost, trained_parameters
 
 
@@ -47,7 +48,7 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     again = layout.recomputed_layers
     copy = activation_message_bytes(job.tokens, model.hidden)
     stage = copy / job.sequence_shards
-    kept = model.kv_heads * model.head_size / layout.tensor_parallel
+    kept = context_width(job) / layout.tensor_parallel
     keys = context_message_bytes(layout.micro_batch_size, job.sequence_length, kept)
     expert = layout.expert_parallel
     tokens = dispatch_bytes(stage, distinct_destinations(expert, ops.maximum(model.top_k, 1.0)), expert)
