@@ -715,6 +715,7 @@ def layouts(
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,
@@ -737,6 +738,7 @@ def layouts(
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
@@ -1625,6 +1627,7 @@ class Calls:
         framework: str = ...,
         precision: Literal['bf16', 'fp16', 'fp8'] = ...,
         lora: int | None = ...,
+        mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         top: int | None = ...,
         conditions: Conditions | None = ...,

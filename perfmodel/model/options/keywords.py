@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     sequence_length: int | None
     embedding: Embedding | None
     lora: int | None
+    mtp_layers: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
