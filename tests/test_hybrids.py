@@ -638,13 +638,9 @@ def test_layouts_and_sweeps_take_hybrids_and_modules():
         top=3,
     )
     assert found.rows
-    more = layouts("glm-4.5-air", gpus=64, global_batch_size=128, node="dgx-h100", mtp_layers=1, top=1).rows
-    assert (
-        more[0]["iteration_time"]
-        > layouts("glm-4.5-air", gpus=64, global_batch_size=128, node="dgx-h100", top=1).rows[0][
-            "iteration_time"
-        ]
-    )
+    job = {"gpus": 64, "global_batch_size": 128, "node": "dgx-h100", "top": 1}
+    (more,) = layouts("glm-4.5-air", mtp_layers=1, **job).rows
+    assert more.iteration_time > layouts("glm-4.5-air", **job).rows[0].iteration_time
     table = sweep(workload=["nemotron-h-8b", "llama-3-8b"], node="dgx-h100", gpus=[8, 64], local_batch_size=1)
     for row in table.rows():
         one = predict(workload=row["workload"], node="dgx-h100", gpus=row["world_size"], local_batch_size=1)

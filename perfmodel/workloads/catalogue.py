@@ -127,8 +127,18 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     return network(name, sequence_length)
 
 
-def network(name: str, sequence_length: int | None) -> Workload:
-    """Return a network as ``workload`` does, without checks of the arguments' types."""
+def network(name: str, sequence_length: int | None, modules: int | None = None) -> Workload:
+    """Return a network as ``workload`` does, without checks of the arguments' types.
+
+    Parameters
+    ----------
+    name, sequence_length : as for ``workload``
+    modules : that predict further tokens, after the last layer of a decoder
+    """
+    if modules:
+        from perfmodel.workloads.modules import with_modules
+
+        return with_modules(network(name, sequence_length), modules)
     if name in MODULES:
         return _built_in(name, sequence_length)
     if is_file(name):

@@ -182,20 +182,15 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(default(one.option, one.id))
         warnings.append(str(one))
-    known = network(scenario.workload, scenario.sequence_length)
-    if scenario.mtp_layers:
-        from perfmodel.workloads.modules import with_modules
-
-        known = with_modules(known, scenario.mtp_layers)
-    workload = with_scenario_data(known, scenario, warnings)
+    workload = network(scenario.workload, scenario.sequence_length, scenario.mtp_layers)
+    workload = with_scenario_data(workload, scenario, warnings)
     warnings += workload.notes
     if scenario.sequence_length is None and workload.sequence_length:
         taken.append(default("sequence-length", workload.sequence_length))
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
-    intra = catalogue.link(
-        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
-    )
+    usual_link = node.intra_link or accelerator.peer_link or accelerator.host_link
+    intra = catalogue.link(scenario.intra_link or usual_link)
     sharing = layout_setting(scenario, workload, accelerator, catalogue, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
