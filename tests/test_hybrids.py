@@ -650,3 +650,26 @@ def test_layouts_and_sweeps_take_hybrids_and_modules():
 def test_tensor_parallelism_divides_a_scan_by_its_heads():
     with pytest.raises(InputError, match="heads of its scan"):
         predict(workload="nemotron-h-4b", node="dgx-h100", gpus=64, tensor_parallel=32)
+
+
+def test_what_a_layer_keeps_by_hand():
+    """A layer's input and the norm's output; of a scan its projections, its output, and the gated one."""
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.hardware.releases import release
+    from perfmodel.model.options.layout import Layout
+    from perfmodel.model.transformers.job import Job
+    from perfmodel.model.transformers.machine import chip_of
+    from perfmodel.model.transformers.memory import _layer
+    from perfmodel.model.transformers.software import Options, software_of
+
+    catalogue, layout, tokens = Catalogue.of(None), Layout(), 1024
+    chip = chip_of(catalogue.accelerator("h100-sxm5-80gb"))
+    model = dimensions_of(preset("nemotron-h-8b").architecture, tokens)
+    stack = software_of(release("megatron-core@2025", catalogue), chip, model, layout, Options("bf16"))
+    job = Job(model, layout, chip, stack, None, float(tokens), 1.0, 8.0, 1.0, 1.0)
+    h, inner, keys = 4096, 8192, 1024
+    scan = 4 * h + 2 * (2 * inner + 2 * keys + 128) + 2 * inner + 2 * inner
+    attention = 4 * h + 2 * (h + 2 * 8 * 128) + 2 * h
+    feed_forward = 4 * h + 2 * 2 * 21504
+    kept, _ = _layer(job)
+    assert kept == pytest.approx(tokens * (24 * scan + 4 * attention + 24 * feed_forward) / 52)

@@ -73,10 +73,10 @@ def with_types(model: Architecture, base: Any) -> Any:
             model.mtp_layers / layers, base._replace(dense_share=dense, projected_width=product)
         )
     before = base.layers / layers
-    types = LayerTypes(
-        *(each and each._replace(share=each.share * before) for each in (attending, scanning, alone)),
-        module,
+    attending, scanning, alone = (
+        each and each._replace(share=each.share * before) for each in (attending, scanning, alone)
     )
+    types = LayerTypes(attending, scanning, alone, module)
     predicted = base.predicted_share * (1 + model.mtp_layers)
     return _mean(base._replace(layers=layers, parts=model.parts, predicted_share=predicted), types)
 

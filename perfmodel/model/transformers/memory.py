@@ -31,8 +31,8 @@ CONTEXT_BYTES = 1.5e9
 alone took 1.34 GiB of a V100, by Hugging Face's "Model training anatomy", 2022, read 2026-11-26)."""
 KEPT_LOGIT_BYTES = 2
 """Bytes of a logit kept as output of the last stage: 16 bits."""
-PART_INPUTS = 5
-"""Inputs of a layer, with masks of dropout, that ``layer_activation_bytes`` counts: half of them a part."""
+PART_INPUTS = 4
+"""Inputs of a layer of two parts that ``layer_activation_bytes`` counts, and one more of dropout's masks."""
 FULL_GRADIENT_BYTES = 4
 """Bytes of a gradient summed over micro-batches: fp32."""
 
@@ -196,7 +196,8 @@ def _layer(job: Job) -> tuple[Any, Any]:
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
     whole = whole - where(software.adapts, inputs, 0.0)
-    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs
+    of_parts = PART_INPUTS + where(software.dropout, 1, 0)
+    whole = whole - (1 - model.parts / 2) * of_parts * inputs
     products = model.projected_width + (model.matrices - 1) * width
     selected = product_checkpoint_bytes(
         job.tokens, model.hidden, job.sequence_shards, values, products, tensor

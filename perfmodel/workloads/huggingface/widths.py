@@ -12,7 +12,7 @@ from perfmodel.workloads.huggingface.config import Config
 LONGEST_DEFAULT = 4096
 """Tokens of a sequence by default, where the network allows it."""
 
-BIASES = {"norm_bias": True, "query_bias": True, "output_bias": True, "bias": True}
+BIASES: dict[str, Any] = {"norm_bias": True, "query_bias": True, "output_bias": True, "bias": True}
 """Biases everywhere, as GPT-2 and BERT have them."""
 
 KEYS = {
