@@ -355,7 +355,7 @@ def test_other_published_files(tmp_path, kind, values, parameters):
         ("llama", usual(64, 2, 4, 128, 100, num_memory_tokens=16), "num_memory_tokens"),
         ("llama", usual(64, 2, 4, 128, 100, layer_types=["sliding_attention"] * 2), "for layer 0; read was"),
         ("llama", usual(64, 2, 4, 128, 100, moe_intermediate_size=16), "moe_intermediate_size"),
-        ("gpt_neo", {}, "missing"),
+        ("kimi_linear", FILES["kimi-linear-48b-a3b"][1] | {"attn_res_block_size": 12}, "attn_res_block_size"),
         (
             "qwen3",
             usual(64, 4, 4, 128, 100, use_sliding_window=True, sliding_window=8, max_window_layers=2),
