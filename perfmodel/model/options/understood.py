@@ -54,6 +54,7 @@ class Understood(TypedDict):
     sharding: Sharding | None
     recompute: Recompute | None
     lora: int | None
+    mtp_layers: int | None
     micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None
