@@ -355,7 +355,7 @@ def test_other_published_files(tmp_path, kind, values, parameters):
         ("llama", usual(64, 2, 4, 128, 100, num_memory_tokens=16), "num_memory_tokens"),
         ("llama", usual(64, 2, 4, 128, 100, layer_types=["sliding_attention"] * 2), "for layer 0; read was"),
         ("llama", usual(64, 2, 4, 128, 100, moe_intermediate_size=16), "moe_intermediate_size"),
-        ("gpt_neo", {}, "missing"),
+        ("kimi_linear", FILES["kimi-linear-48b-a3b"][1] | {"attn_res_block_size": 12}, "attn_res_block_size"),
         (
             "qwen3",
             usual(64, 4, 4, 128, 100, use_sliding_window=True, sliding_window=8, max_window_layers=2),
@@ -569,8 +569,13 @@ def test_a_module_costs_a_layer_a_product_and_logits():
 
 
 def test_hybrids_have_an_interval_that_says_why():
-    found = predict(workload="nemotron-h-8b", **JOB)
-    assert any("no measured run with scans" in each for each in found.warnings) or found.iteration_time > 0
+    from perfmodel.model.transformers.uncertainty import widenings
+
+    words = [each.words for each in widenings(preset("nemotron-h-8b").architecture, 4096, "bf16", 0.5)]
+    assert any("scans" in each for each in words)
+    assert not any(
+        "scans" in w.words for w in widenings(preset("llama-3-8b").architecture, 4096, "bf16", 0.5)
+    )
 
 
 def test_a_bare_architecture_has_no_types():
@@ -578,3 +583,100 @@ def test_a_bare_architecture_has_no_types():
     assert dimensions_of(a, 64).layer_types is None
     assert a.sequence == ""
     assert a.attention_layers == a.plain_layers == 2
+
+
+DERIVED = [
+    ("nemotron-h-8b", {"tensor_parallel": 2}),
+    ("nemotron-3-nano-30b-a3b", {"expert_parallel": 8}),
+    ("qwen3-next-80b-a3b", {"pipeline_parallel": 4, "recompute": "full", "global_batch_size": 128}),
+    ("jamba-mini", {"sharding": "zero3"}),
+    ("kimi-linear-48b-a3b", {"context_parallel": 2}),
+    ("minimax-text-01", {"pipeline_parallel": 8, "global_batch_size": 128}),
+    ("deepseek-v3.2", {"mtp_layers": 1, "tensor_parallel": 2}),
+    ("glm-4.5-air", {"mtp_layers": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), DERIVED)
+def test_every_number_has_an_origin(name, options):
+    from perfmodel.decide.explanations.derivation import derivation
+    from perfmodel.decide.sensitivity.elasticity import case_of
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.model.fitted.calibration import calibration
+    from perfmodel.model.options.conditions import Conditions
+    from perfmodel.model.options.scenario import scenario_of
+
+    job = {"workload": name, "world_size": 64, "accelerator": "h100-sxm5-80gb", **options}
+    result = derivation(case_of(scenario_of(job), Catalogue.of(None), calibration(), Conditions(price=1.0)))
+    assert [(node.name, node.value) for node in result.gaps] == []
+
+
+def test_modules_are_an_option_of_every_decoder():
+    job = {"workload": "deepseek-v3", "node": "dgx-h100", "gpus": 256, "global_batch_size": 512}
+    job |= {"pipeline_parallel": 4, "expert_parallel": 32}
+    without, trained = predict(**job), predict(**job, mtp_layers=1)
+    assert any("11.5 B" in each for each in without.warnings)
+    assert not any("predicts" in each for each in trained.warnings)
+    # logits twice, and a layer more of 61
+    assert trained.terms["logits_time"] == pytest.approx(2 * without.terms["logits_time"], rel=0.02)
+    grown = trained.terms["products_time"] / without.terms["products_time"]
+    assert 1 + 1 / 61 < grown < 1 + 1.5 / 61
+    with pytest.raises(InputError, match="does not predict the next token"):
+        predict(workload="bert-base", node="dgx-h100", gpus=8, mtp_layers=1)
+    assert predict(**job, mtp_layers=0).iteration_time == without.iteration_time
+
+
+def test_layouts_and_sweeps_take_hybrids_and_modules():
+    from perfmodel import layouts, sweep
+
+    found = layouts(
+        "nemotron-3-nano-30b-a3b",
+        gpus=64,
+        global_batch_size=128,
+        node="dgx-h100",
+        sequence_length=8192,
+        top=3,
+    )
+    assert found.rows
+    job = {"gpus": 64, "global_batch_size": 128, "node": "dgx-h100", "top": 1}
+    (more,) = layouts("glm-4.5-air", mtp_layers=1, **job).rows
+    assert more.iteration_time > layouts("glm-4.5-air", **job).rows[0].iteration_time
+    table = sweep(workload=["nemotron-h-8b", "llama-3-8b"], node="dgx-h100", gpus=[8, 64], local_batch_size=1)
+    for row in table.rows():
+        one = predict(workload=row["workload"], node="dgx-h100", gpus=row["world_size"], local_batch_size=1)
+        assert row["iteration_time"] == pytest.approx(one.iteration_time, rel=1e-9)
+
+
+def test_tensor_parallelism_divides_a_scan_by_its_heads():
+    with pytest.raises(InputError, match="heads of its scan"):
+        predict(workload="nemotron-h-4b", node="dgx-h100", gpus=64, tensor_parallel=32)
+
+
+def test_what_a_layer_keeps_by_hand():
+    """A layer's input and the norm's output; of a scan its projections, its output, and the gated one."""
+    from perfmodel.hardware.catalogue.store import Catalogue
+    from perfmodel.hardware.releases import release
+    from perfmodel.model.options.layout import Layout
+    from perfmodel.model.transformers.job import Job
+    from perfmodel.model.transformers.machine import chip_of
+    from perfmodel.model.transformers.memory import _layer
+    from perfmodel.model.transformers.software import Options, software_of
+
+    catalogue, layout, tokens = Catalogue.of(None), Layout(), 1024
+    chip = chip_of(catalogue.accelerator("h100-sxm5-80gb"))
+    model = dimensions_of(preset("nemotron-h-8b").architecture, tokens)
+    stack = software_of(release("megatron-core@2025", catalogue), chip, model, layout, Options("bf16"))
+    job = Job(model, layout, chip, stack, None, float(tokens), 1.0, 8.0, 1.0, 1.0)
+    h, inner, keys = 4096, 8192, 1024
+    scan = 4 * h + 2 * (2 * inner + 2 * keys + 128) + 2 * inner + 2 * inner
+    attention = 4 * h + 2 * (h + 2 * 8 * 128) + 2 * h
+    feed_forward = 4 * h + 2 * 2 * 21504
+    kept, _ = _layer(job)
+    assert kept == pytest.approx(tokens * (24 * scan + 4 * attention + 24 * feed_forward) / 52)
+
+
+@pytest.mark.published("64 GH200 of Isambard-AI, Nemotron 3 Nano: 9.328 s a step are 14.78 % by exact FLOP")
+def test_the_count_of_a_hybrid_is_that_of_a_published_run():
+    """512 x 8,192 tokens, 989.4 TFLOP/s: row isamb-001 of the measured runs of transformers."""
+    flops = step_flops(preset("nemotron-3-nano-30b-a3b").architecture, 512, 8192)
+    assert flops / (9.328 * 64 * 989.4e12) == pytest.approx(0.1478, rel=2e-3)

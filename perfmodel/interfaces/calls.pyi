@@ -755,6 +755,7 @@ def layouts(
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
         offload: Literal['optimizer', 'activations', 'both'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
+        mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         embedding_slots: bool | None = ...,
         context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
@@ -797,6 +798,7 @@ def layouts(
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
     optimizer : Optimizer.  [default: the network's usual]
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
     context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
@@ -1743,6 +1745,7 @@ class Calls:
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
         offload: Literal['optimizer', 'activations', 'both'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
+        mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
         embedding_slots: bool | None = ...,
         context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,

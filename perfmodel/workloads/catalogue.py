@@ -158,8 +158,23 @@ def workload(name: str, sequence_length: int | None = None, image_tokens: int | 
     return network(name, sequence_length, image_tokens)
 
 
-def network(name: str, sequence_length: int | None, image_tokens: int | None = None) -> Workload:
-    """Return a network as ``workload`` does, without checks of the arguments' types."""
+def network(
+    name: str,
+    sequence_length: int | None,
+    image_tokens: int | None = None,
+    modules: int | None = None,
+) -> Workload:
+    """Return a network as ``workload`` does, without checks of the arguments' types.
+
+    Parameters
+    ----------
+    name, sequence_length, image_tokens : as for ``workload``
+    modules : that predict further tokens, after the last layer of a decoder
+    """
+    if modules:
+        from perfmodel.workloads.modules import with_modules
+
+        return with_modules(network(name, sequence_length, image_tokens), modules)
     if name in MODULES:
         return _built_in(name, sequence_length, image_tokens)
     if is_file(name):

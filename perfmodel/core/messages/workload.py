@@ -8,6 +8,7 @@ MESSAGES = {
     "tokens of a sample",
     "workload.whole_images": "{name}: {image_tokens} image tokens are no whole number of images; expected a "
     "multiple of {each}",
+    "workload.modules": "{name} does not predict the next token; leave out the modules for further ones",
     "workload.too_long": "{name}: sequence length {sequence_length} is beyond its {limit} position "
     "embeddings",
 }

@@ -91,6 +91,7 @@ class LayoutsRequest(Described):
     gradient_precision: GradientPrecision | None = same_as(Scenario)
     offload: Offload | None = same_as(Scenario)
     optimizer: Optimizer | None = same_as(Scenario)
+    mtp_layers: int | None = same_as(Scenario)
     schedule: Schedule | None = same_as(Scenario)
     embedding_slots: bool | None = same_as(Scenario)
     context_method: ContextMethod | None = same_as(Scenario)

@@ -35,7 +35,10 @@ from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.model.options.layout import Recompute, Sharding
 
+MOST_MODULES = 16
+"""More than any network was published with."""
 _Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
+_Modules = Annotated[int, Within(ge=0, le=MOST_MODULES, strict=True)]
 _Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
 _Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
 _Imbalance = Annotated[float, Within(ge=1, le=LARGEST_IMBALANCE)]
@@ -68,6 +71,8 @@ class Network(Described, heading="The network"):
     document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside
         each.  [default: a sequence is one document]
     document_spread : [1] Standard deviation of the documents' lengths over their mean.
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).
+        [default: 0, and a note where the network was published with some]
     """
 
     workload: Annotated[
@@ -93,6 +98,7 @@ class Network(Described, heading="The network"):
         Within(ge=0, le=LARGEST_SPREAD),
         OptionInfo(label="Spread of their lengths", axis="computation"),
     ] = 0.0
+    mtp_layers: Annotated[_Modules | None, OptionInfo(label="Modules for further tokens")] = None
 
 
 class Machines(Described, heading="The machines"):

@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
     frozen_weights: FrozenWeights | None
     document_length: int | None
     document_spread: float
+    mtp_layers: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None

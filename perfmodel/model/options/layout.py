@@ -271,6 +271,8 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     """
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
     _refuse_remainder("--tensor-parallel", tensor, "heads", model.heads)
+    if model.scan is not None:
+        _refuse_remainder("--tensor-parallel", tensor, "heads of its scan", model.scan.heads)
     if stages * chunks > model.layers + 2 * layout.end_slots:
         raise refusal("layout.stages", stages=stages, chunks=chunks, layers=model.layers)
     in_rounds = layout.schedule_name == "interleaved"

@@ -73,6 +73,7 @@ class Understood(TypedDict):
     frozen_weights: FrozenWeights | None
     document_length: int | None
     document_spread: float
+    mtp_layers: int | None
     micro_batch_size: int | None
     attention_kernel: AttentionKernel | None
     sequence_parallel: bool | None

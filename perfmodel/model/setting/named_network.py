@@ -20,7 +20,8 @@ def named_network(scenario: Scenario, take: Callable[[str, object], None]) -> Wo
     scenario : of the job
     take : called with option and value of each length that the scenario leaves open
     """
-    whole = network(scenario.workload, *(getattr(scenario, option) for option in LENGTHS))
+    length, images = (getattr(scenario, option) for option in LENGTHS)
+    whole = network(scenario.workload, length, images, scenario.mtp_layers)
     for option in LENGTHS:
         if getattr(scenario, option) is None and (length := getattr(whole, option)):
             take(option.replace("_", "-"), length)

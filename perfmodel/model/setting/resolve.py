@@ -189,9 +189,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     warnings += workload.notes
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = nodes_filled(scenario.world_size, scenario.accelerators_per_node, node, warnings)
-    intra = catalogue.link(
-        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
-    )
+    usual_link = node.intra_link or accelerator.peer_link or accelerator.host_link
+    intra = catalogue.link(scenario.intra_link or usual_link)
     sharing = layout_setting(scenario, workload, accelerator, catalogue, warnings.append)
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)

@@ -17,6 +17,7 @@ from perfmodel.model.options.layout import ALL_GATHER
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.scans import context_width
 
 EXCHANGED = 4
 """Tensors that change from positions to heads, or back, in a pass: queries, keys, values and output."""
@@ -56,8 +57,8 @@ def exchanges_heads(job: Job) -> bool:
 
 def key_bytes(job: Job) -> Any:
     """Return the bytes of keys and values of whole sequences that travel to each rank [B]."""
-    model, layout = job.model, job.layout
-    width = model.kv_heads * model.head_size / layout.tensor_parallel
+    layout = job.layout
+    width = context_width(job) / layout.tensor_parallel
     if exchanges_heads(job):
         width = width * ring_head_share(_sent_heads(job), _key_heads(job), layout.context_inner)
     return context_message_bytes(layout.micro_batch_size, job.sequence_length, width)

@@ -242,9 +242,8 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
     """Return the times of a layer's products with weights, forward and backward [s]."""
     model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
     heads = model.heads * model.value_size / tensor
-    forward: Any = 0.0
-    backward: Any = 0.0
-    into = out_of = forward, backward
+    nothing: tuple[Any, Any] = (0.0, 0.0)
+    into, out_of, (forward, backward) = nothing, nothing, nothing
     if any_of(model.mixes):
         into = three_products(job, p, rates, tokens, model.hidden, model.projected_width / tensor)
         out_of = three_products(job, p, rates, tokens, heads, model.hidden)
@@ -256,7 +255,7 @@ def _products(job: Job, p: Values, rates: Rates, has_experts: bool) -> tuple[Any
         backward = mean_over_layers(model.dense_share, backward, of_experts[1])
     forward = time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward)
     backward = time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward)
-    if any_of(job.stack.adapts):
+    if any_of(job.stack.adapts) and any_of(model.mixes):
         adapters = [ops.where(job.stack.adapts, each, 0.0) for each in adapter_times(job, p, rates)]
         forward = time_of_parts(products=forward, adapters=adapters[0])
         backward = time_of_parts(products=backward, adapters=adapters[1])

@@ -24,8 +24,8 @@ from perfmodel.model.transformers.layer import any_of
 from perfmodel.model.transformers.products import frozen_inputs
 from perfmodel.model.transformers.recomputed import dropped_bytes, names_modules, selects
 
-PART_INPUTS = 5
-"""Inputs of a layer that each of its two parts keeps: of its norm, its products and its sum."""
+PART_INPUTS = 4
+"""Inputs of a layer of two parts that ``layer_activation_bytes`` counts, and one more of dropout's masks."""
 
 
 def _of_types(shares: list[Any], results: list[Any]) -> tuple[Any, Any]:
@@ -57,7 +57,8 @@ def layer_bytes(job: Job) -> tuple[Any, Any]:
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
     whole = whole - frozen_inputs(software, software.adapted[:3]) * inputs
     whole = whole - frozen_inputs(software, software.adapted[4:6]) * inputs
-    whole = whole - (1 - model.parts / 2) * PART_INPUTS * inputs + repeated_bytes(job)
+    of_parts = PART_INPUTS + where(software.dropout, 1, 0)
+    whole = whole - (1 - model.parts / 2) * of_parts * inputs + repeated_bytes(job)
     if any_of(model.experts > 0):
         later = where(software.weighted_inside, 0.0, 1.0)
         one, k = read * model.expert_width, model.top_k

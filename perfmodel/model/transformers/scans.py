@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from perfmodel.core import ops
@@ -17,6 +18,7 @@ from perfmodel.equations.scans import (
 )
 from perfmodel.equations.transformer import attended_positions
 from perfmodel.equations.transformer_pipeline import time_of_parts
+from perfmodel.model.transformers.hybrid import by_type
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.workloads.scan import DELTA, Scan
@@ -49,6 +51,24 @@ def mixing_times(
         time_of_parts(attention=each, indexer=indexer)
         for each, indexer in zip((core, backward), _index_times(job, p, rates), strict=True)
     )  # type: ignore[return-value]
+
+
+def _mean_width(shares: list[Any], widths: list[Any]) -> Any:
+    return sum(share * width for share, width in zip(shares, widths, strict=True))
+
+
+@partial(by_type, merge=_mean_width)
+def context_width(job: Job) -> Any:
+    """Return the features of keys, or values, that context parallelism passes on for a token.
+
+    A scan needs all tokens of its heads: two all-to-alls exchange its projections and its output, of which
+    a rank holds the share of one of the ranks; half of them count, as keys and values are two.
+    """
+    model = job.model
+    if model.scan is None:
+        return model.kv_heads * model.head_size
+    exchanged = model.projected_width + model.heads * model.value_size
+    return exchanged / (2 * job.layout.context_parallel)
 
 
 def scan_times(job: Job, p: Values, rates: Any) -> tuple[Any, Any]:

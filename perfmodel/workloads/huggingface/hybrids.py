@@ -56,6 +56,8 @@ def nemotron_h(config: Config) -> Architecture:
         config.must_be(key, False)
     config.must_be("use_conv_bias", True)
     config.must_be("moe_latent_size", None)
+    config.items("mtp_layers_block_type")  # of modules that are left out
+    config.text("mtp_hybrid_override_pattern", "")
     config.whole("expand", 2)  # the heads say the same
     words = config.items("layers_block_type") or config.items("layer_types")
     layers = config.layers("num_hidden_layers", len(words))
@@ -196,6 +198,7 @@ def kimi_linear(config: Config) -> Architecture:
     """Return the architecture of Kimi-Linear: three layers of Kimi delta attention, then latent attention."""
     layers = config.layers("num_hidden_layers")
     table = config.table("linear_attn_config")
+    table.must_be("use_full_rank_gate", False)
     full, linear = table.items("full_attn_layers"), table.items("kda_layers")  # counted from 1
     if sorted([*full, *linear]) != list(range(1, layers + 1)):
         raise refusal("network.linear_layers", full=full, linear=linear, layers=layers).under(config.path)
@@ -236,7 +239,9 @@ def minimax(config: Config) -> Architecture:
         raise refusal("network.layer_types", key="attn_type_list", words=mixers, layers=layers).under(
             config.path
         )
-    config.must_be("shared_intermediate_size", 0)
+    if config.values.get("shared_intermediate_size") != [0]:  # as some files write it
+        config.must_be("shared_intermediate_size", 0)
+    config.read.add("shared_intermediate_size")
     config.must_be("postnorm", True)  # where the sums with inputs are taken; as many norms
     size = config.whole("head_dim", config.whole("hidden_size") // heads)
     return llama(
