@@ -61,9 +61,10 @@ def layer_bytes(job: Job) -> tuple[Any, Any]:
     whole = whole - (1 - model.parts / 2) * of_parts * inputs + repeated_bytes(job)
     if any_of(model.experts > 0):
         later = where(software.weighted_inside, 0.0, 1.0)
-        one, k = read * model.expert_width, model.top_k
-        experts = expert_activation_bytes(tokens, hidden, k, model.experts, one, tensor, later)
-        whole = whole + routed * experts
+        one, parts = read * model.expert_width, layout.expert_tensor_parallel
+        own = software.expert_load * tokens * parts / tensor
+        of_experts = hidden, model.top_k, model.experts, one, parts, later
+        whole = whole + routed * expert_activation_bytes(own, *of_experts)
     gates = width + routed * model.top_k * model.expert_width
     loose = unfused_activation_bytes(tokens, hidden, shards, gates, tensor)
     # networks with gates have RMSNorms; PyTorch's LayerNorm is one kernel everywhere

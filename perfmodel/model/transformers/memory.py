@@ -304,6 +304,7 @@ def _activations(stage: _Stage) -> _Activations:
 def _weights_of_each_shape(job: Job) -> Any:
     """Return the parameters of one layer's products on a rank, of experts those of one of each size."""
     model, where = job.model, ops.where
-    experts = where(model.dense_share < 1, (1 + model.shared_experts) * model.expert_parameters, 0.0)
-    dense = where(model.dense_share > 0, model.dense_parameters, 0.0)
-    return (model.attention_parameters + dense + experts) / job.layout.tensor_parallel
+    routed = where(model.dense_share < 1, model.expert_parameters, 0.0)
+    dense = where(model.dense_share > 0, model.dense_parameters, 0.0) + model.shared_experts * routed
+    of_all = (model.attention_parameters + dense) / job.layout.tensor_parallel
+    return of_all + routed / job.layout.expert_tensor_parallel

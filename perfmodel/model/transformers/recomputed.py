@@ -38,6 +38,7 @@ def dropped_bytes(job: Job) -> Dropped:
     inner = model.matrices * model.expert_width
     queries = model.heads * (2 * model.head_size + model.value_size)
     copies = where(job.stack.weighted_inside, 1.0, 2.0) * k * model.hidden
+    copies = copies * job.layout.expert_tensor_parallel / tensor
     parts = (
         (modules.layernorm, 2 * model.hidden, 0.0, 0.0),
         (modules.mla_up_proj, 0.0, queries, 0.0),
