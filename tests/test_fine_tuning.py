@@ -26,8 +26,8 @@ from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.flops import mean_attended
+from perfmodel.model.transformers.held import held_parameters, trained_parameters
 from perfmodel.model.transformers.job import bare_job
-from perfmodel.model.transformers.step import held_parameters, trained_parameters
 from perfmodel.workloads import workload
 
 CARD = {

@@ -17,8 +17,8 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_tr
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.transformers.held import held_parameters, trained_parameters
 from perfmodel.model.transformers.job import job_of
-from perfmodel.model.transformers.step import held_parameters, trained_parameters
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8}
 ADAPTED = 16 * (4 * 4096 + (32 + 2 * 8) * 128 + 4096) * 32

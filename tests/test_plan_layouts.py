@@ -14,7 +14,7 @@ from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import DEGREES
-from perfmodel.model.transformers.search import LARGEST_MICRO_BATCH, MOST_CHUNKS
+from perfmodel.model.transformers.enumeration import LARGEST_MICRO_BATCH, MOST_CHUNKS
 from perfmodel.workloads import workload
 
 CLOUDS = ("p5.48xlarge", "Standard_ND96isr_H100_v5", "a3-megagpu-8g", "a3-highgpu-8g")

@@ -64,13 +64,14 @@ from perfmodel.model.prediction.memory import largest_micro_batch
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.evaluate import fabric_of_setting, step_of_setting
+from perfmodel.model.transformers.grid import TOO_LARGE
 from perfmodel.model.transformers.job import Case, job_of, jobs_of
 from perfmodel.model.transformers.levels import learned
 from perfmodel.model.transformers.machine import Fabric, chip_of
 from perfmodel.model.transformers.memory import memory_of, memory_of_stages
 from perfmodel.model.transformers.parameters import PARAMETERS, fitted
 from perfmodel.model.transformers.remedies import COMPENSATES
-from perfmodel.model.transformers.search import TOO_LARGE, search
+from perfmodel.model.transformers.search import search
 from perfmodel.model.transformers.software import Options, software_of
 from perfmodel.model.transformers.step import step_of
 from perfmodel.workloads.architecture import Architecture

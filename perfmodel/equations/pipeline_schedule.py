@@ -107,6 +107,7 @@ def played(
             raise AssertionError(f"{schedule}: no stage can go on")
 
 
+@numeric
 @formula(cites=("qi2023", "qi2024", "deepseek2024v3"), symbolic=False)
 def scheduled_micro_batches_kept(
     schedule: Real, pipeline_parallel: Real, virtual_stages: Real, accumulation_steps: Real

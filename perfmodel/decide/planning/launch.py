@@ -15,7 +15,7 @@ from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
 from perfmodel.hardware.software import parts
 from perfmodel.model.options.layout import layout_of
-from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.setting.unsupported import PRECISIONS
 from perfmodel.model.transformers.flags import flags
 from perfmodel.model.transformers.layout_words import in_full
 from perfmodel.workloads import workload as network_of

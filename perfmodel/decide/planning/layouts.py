@@ -23,9 +23,10 @@ from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.setting.sharing import layout_setting
 from perfmodel.model.step.terms import names_of
+from perfmodel.model.transformers.enumeration import count_layouts
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import changes
-from perfmodel.model.transformers.search import count_layouts, search
+from perfmodel.model.transformers.search import search
 from perfmodel.workloads.workload import Workload
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from perfmodel.decide.prices import Price
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.setting.leaves import WHILE_TRACING, Change, Reaches, everything, with_leaves
+from perfmodel.model.setting.leaves import WHILE_TRACING, Reaches, everything, with_leaves
+from perfmodel.model.setting.network_leaves import Change
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import outcome
 from perfmodel.model.step.terms import of_kind

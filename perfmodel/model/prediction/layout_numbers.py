@@ -12,7 +12,7 @@ from perfmodel.model.prediction.intervals.bound import cut_ends, least_times
 from perfmodel.model.prediction.memory import need_of
 from perfmodel.model.prediction.numbers import Evaluated
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.setting.unsupported import PRECISIONS
 from perfmodel.model.step.evaluate import outcome_of
 from perfmodel.model.step.input_wait import shared_input_time
 from perfmodel.model.step.parts import figures

@@ -21,6 +21,7 @@ from perfmodel.model.fitted.efficiency import SIZES
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from perfmodel.model.input.feed import CACHE
 from perfmodel.model.options.layout import DEGREES, NESTED, ULYSSES, Layout
+from perfmodel.model.setting.network_leaves import OF_SCENARIO, Change, widths_of, with_parts
 from perfmodel.model.setting.profile import Measure
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.routing import USUAL as ROUTING
@@ -28,8 +29,6 @@ from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.transformers import parameters as transformers
 from perfmodel.workloads.workload import Workload
 
-Change = Callable[[Any, str, str], Any]
-"""Maps a number, its name and its source to the number that replaces it."""
 Reaches = Callable[[str], bool]
 """Whether a change affects numbers whose names have this prefix; others are skipped."""
 
@@ -70,37 +69,6 @@ COLUMNS = (
     "gemm_columns",
 )
 """Counts of every layer that a step is computed from."""
-WIDTHS = (
-    "hidden",
-    "layers",
-    "heads",
-    "kv_heads",
-    "head_size",
-    "feed_forward",
-    "vocabulary",
-    "experts",
-    "top_k",
-    "shared_experts",
-    "routing_nodes",
-    "expert_feed_forward",
-    "query_rank",
-    "kv_rank",
-    "rope_size",
-    "value_size",
-    "encoder_layers",
-    "target_fraction",
-    "window",
-    "predicted_fraction",
-    "index_heads",
-    "index_size",
-    "index_top_k",
-    "mtp_layers",
-)
-"""Fields of an ``Architecture`` that a step of a transformer is computed from."""
-DOCUMENTS = ("document_length", "document_spread")
-"""Fields of an ``Architecture`` that a scenario states."""
-SCAN_WIDTHS = ("heads", "head_size", "state", "groups", "convolution", "rank", "chunk")
-"""Fields of its ``scan``."""
 OPTIONS = {"oversubscription": 1.0, "lora": None, **ROUTING}
 """Numbers read from the scenario itself -> their values without effect."""
 OF_TERMS = "terms."
@@ -116,10 +84,8 @@ WHILE_TRACING = (
 )
 """Prefixes of the names of numbers read from a text, a module or a fit rather than from a setting and its
 constants: they change only while numbers are traced."""
-OF_SCENARIO = "the scenario"
 OF_PROFILE = "your profile"
 OF_NETWORK = "the layer table"
-OF_ARCHITECTURE = "the network's architecture"
 OF_SOFTWARE = "what is known of the software"
 FITTED = "fitted to measured runs"
 OF_COLLECTIVES = "fitted to measured collectives"
@@ -182,7 +148,7 @@ def with_leaves(
     options = {
         name: value for name, none in OPTIONS.items() if (value := getattr(setting.scenario, name)) != none
     }
-    changed["scenario"] = _with(
+    changed["scenario"] = with_parts(
         setting.scenario, {name: change(value, name, OF_SCENARIO) for name, value in options.items()}
     )
     known = constants
@@ -196,7 +162,7 @@ def with_leaves(
     else:
         changed["layout"] = _layout(setting.layout, changed, change)
         network = setting.workload
-        parts = {**_widths(network, change), **_data(network, change)}
+        parts = {**widths_of(network, change), **_data(network, change)}
         if any(part is not getattr(network, name) for name, part in parts.items()):
             changed["workload"] = replace(network, **parts)
         changed["framework"] = _software(setting, change)
@@ -212,39 +178,23 @@ def _record(thing: Any, name: str, change: Change) -> Any:
         source = f"{stated.basis} ({stated.source})" if is_named else stated.basis
         if hasattr(stated, "by_group_size"):
             rates = {n: change(rate, f"{name}.{n}", source) for n, rate in stated.by_group_size.items()}
-            return _with(stated, {"by_group_size": rates})
-        return _with(stated, {"value": change(stated.value, name, source)})
+            return with_parts(stated, {"by_group_size": rates})
+        return with_parts(stated, {"value": change(stated.value, name, source)})
     if isinstance(thing, Measure):
-        return _with(thing, {"value": change(thing.value, name, OF_PROFILE)})
+        return with_parts(thing, {"value": change(thing.value, name, OF_PROFILE)})
     parts: dict[str, Any] = {}
     for field, value in thing.items() if isinstance(thing, dict) else vars(thing).items():
         if isinstance(value, (Record, dict)) and field != "sources":
             parts[field] = _record(value, f"{name}.{field}", change)
         elif value is not None and field in WHOLE_NUMBERS_OF_SPECS:
             parts[field] = change(value, f"{name}.{field}", "datasheet")
-    return _with(thing, parts)
-
-
-def _with(thing: Any, parts: dict[str, Any]) -> Any:
-    """Return a record, tuple or table with replaced parts; the same object if no part differs, for caches.
-
-    A table among the parts is replaced only if its own parts differ.
-    """
-    known = thing if isinstance(thing, dict) else {name: getattr(thing, name) for name in parts}
-    parts = {
-        name: _with(known[name], part) if isinstance(part, dict) else part for name, part in parts.items()
-    }
-    if all(part is known[name] for name, part in parts.items()):
-        return thing
-    if isinstance(thing, dict):
-        return parts
-    return thing.model_copy(update=parts) if isinstance(thing, Record) else thing._replace(**parts)
+    return with_parts(thing, parts)
 
 
 def _bytes(table: Any, name: str, change: Change) -> Any:
     """Return a table of bytes, of a number format or optimizer, with changed numbers."""
     parts = table._asdict().items()
-    return _with(
+    return with_parts(
         table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
     )
 
@@ -262,7 +212,7 @@ def _feed(setting: Setting, node: Any, change: Change) -> Any:
         rates["host_memory_bytes"] = node.host_memory_bytes.value
     if feed.decoder is not None:
         rates["decoder"] = _record(feed.decoder, f"decoder.{setting.scenario.decoder}", change)
-    return _with(feed, rates)
+    return with_parts(feed, rates)
 
 
 def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout:
@@ -280,42 +230,15 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
         exchanges["context_inner"] = change(layout.context_inner, "context_inner", OF_SCENARIO)
     if layout.context_method == ULYSSES:
         exchanges["context_inner"] = degrees["context_parallel"]
-    changed: Layout = _with(layout, degrees | passes | exchanges)
+    changed: Layout = with_parts(layout, degrees | passes | exchanges)
     return changed
-
-
-def _widths(workload: Workload, change: Change) -> dict[str, Any]:
-    """Return the changed architecture and sequence length of a transformer, by field of ``Workload``."""
-    model = workload.architecture
-    assert model is not None
-    widths = {
-        field: change(value, f"{workload.id}.{field}", OF_ARCHITECTURE)
-        for field in (*WIDTHS, *(["positions"] if model.patch_elements else []))
-        if (value := getattr(model, field))
-    }
-    widths |= {
-        field: change(value, field, OF_SCENARIO) for field in DOCUMENTS if (value := getattr(model, field))
-    }
-    if (tower := model.tower) is not None:
-        counts = {name: n for name, n in tower._asdict().items() if n and not isinstance(n, (bool, str))}
-        of_tower = {
-            name: change(n, f"{workload.id}.images.{name}", OF_ARCHITECTURE) for name, n in counts.items()
-        }
-        widths["tower"] = _with(tower, of_tower)
-    if model.scan is not None:
-        scan = {name: value for name in SCAN_WIDTHS if (value := getattr(model.scan, name))}
-        prefix = f"{workload.id}.scan."
-        scan = {name: change(value, f"{prefix}{name}", OF_ARCHITECTURE) for name, value in scan.items()}
-        widths["scan"] = _with(model.scan, scan)
-    length = workload.sequence_length and change(workload.sequence_length, "sequence_length", OF_SCENARIO)
-    return {"architecture": _with(model, widths), "sequence_length": length}
 
 
 def _software(setting: Setting, change: Change) -> Any:
     """Return the setting's software with a changed size of gradients."""
     facts = setting.framework
     travels: Any = change(facts.gradient_bytes, f"{setting.software}.gradient_bytes", OF_SOFTWARE)
-    return _with(facts, {"gradient_bytes": travels})
+    return with_parts(facts, {"gradient_bytes": travels})
 
 
 def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any:
@@ -323,7 +246,7 @@ def _parameters(change: Change, reaches: Reaches, constants: Calibration) -> Any
     known = transformers.shipped()
     if not _reaches_transformers(reaches):
         return known
-    return _with(known, {"parameters": _transformer_parameters(known.parameters, change, constants)})
+    return with_parts(known, {"parameters": _transformer_parameters(known.parameters, change, constants)})
 
 
 def _reaches_transformers(reaches: Reaches) -> bool:
@@ -362,14 +285,14 @@ def _workload(workload: Workload, change: Change) -> Workload:
     tensors = change(workload.tensor_elements, f"{workload.id}.tensors", OF_NETWORK)
     others = _data(workload, change)
     if has_layouts(workload):
-        others |= _widths(workload, change)
+        others |= widths_of(workload, change)
     if workload.tables is not None:
         tables = workload.tables._asdict().items()
-        others["tables"] = _with(
+        others["tables"] = with_parts(
             workload.tables,
             {field: change(each, f"{workload.id}.tables.{field}", OF_NETWORK) for field, each in tables},
         )
-    is_same = _with(known, columns) is known and tensors is workload.tensor_elements
+    is_same = with_parts(known, columns) is known and tensors is workload.tensor_elements
     if is_same and all(value is getattr(workload, name) for name, value in others.items()):
         return workload
     return workload.with_counts(columns, tensors, others)
@@ -386,7 +309,7 @@ def _constants(
         )
     known = collectives.shipped()
     if not any(map(reaches, ("collectives.", "constants.", "link_fraction."))):
-        return _with(constants, changed), {collectives.COLLECTIVES: known}
+        return with_parts(constants, changed), {collectives.COLLECTIVES: known}
     parameters = {
         name: change(value, f"collectives.{name}", OF_COLLECTIVES) for name, value in known.parameters.items()
     }
@@ -405,7 +328,9 @@ def _constants(
         kind: change(value, f"link_fraction.{kind}", _source_of(f"link_fraction.{kind}", value, constants))
         for kind, value in constants.link_fraction.items()
     }
-    return _with(constants, changed), {collectives.COLLECTIVES: _with(known, {"parameters": parameters})}
+    return with_parts(constants, changed), {
+        collectives.COLLECTIVES: with_parts(known, {"parameters": parameters})
+    }
 
 
 def _source_of(name: str, value: float, constants: Calibration) -> str:

@@ -25,6 +25,7 @@ from perfmodel.model.options.exchanges import NO_CONTEXT, NO_SHARDS, exchanging
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING, without_stages
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.routing import routing_remarks, usual_expert_tensor
+from perfmodel.model.setting.unsupported import refuse_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,26 +38,12 @@ if TYPE_CHECKING:
 
 Model = Literal["data-parallel", "transformer"]
 """Data parallelism of whole networks, as tables of layers; or a transformer under a layout."""
-PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16"} | {name: name for name in OPERANDS}
-"""Precisions of a scenario -> the number format in which software for transformers trains."""
 SHARDS = {"none": False, "zero2": True, "zero3": True}
 """Requested sharding -> whether gradients or parameters are sharded; other requests leave it open."""
 SUMS = ("all-reduce", "fsdp")
 """Strategies that a layout allows."""
 OF_LAYOUTS = "sharding", "recompute", "lora_targets", "frozen_weights"
 """Options of layouts whose value may leave a job plain data parallelism."""
-OPTIMIZERS_OF_LAYOUTS = ("adam", "adam-8bit", "adam-bf16", "adam-in-backward", "adafactor", "muon")
-FIXED = {
-    "overlap": (None, "software for transformers decides itself what it hides; leave it out"),
-    "algorithm": ("auto", "software for transformers leaves that to its library; leave it out"),
-    "profile": (
-        None,
-        "it holds kernels of whole layers, and those of parts of layers run at other rates; "
-        "a measured step does, e.g. --anchor iteration_time=6.2s@8",
-    ),
-    "compression": (None, "under a layout gradients are sent whole; leave it out"),
-}
-"""Options that the transformer model does not vary -> their only value, and why."""
 
 
 class LayoutSetting(NamedTuple):
@@ -185,7 +172,7 @@ def layout_setting(
     id, year = parts(software_id(name, catalogue))
     software = with_year(id, year or _usual_release(workload, accelerator))
     facts = release(software, catalogue)
-    _refuse(scenario, software)
+    refuse_unsupported(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
     usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
     sharding = scenario.sharding or usual
@@ -398,23 +385,6 @@ def _layouts(scenario: Scenario, workload: Workload) -> str:
 def _no_transformer(option: str, value: str, workload: Workload) -> InputError:
     """Return the error for an option of layouts with a network that has none."""
     return refusal("layout.no_architecture", option, value=value, workload=workload.id)
-
-
-def _refuse(scenario: Scenario, software: str) -> None:
-    """Refuse options that the transformer model or its software does not support."""
-    if scenario.precision is not None and scenario.precision not in PRECISIONS:
-        raise refusal(
-            "software.precision", precision=scenario.precision, software=software, known=tuple(PRECISIONS)
-        )
-    for name, (value, why) in FIXED.items():
-        if getattr(scenario, name) != value:
-            option = name.replace("_", "-")
-            raise refusal(
-                "software.not_with", option, scenario=getattr(scenario, name), software=software, why=why
-            )
-    if scenario.optimizer not in (None, *OPTIMIZERS_OF_LAYOUTS):
-        known = ", ".join(OPTIMIZERS_OF_LAYOUTS)
-        raise refusal("software.optimizer", optimizer=scenario.optimizer, software=software, known=known)
 
 
 def _micro_batch(scenario: Scenario) -> int | None:

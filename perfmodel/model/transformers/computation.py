@@ -9,13 +9,14 @@ from perfmodel.hardware.formats import GRADIENT_PASSES
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
+from perfmodel.model.transformers.held import held_parameters, trained_parameters
 from perfmodel.model.transformers.job import Case, Job
 from perfmodel.model.transformers.layer import rates_of
 from perfmodel.model.transformers.machine import IN_32_BITS, NO_COST, Groups, chip_of
 from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import Options, software_of
-from perfmodel.model.transformers.step import head_times, held_parameters, trained_parameters, update_time
+from perfmodel.model.transformers.step import head_times, update_time
 from perfmodel.model.transformers.tower import tower_of
 
 PASSES_OF_HEAD = 3

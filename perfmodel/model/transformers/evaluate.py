@@ -13,7 +13,7 @@ from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.routing import expert_load
-from perfmodel.model.setting.sharing import PRECISIONS
+from perfmodel.model.setting.unsupported import PRECISIONS
 from perfmodel.model.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.model.transformers.job import Case, job_of
 from perfmodel.model.transformers.machine import Fabric, chip_of

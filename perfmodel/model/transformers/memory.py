@@ -21,16 +21,16 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import ZERO_3
 from perfmodel.model.transformers.context import gathered_key_bytes
 from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
-from perfmodel.model.transformers.layer_memory import layer_bytes
-from perfmodel.model.transformers.step import (
+from perfmodel.model.transformers.held import (
     Held,
     gathered_bytes,
     held_parameters,
     tables_of_stage,
     trained_parameters,
 )
+from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.layer_memory import layer_bytes
 from perfmodel.model.transformers.tower import tower_job, tower_parameters, trains_tower
 
 CONTEXT_BYTES = 1.5e9

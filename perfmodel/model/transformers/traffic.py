@@ -10,18 +10,14 @@ from perfmodel.equations.transformer_exchange import activation_message_bytes
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.context import EXCHANGED, exchanges_heads, key_bytes, tensor_bytes
 from perfmodel.model.transformers.experts import exchange_of, gathered_tokens, tensor_sums
+from perfmodel.model.transformers.held import gathered_bytes, held_parameters, trained_parameters
 from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.layer import any_of
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.paired import hiding_cost
 from perfmodel.model.transformers.parameters import Values
-from perfmodel.model.transformers.step import (
-    Step,
-    gathered_bytes,
-    group_sums,
-    held_parameters,
-    trained_parameters,
-)
+from perfmodel.model.transformers.replicas import group_sums
+from perfmodel.model.transformers.step import Step
 
 
 class Row(NamedTuple):
