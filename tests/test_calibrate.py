@@ -423,6 +423,7 @@ def _cli(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+@pytest.mark.any_version
 def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
     before = FITTED.read_bytes()
     data = _own(tmp_path)

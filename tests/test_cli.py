@@ -18,6 +18,7 @@ from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.hardware.catalogue.kinds import CLASSES
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.interfaces.register import commands
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective import Collective
@@ -79,9 +80,17 @@ def _kept(function):
     return kept
 
 
+LINES = [line for one in commands() if "shell" not in one.without for line in one.in_shell]
+FORMS = {example: tuple(line.forms) for line in LINES for example in line.examples}
+
+
+def test_help_has_every_example_of_a_record():
+    assert FORMS.keys() <= set(examples())
+
+
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("example", examples())
-def test_every_example_in_the_help_runs_and_answers_in_json_too(example, tmp_path, monkeypatch):
+def test_every_example_in_the_help_runs_and_answers_in_every_form(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "validation").mkdir()
     runs = folder("validation") / "measured" / "training_runs.csv"
@@ -91,13 +100,19 @@ def test_every_example_in_the_help_runs_and_answers_in_json_too(example, tmp_pat
     result = run(*words)
     assert result.exit_code in (0, 1), result.stderr
     assert result.output
+    forms = FORMS.get(example, ())
     # an address stays whole, so that it can be copied
     widest = max(len(line) for line in result.output.splitlines() if not line.strip().startswith("https://"))
-    assert widest <= 80 or {"--csv", "--json", "--all"} & set(words), f"{widest} columns"
-    if not {"--csv", "--json", "--report"} & set(words):
-        result = run(*words, "--json")
+    has_form = {*(f"--{form}" for form in forms), "--slurm"} & set(words)
+    assert widest <= 80 or has_form or "--all" in words, f"{widest} columns"
+    for form in () if has_form else forms:
+        if form != "json" and "--output" in words:  # which writes a form of its own
+            continue
+        result = run(*words, f"--{form}")
         assert result.exit_code in (0, 1), result.stderr
-        assert json.loads(result.stdout, parse_constant=pytest.fail)  # neither NaN nor Infinity
+        assert result.stdout.strip()
+        if form == "json":
+            assert json.loads(result.stdout, parse_constant=pytest.fail)  # neither NaN nor Infinity
 
 
 @pytest.mark.parametrize(("kind", "model"), CLASSES.items())

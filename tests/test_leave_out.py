@@ -242,6 +242,7 @@ def test_collectives_left_out_are_not_seen(collectives):
     assert after.errors - before.errors == pytest.approx(math.log(3.0), abs=1e-9)
 
 
+@pytest.mark.any_version
 def test_training_left_out_is_not_seen(training):
     """The source left out by a test is that of ``validate --out-of-sample``."""
     sources = np.array([row.run.source for row in training.measured])
@@ -252,6 +253,7 @@ def test_training_left_out_is_not_seen(training):
         assert (by_test.seen, by_test.reach) == (usual.seen, usual.reach)
 
 
+@pytest.mark.any_version
 def test_a_source_left_out_is_missed_as_by_the_fits_that_the_report_shows(transformers):
     """Where no prior rests on it: others are neutral in all fits."""
     evidence, data = leave_out_transformers.evidence_of(transformers), transformers.data
@@ -285,6 +287,7 @@ def test_the_runs_given_are_not_judged():
         assert (draw.given == again.given).all()
 
 
+@pytest.mark.any_version
 def test_transformers_with_runs_given_move_and_narrow(transformers):
     rows: dict[int, list[JudgedRow]] = {count: [] for count in GIVEN}
     for kind, count, judged in _transformers(transformers):
@@ -295,6 +298,7 @@ def test_transformers_with_runs_given_move_and_narrow(transformers):
     assert any(a.error != b.error for a, b in zip(rows[0], rows[6], strict=True))
 
 
+@pytest.mark.any_version
 def test_training_with_runs_given_is_updated(training, monkeypatch):
     monkeypatch.setattr(learning_curve, "DRAWS", 1)
     sources = {row.run.source for row in training.measured}

@@ -608,6 +608,7 @@ def without_contradictions(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key not in left_out}
 
 
+@pytest.mark.any_version
 @settings(max_examples=300)
 @given(st.one_of(QUESTIONS, QUESTIONS.map(without_contradictions)))
 def test_every_question_gets_a_finite_answer_or_a_clean_refusal(options):

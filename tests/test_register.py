@@ -13,7 +13,6 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.core.records.options import declared
-from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.interfaces import register, stub
 from perfmodel.interfaces.cli import COMMANDS as OF_SHELL
 from perfmodel.interfaces.cli import main
@@ -25,7 +24,6 @@ from tests.clients import served
 BODIES = [(one.name, words) for one in commands() if "http" not in one.without for words in one.bodies]
 FUNCTIONS = [one.name for one in commands() if "python" not in one.without and one.name not in OF_HAND]
 OF_A_SHELL = [one for one in commands() if "shell" not in one.without]
-LINES = [line for one in OF_A_SHELL for line in one.in_shell]
 
 
 @pytest.fixture(scope="module")
@@ -59,42 +57,6 @@ def test_python_http_and_client_agree(name, words, client):
     of_client = command(name).of_client
     assert type(sent) is (resolve_name(of_client) if of_client else type(own))
     assert json.loads(sent.to_json()) == told
-
-
-FORMS = [
-    (example, form)
-    for line in LINES
-    for example in line.examples
-    for form in ("", *line.forms)
-    if not form or not any(f"--{each}" in example for each in (*line.forms, "slurm"))
-    if form in ("", "json") or "--output" not in example  # which writes a form of its own
-]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return a folder with the files that examples name."""
-    path = tmp_path_factory.mktemp("examples")
-    (path / "a.toml").write_text("gpus = 8\n")
-    (path / "b.toml").write_text("gpus = 16\n")
-    (path / "times.csv").write_text("0.1\n0.11\n0.1\n0.12\n0.1\n")
-    for name in ("mine.csv", "my_runs.csv"):
-        (path / name).write_text(
-            "workload,accelerator,local_batch_size,iteration_time\nresnet50,k80,32,0.5\n"
-        )
-    (path / "saved.json").write_text(perfmodel.predict(gpus=32).to_json())
-    return path
-
-
-@pytest.mark.parametrize(("line", "form"), FORMS)
-def test_examples_of_the_shell_answer_in_every_form(line, form, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    for name in ("my_trace.json", "step.json"):
-        write_timeline(folder / name, perfmodel.predict(gpus=2))
-    result = CliRunner().invoke(main, [*shlex.split(line)[1:], *([f"--{form}"] if form else [])])
-    assert result.exit_code in (0, 1), result.output
-    assert result.stdout.strip()
-    assert form != "json" or json.loads(result.stdout)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
