@@ -64,6 +64,15 @@ NESTED = (
     ("faster-rcnn-r50-fpn", "faster-rcnn-r101-fpn"),
     ("detr-r50", "detr-r101"),
     ("gpt3-5b", "gpt3-6.7b"),
+    ("qwen2.5-1.5b", "qwen2vl-2b"),
+    ("qwen2.5-7b", "qwen2vl-7b"),
+    ("qwen2.5-72b", "qwen2vl-72b"),
+    ("qwen3-1.7b", "qwen3vl-2b"),
+    ("qwen3-4b", "qwen3vl-4b"),
+    ("qwen3-8b", "qwen3vl-8b"),
+    ("qwen3-32b", "qwen3vl-32b"),
+    ("qwen3-30b-a3b", "qwen3vl-30b-a3b"),
+    ("whisper-large-v3-turbo", "whisper-large-v3"),
 )
 """Families of networks; each network contains all layers of the one before it."""
 
