@@ -112,9 +112,10 @@ def run(request: WorkloadsRequest, context: Context) -> "NetworkTable | NetworkL
         if request.word is not None:
             raise refusal("workloads.word", "word", "name")
         return table_of(workload(request.name, request.sequence_length, request.image_tokens))
-    for field in LENGTHS:
-        if getattr(request, field) is not None:
-            raise refusal(f"workloads.{field}", field, "name")
+    if request.sequence_length is not None:
+        raise refusal("workloads.sequence_length", "sequence_length", "name")
+    if request.image_tokens is not None:
+        raise refusal("workloads.image_tokens", "image_tokens", "name")
     return networks(request.word)
 
 

@@ -66,10 +66,10 @@ def _page(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dict
     try:
         content, after = page(entries, which, limit, offset, as_csv)
     except InputError as error:
-        found = refused(error, {})
+        refusal = refused(error, {})
         value = (which or "")[:99]
-        mistakes = [each._replace(field=entries.parameter, value=value) for each in found.mistakes]
-        raise Refused(found.message, mistakes, found.status) from None
+        mistakes = [each._replace(field=entries.parameter, value=value) for each in refusal.mistakes]
+        raise Refused(refusal.message, mistakes, refusal.status) from None
     if after is None:
         return content, {}
     following = urlencode({**query, "limit": limit, "offset": after})
@@ -81,8 +81,8 @@ def _entry(entries: Entries, request: Request, as_csv: bool) -> tuple[bytes, dic
     try:
         return entry(entries, request.path_params["name"], as_csv), {}
     except InputError as error:
-        found = refused(error, {})
-        raise Refused(found.message, found.mistakes, 404) from None
+        refusal = refused(error, {})
+        raise Refused(refusal.message, refusal.mistakes, 404) from None
 
 
 def list_paths(
