@@ -5,7 +5,7 @@
 # make bench   hold what answers take against their budgets: ratios within one run, which other work hardly changes
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the commands of the README, of the tutorials and of docs/systems.toml, and write what they print; the
-#              answers of the service too
+#              answers of the service and the predictions of published recipes too
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make frozen  write the fingerprints of the suite's sample of frozen answers anew
 # make man     write the manual page again, the format of quotes, and a page for each package
@@ -76,6 +76,7 @@ leave-out: $(VENV)/.dev
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
 	$(BIN)/python -m docs.site.systems
+	$(BIN)/python -m docs.site.published_recipes
 	$(BIN)/python -m tests.example_answers
 
 keywords: $(VENV)/.dev
