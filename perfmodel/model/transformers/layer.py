@@ -89,7 +89,7 @@ class Layer(NamedTuple):
     backward: Any
     """Part of the total in the backward pass."""
     gaps_backward: Any
-    """Part of the backward pass lost to gaps between kernels."""
+    """Part of the backward pass lost to gaps between kernels, and to the host that routes tokens."""
     weights: Any
     """Part of the backward pass that computes gradients of weights, which no other stage waits for."""
     sent: Any
@@ -232,7 +232,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
             host=waits,
             again=sent_again,
         ),
-        gaps_backward,
+        time_of_parts(gaps=gaps_backward, routing=waits),
         where(software.adapts, 0.0, backward / 2),
         2 * sent,
     )
