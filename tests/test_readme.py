@@ -125,8 +125,8 @@ def test_readme_leads_with_means_over_sources_and_names_what_one_source_shaped()
         f"By run it is {every['all']['mean_absolute_error']:.1%}, but {table['n'] / every['all']['n']:.0%}"
     )
     assert by_run.replace("%", " %") in words
-    assert len(neutral_means(TRANSFORMERS)) == 12
-    assert "Twelve priors rest on one source each" in words
+    assert len(neutral_means(TRANSFORMERS)) == 13
+    assert "Thirteen priors rest on one source each" in words
     assert "(validation/report.md#numbers-that-rest-on-one-source)" in words
     over_sources, by_row = neutral["mean_over_sources"], neutral["mean_absolute_error"]
     of_all = f"the mean is {over_sources:.1%} over sources and {by_row:.1%} by run"
