@@ -21,6 +21,7 @@ from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.transformers.layout_words import short
 from perfmodel.workloads import workload
+from perfmodel.workloads.built_in import SEQUENCE
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
 
 QUESTION = (
@@ -56,7 +57,8 @@ _lock = threading.Lock()
 @cache
 def transformers() -> tuple[str, ...]:
     """Return the names of the networks that have layouts, without building any."""
-    return tuple(sorted(name for members in (LANGUAGE | VISION).values() for name in members))
+    families = (LANGUAGE | VISION | {"": SEQUENCE["vision_language"]}).values()
+    return tuple(sorted(name for members in families for name in members))
 
 
 @cache

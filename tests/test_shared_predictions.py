@@ -282,7 +282,7 @@ def test_parts_of_experts_are_not_dealt_out_twice():
     refused(f"{both}{why.format(8)}.* expert_parallel 1$", **parts, expert_parallel=8)
     whole, alone = predict(**EXPERTS, expert_parallel=8).memory, predict(**parts).memory
     assert alone.rows["weights"] == pytest.approx(whole.rows["weights"])
-    assert alone.bytes / 2**30 == pytest.approx(63.5, abs=0.1)
+    assert alone.bytes / 2**30 == pytest.approx(69.9, abs=0.1)  # 6.4 of tokens that all of them gather
     assert predict(**parts | {"gpus": 64}, expert_parallel=8).layout["data_parallel"] == 8
     refused(why.format(16), **parts | {"gpus": 16}, expert_parallel=8)
     swept = perfmodel.sweep(**parts, expert_parallel=[1, 8])

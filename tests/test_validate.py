@@ -1012,8 +1012,8 @@ def test_products_are_as_published() -> None:
 
 def test_a_product_by_hand_and_in_the_report() -> None:
     """1024 x 10240 x 5120: 107 GFLOP, which an A100 was measured to do at 271 TFLOP/s, in 396 us."""
-    first = achievable.compare_products()[0]
-    assert first.run.accelerator == "a100-sxm4-80gb"
+    products = achievable.compare_products()
+    first = next(each for each in products if each.run.accelerator == "a100-sxm4-80gb")
     flops = 2 * 1024 * 10240 * 5120
     assert flops / first.run.measured == pytest.approx(396e-6, rel=0.002)
     assert first.run.measured < first.run.nominal

@@ -24,6 +24,7 @@ from perfmodel.decide.prices import carbon_intensity_of
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.kept import modules_of
 from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.step.terms import TERMS, of_kind
@@ -79,7 +80,8 @@ def candidates(
     ------
     InputError : no plan is possible, with the most frequent reason
     """
-    # raises for an invalid run or conditions before anything is predicted
+    # raises for options, an invalid run or conditions before anything is predicted
+    _check_options(goal, network)
     _samples(goal, network, fit, 1.0)
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: Counter[str] = Counter()
@@ -113,6 +115,20 @@ def candidates(
             tables += table
             result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     return Candidates(_within_power(result, machines, goal.power_limit, left_out), left_out, layouts)
+
+
+def _check_options(goal: Goal, network: Workload) -> None:
+    """Refuse lists of parts of a transformer that no candidate could have.
+
+    Raises
+    ------
+    InputError : a network that is no transformer, or an unknown part
+    """
+    modules_of(goal.options.get("recompute_modules"))
+    for name in ("recompute_modules", "lora_targets"):
+        parts = goal.options.get(name)
+        if parts is not None and network.architecture is None:
+            raise refusal("layout.no_architecture", name, value=f" {parts}", workload=network.id)
 
 
 def _joined(tables: Sequence[Table]) -> Table:

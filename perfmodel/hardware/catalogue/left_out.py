@@ -41,8 +41,8 @@ def _left_out() -> LeftOutFile:
 def why_left_out(kind: str, name: str) -> InputError | None:
     """Return the error for a name that the catalogue leaves out on purpose; None for any other name.
 
-    >>> str(why_left_out("links", "HCCS"))[:31]
-    'link hccs has no spec, as no da'
+    >>> str(why_left_out("accelerators", "Ascend 910"))[:39]
+    'accelerator ascend-910-32gb has no spec'
     """
     of: Mapping[str, LeftOut] = getattr(_left_out(), kind)
     for id, one in of.items():

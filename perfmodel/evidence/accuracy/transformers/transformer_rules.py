@@ -63,6 +63,7 @@ LADDER: dict[str, dict[str, Any]] = {
     "7": {"in_backward": True, "host_activations": True},
     "8": {"in_backward": True, "host_activations": True, "optimizer": "adam-8bit"},
     "9": {"host_activations": True},
+    "10": {"host_activations": True},
 }
 """Row of torchtune's ladder of techniques -> options of its software, each row with those of the one above;
 rows with adapters update after the backward pass, with moments of 16 bits (README.md, read 2026-11-27)."""
