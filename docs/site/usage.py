@@ -42,6 +42,7 @@ _COLLECTIVE = "perfmodel collective --ranks 8 --size 1MB --intra-link pcie3-x16"
 _ORDER = "perfmodel stragglers --order-statistic 7:8 --distribution"
 _PREDICT = "perfmodel predict --gpus 16"
 _TPU = "perfmodel predict --gpus 16 --accelerator tpu-v3 --precision bf16"
+_LLAMA = "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100"
 _MORE = (
     *(
         f"{_COLLECTIVE} --collective {collective} --algorithm best"
@@ -82,14 +83,25 @@ _MORE = (
     f"{_TPU} --compression topk:0.01",
     f"{_TPU} --workload dlrm --embedding sharded",
     "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder torchvision-gpu",
-    "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --time-to-target --recipe tokens",
+    f"{_LLAMA} --time-to-target --recipe tokens",
     "perfmodel predict --gpus 4 --strategy data-parallel-single-process --framework tensorflow",
     "perfmodel predict --gpus 4 --strategy data-parallel-single-process",
     "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder dali-gpu",
     "perfmodel predict --gpus 4 --accelerator rtx-4090 --workload vgg16",
     "perfmodel predict --workload llama-2-7b --gpus 8 --node dgx-a100-80gb --lora 16",
     "perfmodel predict --workload llama-2-7b --gpus 64 --time-to-target --recipe tokens",
-    "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --anchor iteration_time=1.2s@8",
+    f"{_LLAMA} --anchor iteration_time=1.2s@8",
+    f"{_LLAMA} --context-parallel 16 --context-method ulysses --framework deepspeed",
+    f"{_LLAMA} --context-parallel 16 --context-method nested",
+    f"{_LLAMA} --sharding zero3 --shard-group 8 --framework torchtitan",
+    f"{_LLAMA} --sharding zero1 --precision fp8",
+    f"{_LLAMA} --document-length 300",
+    "perfmodel predict --workload qwen3-30b-a3b --gpus 64 --node dgx-h100 --expert-parallel 8 "
+    "--recompute-modules moe_act,layernorm",
+    *(
+        f"perfmodel predict --workload {network} --gpus 64 --node dgx-h100 --tensor-parallel 4"
+        for network in ("nemotron-h-8b", "qwen3-next-80b-a3b", "jamba-mini", "deepseek-v3.2")
+    ),
 )
 """Command lines that reach formulas which no example runs."""
 PAGES_WITH_FILES = ("guide/measurements.md", "how-to/your-own-fabric.md")

@@ -123,20 +123,42 @@ def unequal_bubble_time(
         layers, pipeline_parallel, accumulation_steps, layer_time, forward_time, head_time, embedding_time,
         stage_time, end_slots,
     )  # fmt: skip
+    if all(isinstance(each, (int, float)) for each in given):  # one step, without the cost of sorting steps
+        if given[1] <= 1:
+            return 0.0
+        held, stages, *others = (np.array([each], dtype=np.float64) for each in given)
+        return float(_waits(int(stages[0]), held, *others)[0])
     every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given)]
     shape, result = every[0].shape, np.zeros(every[0].size)
     rows = np.stack([each.ravel() for each in every])
     for stages in np.unique(rows[1][rows[1] > 1]):
         some = np.flatnonzero(rows[1] == stages)
-        held, _, steps, layer, forward, head, embedding, slowest, slots = rows[:, some]
-        counts = _layers_of_stages(held, int(stages), slots)
-        passes = [counts * each[:, None] for each in (forward, layer - forward)]
-        for times, share in zip(passes, (HEAD_SHARE["forward"], HEAD_SHARE["backward"]), strict=True):
-            times[:, 0] += share * embedding
-            times[:, -1] += share * head
-        whole = one_forward_one_backward_time(passes[0], passes[1], steps)
-        result[some] = np.maximum(whole - steps * slowest, 0.0)
+        held, _, *others = rows[:, some]
+        result[some] = _waits(int(stages), held, *others)
     return result.reshape(shape) if shape else float(result[0])
+
+
+def _waits(
+    stages: int,
+    layers: Array,
+    steps: Array,
+    layer: Array,
+    forward: Array,
+    head: Array,
+    embedding: Array,
+    slowest: Array,
+    slots: Array,
+) -> Array:
+    """Return the wait of the slowest stage in each step [s], of pipelines of as many stages."""
+    import numpy as np
+
+    counts = _layers_of_stages(layers, stages, slots)
+    passes = [counts * each[:, None] for each in (forward, layer - forward)]
+    for times, share in zip(passes, (HEAD_SHARE["forward"], HEAD_SHARE["backward"]), strict=True):
+        times[:, 0] += share * embedding
+        times[:, -1] += share * head
+    whole = one_forward_one_backward_time(passes[0], passes[1], steps)
+    return np.asarray(np.maximum(whole - steps * slowest, 0.0))
 
 
 def _layers_of_stages(layers: Array, stages: int, slots: Array) -> Array:

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.model.transformers.frozen import layer_adapters
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.tower import frozen_parameters, tower_parameters
 
 

@@ -112,3 +112,8 @@ def rows(value: Any, which: Any) -> Any:
     if isinstance(value, tuple):
         return type(value)(*(rows(column, which) for column in value))
     return value[which] if np.ndim(value) else value
+
+
+def any_of(condition: Any) -> bool:
+    """Return whether a condition holds, for an array whether it holds for any job."""
+    return bool(condition) if isinstance(condition, (bool, int, float)) else bool(condition.any())

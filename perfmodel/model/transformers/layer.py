@@ -30,7 +30,7 @@ from perfmodel.model.transformers.experts import (
     tensor_sums,
 )
 from perfmodel.model.transformers.hybrid import by_type, mean_of
-from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.low_precision import cast_bytes, half_depth
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
@@ -108,11 +108,6 @@ class Layer(NamedTuple):
             context=self.context,
             experts=self.experts,
         )
-
-
-def any_of(condition: Any) -> bool:
-    """Return whether a condition holds, for an array whether it holds for any job."""
-    return bool(condition) if isinstance(condition, (bool, int, float)) else bool(condition.any())
 
 
 def rates_of(job: Job, p: Values) -> Rates:

@@ -19,8 +19,7 @@ from perfmodel.equations.transformer_memory import (
 from perfmodel.model.options.layout import FULL, SELECTIVE
 from perfmodel.model.transformers.context import repeated_bytes
 from perfmodel.model.transformers.hybrid import by_type
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.products import frozen_inputs
 from perfmodel.model.transformers.recomputed import dropped_bytes, names_modules, selects
 

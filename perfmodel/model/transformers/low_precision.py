@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from perfmodel.core import ops
 from perfmodel.equations.low_precision import cast_traffic_bytes, half_depth_of_operands
+from perfmodel.model.transformers.job import any_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import Software
 
 
 def cast_bytes(software: Software, p: Values) -> Any:
     """Return the traffic to cast, scale and transpose a value of an operand [B]; 0 in 16 bits."""
-    if not np.any(software.narrow):
+    if not any_of(software.narrow):
         return 0.0
     cast = cast_traffic_bytes(p["cast"], software.cast_reads, software.operand_bytes, software.scale_bytes)
     return ops.where(software.narrow, cast, 0.0)
@@ -22,6 +21,6 @@ def cast_bytes(software: Software, p: Values) -> Any:
 
 def half_depth(software: Software, depth: Any) -> Any:
     """Return the depth at which a product reaches half of its rate, from that in 16 bits."""
-    if not np.any(software.narrow):
+    if not any_of(software.narrow):
         return depth
     return ops.where(software.narrow, half_depth_of_operands(depth, software.operand_bytes), depth)

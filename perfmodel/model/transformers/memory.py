@@ -28,8 +28,7 @@ from perfmodel.model.transformers.held import (
     tables_of_stage,
     trained_parameters,
 )
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.layer_memory import layer_bytes
 from perfmodel.model.transformers.tower import tower_job, tower_parameters, trains_tower
 

@@ -9,8 +9,8 @@ from perfmodel.equations.exchange import hiding_cost_of_units
 from perfmodel.equations.expert_exchange import exposed_exchange_time
 from perfmodel.equations.transformer_pipeline import time_of_parts
 from perfmodel.model.transformers.experts import overlapped_share
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import Layer, Rates, any_of, layer_alone
+from perfmodel.model.transformers.job import Job, any_of
+from perfmodel.model.transformers.layer import Layer, Rates, layer_alone
 from perfmodel.model.transformers.parameters import Values
 
 

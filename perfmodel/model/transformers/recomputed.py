@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from perfmodel.core import ops
 from perfmodel.equations.layer_memory import module_activation_bytes
 from perfmodel.model.options.layout import SELECTIVE
-from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.job import Job, any_of
 
 
 class Dropped(NamedTuple):
@@ -22,7 +20,7 @@ class Dropped(NamedTuple):
 
 def names_modules(job: Job) -> bool:
     """Return whether any of the jobs names modules."""
-    return any(bool(np.any(each)) for each in job.stack.modules)
+    return any(map(any_of, job.stack.modules))
 
 
 def selects(job: Job) -> Any:

@@ -10,8 +10,7 @@ from perfmodel.equations.transformer_exchange import beyond_window_time
 from perfmodel.equations.transformer_pipeline import sharded_traffic_time, time_of_parts
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.held import gathered_bytes, held_parameters, trained_parameters
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
 

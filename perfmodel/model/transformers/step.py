@@ -19,11 +19,10 @@ from perfmodel.equations.transformer_pipeline import (
     time_of_parts,
 )
 from perfmodel.equations.unequal_pipeline import unequal_bubble_time
-from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.layer import (
     Layer,
     Rates,
-    any_of,
     rates_of,
 )
 from perfmodel.model.transformers.machine import travel_time

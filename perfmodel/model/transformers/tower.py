@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.equations.transformer_pipeline import time_of_parts
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import Rates, any_of, layer_alone, rates_of
+from perfmodel.model.transformers.job import Job, any_of
+from perfmodel.model.transformers.layer import Rates, layer_alone, rates_of
 from perfmodel.model.transformers.machine import NO_COST
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.products import three_products

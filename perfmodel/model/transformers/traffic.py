@@ -11,8 +11,7 @@ from perfmodel.model.options.layout import ZERO_2, ZERO_3
 from perfmodel.model.transformers.context import EXCHANGED, exchanges_heads, key_bytes, tensor_bytes
 from perfmodel.model.transformers.experts import exchange_of, gathered_tokens, tensor_sums
 from perfmodel.model.transformers.held import gathered_bytes, held_parameters, trained_parameters
-from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.layer import any_of
+from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.paired import hiding_cost
 from perfmodel.model.transformers.parameters import Values
