@@ -24,7 +24,7 @@ IMPOSSIBLE = 1e-12
 def distinct_destinations(group_size: Real, active_experts: Real, experts: Real) -> Real:
     r"""Ranks or nodes that have at least one of a token's experts.
 
-    .. math:: D = n\left(1 - \binom{E - E/n}{k} \Big/ \binom{E}{k}\right)
+    .. math:: D = n\left(1 - \frac{\binom{E - E/n}{k}}{\binom{E}{k}}\right)
 
     The k experts of a token differ from each other, and two on one rank, or on one node, take one copy.
 
