@@ -47,7 +47,7 @@ def test_predict_a_layout(within: Any) -> None:
 
 def test_every_layout_of_1024_accelerators(within: Any) -> None:
     asked = {"gpus": 1024, "node": "dgx-a100-80gb", "global_batch_size": 1536}
-    assert within(9.5, lambda: layouts("gpt3-175b", **asked), passes=10).rows
+    assert within(11, lambda: layouts("gpt3-175b", **asked), passes=10).rows
 
 
 def _process(*words: str) -> None:
