@@ -28,6 +28,7 @@ NAMES = (
     "enough",
     "explain",
     "explain-row",
+    "fits",
     "fleets",
     "layouts",
     "learning-rate",

@@ -73,7 +73,7 @@ class Memory(NamedTuple):
         return sum(self[:-2])
 
 
-class _Stage(NamedTuple):
+class Stage(NamedTuple):
     """A stage of a pipeline, as its memory depends on it."""
 
     job: Job
@@ -114,10 +114,10 @@ def memory_of_stages(job: Job) -> tuple[Memory, ...]:
     The second stage is left out unless the network begins with layers without experts, or embedding and head
     count as layers: then it may be fuller than the first.
     """
-    return tuple(_of_stage(stage) for stage in _stages(job))
+    return tuple(memory_of_stage(stage) for stage in _stages(job))
 
 
-def _stages(job: Job) -> list[_Stage]:
+def _stages(job: Job) -> list[Stage]:
     """Return the stages of a job that may be the fullest.
 
     If layers do not divide by stages, the first stages hold one more than the last.  Where the last layers
@@ -138,17 +138,17 @@ def _stages(job: Job) -> list[_Stage]:
     after = where(returns, 0.0, job.model.layers - least)
 
     def part(before: Any, layers: Any) -> Job:
-        return _with_dense_share(job, before, layers) if leading else job
+        return with_dense_share(job, before, layers) if leading else job
 
-    first = _Stage(part(0.0, most), most, of_first, tables, 1.0)
-    last = _Stage(part(after, least), least, of_last, tables, image, is_last=True)
+    first = Stage(part(0.0, most), most, of_first, tables, 1.0)
+    last = Stage(part(after, least), least, of_last, tables, image, is_last=True)
     if not (any_of(stages > 2) and (leading or any_of(slots > 0))):
         return [first, last]
     between = where(stages > 2, between, 0.0)
-    return [first, _Stage(part(most, between), between, of_second, 0.0, 0.0), last]
+    return [first, Stage(part(most, between), between, of_second, 0.0, 0.0), last]
 
 
-def _with_dense_share(job: Job, before: Any, layers: Any) -> Job:
+def with_dense_share(job: Job, before: Any, layers: Any) -> Job:
     """Return a job whose network has the share of layers without experts of one stage.
 
     Parameters
@@ -188,7 +188,7 @@ def _micro_batches(job: Job) -> tuple[Any, Any, Any]:
     return first, second, last
 
 
-def _of_stage(stage: _Stage) -> Memory:
+def memory_of_stage(stage: Stage) -> Memory:
     """Return the peak memory of a rank of a stage [B]."""
     job, layers = stage.job, stage.layers
     layout, software, where = job.layout, job.stack, ops.where
@@ -236,7 +236,7 @@ def _gathers(job: Job) -> Any:
     return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts)
 
 
-def _gathered(stage: _Stage, held: Held) -> Any:
+def _gathered(stage: Stage, held: Held) -> Any:
     """Return the bytes of sharded parameters and gradients while they are gathered.
 
     The embedding tables stay gathered, two layers have their weights (one is prefetched), and one has its
@@ -267,7 +267,7 @@ def _expanded(job: Job) -> Any:
     return ops.where(job.stack.expansion_kernels > 0, expanded, 0.0)
 
 
-def _activations(stage: _Stage) -> _Activations:
+def _activations(stage: Stage) -> _Activations:
     """Return the activations of a stage at the peak.
 
     Logits are 0 if the peak is in the backward pass of a layer.

@@ -1,0 +1,224 @@
+"""The answer of ``fits``: the memory of every stage, the verdict, and changes that make a job fit."""
+
+from typing import Any
+
+from perfmodel.core.command_line import command_line
+from perfmodel.core.files.tables import Record as Row
+from perfmodel.core.files.tables import Table, flat
+from perfmodel.core.records.record import Record
+from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
+from perfmodel.decide.fits.starts import starts_of
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration, constants_of
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.memory import memory_needed
+from perfmodel.model.prediction.memory_odds import odds_of
+from perfmodel.model.prediction.result import Memory
+from perfmodel.model.setting.resolve import Setting
+
+MOST_CHANGES = 8
+"""Changes that are listed."""
+
+
+class Place(Record):
+    """Memory of an accelerator of one stage, or of the first accelerator and of the others."""
+
+    name: str
+    """``stage 1 of 8``, ``every accelerator``, ``the first accelerator``, ``the others``."""
+    accelerators: int
+    """How many have as much."""
+    layers: int | None
+    """Layers that it computes; null without a layout."""
+    micro_batches: float | None
+    """Micro-batches whose activations it keeps; null without a layout."""
+    bytes: float
+    """Memory that training needs [B]."""
+    fits_probability: float
+    """Probability that this fits."""
+    rows: dict[str, float]
+    """What needs it, by name [B]."""
+
+
+class Change(Record):
+    """A change of options by which a job comes to fit."""
+
+    options: dict[str, Any]
+    """Changed options, by their names in Python."""
+    words: str
+    """The same as options of the command line."""
+    command: str
+    """Command line of the changed job."""
+    iteration_time: float
+    """Of a step of the same batch [s]."""
+    slowdown: float
+    """Accelerator-seconds a step over those of the job, if it fitted: 0.28 for 28 % more [1]."""
+    bytes: float
+    """Memory that training then needs [B]."""
+    fits_probability: float
+    same_training: bool
+    """Whether optimizer and trained weights stay as they are."""
+    warnings: list[str]
+    """What is possible and poor of it, or not known of the software."""
+
+
+class Fits(Record, Table):
+    """Whether a job fits into memory, and what would make it fit."""
+
+    headline: str
+    """The job in one line."""
+    verdict: str
+    """``fits``, ``fits with probability 70 %``, ``does not fit``."""
+    fits_probability: float
+    bytes: float
+    """Memory that the fullest accelerator needs [B]."""
+    low_80: float
+    """Lower end of the 80 % interval of ``bytes`` [B]."""
+    high_80: float
+    """Upper end of it [B]."""
+    capacity: float
+    """Memory that a program can use [B]."""
+    not_stated: list[str]
+    """Options that affect the memory and are left to their defaults, which widens the interval."""
+    largest_batch: int
+    """The largest micro-batch, or batch of an accelerator, that fits with as many passes; 0: none does."""
+    batch: int
+    """Samples of the job's own."""
+    places: list[Place]
+    """Of every stage, the first one first."""
+    confidence: float
+    """Probability of fitting from which a change makes a job fit."""
+    changes: list[Change]
+    """What makes it fit, the cheapest first; empty where it fits already, or nothing does."""
+    starts: dict[str, list[str]]
+    """Options or settings that start the job, by software; empty of what no such options are known."""
+    software: str
+    """The job's own software."""
+    defaults: list[str]
+    """Options that were left to their defaults."""
+    warnings: list[str]
+
+    def records(self) -> list[Row]:
+        """Return a row for each stage."""
+        return [flat(place.model_dump()) for place in self.places]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel fits --json`` prints."""
+        return self.model_dump_json()
+
+    def __repr__(self) -> str:
+        return f"<Fits: {self.headline}: {self.verdict}>"
+
+
+def fits(
+    scenario: Scenario,
+    confidence: float,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+) -> Fits:
+    """Return whether a job fits into memory, by stage, and what would make it fit.
+
+    Parameters
+    ----------
+    scenario : the job
+    confidence : least probability of fitting, above 0 and below 1
+    catalogue, constants : as for ``predict``
+
+    Raises
+    ------
+    InputError : as ``predict``
+    """
+    catalogue, numbers = Catalogue.of(catalogue), constants_of(constants)
+    prediction = predict(scenario, catalogue, numbers)
+    setting, learned = settled(scenario, catalogue, numbers)
+    memory = memory_needed(setting, learned)
+    changes: list[Changed] = []
+    if memory.probability < confidence:
+        changes = changes_of(scenario, setting, confidence, catalogue, numbers)
+    spent = prediction.iteration_time * setting.world_size
+    layout = setting.layout
+    return Fits.model_construct(
+        headline=prediction.headline,
+        verdict=memory.verdict,
+        fits_probability=memory.probability,
+        bytes=memory.bytes,
+        low_80=memory.low_80,
+        high_80=memory.high_80,
+        capacity=memory.capacity,
+        not_stated=memory.not_stated,
+        largest_batch=memory.largest_local_batch_size,
+        batch=int(setting.local_batch_size if layout is None else layout.micro_batch_size),
+        places=_places(setting, memory),
+        confidence=confidence,
+        changes=[_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]],
+        starts=starts_of(setting),
+        software=setting.software_name,
+        defaults=list(prediction.defaults),
+        warnings=list(setting.warnings),
+    )
+
+
+def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float) -> Change:
+    """Return a change as the answer has it."""
+    stated = scenario.model_dump(exclude_unset=True)
+    batch = {**batch_of(setting), **changed.options}
+    line = command_line("fits", {**stated, **batch})
+    return Change.model_construct(
+        options=dict(changed.options),
+        words=command_line("", changed.options).removeprefix("perfmodel '' "),
+        command=line,
+        iteration_time=changed.iteration_time,
+        slowdown=changed.iteration_time * changed.world_size / spent - 1,
+        bytes=changed.memory.bytes,
+        fits_probability=changed.memory.probability,
+        same_training=changed.same_training,
+        warnings=list(changed.warnings),
+    )
+
+
+def _places(setting: Setting, memory: Memory) -> list[Place]:
+    """Return the memory of every stage, or of accelerators that differ."""
+    if setting.layout is None:
+        alike = [("every accelerator", setting.world_size, memory.bytes, memory.rows)]
+        if memory.devices:
+            names = ("the first accelerator", "the others")
+            alike = [
+                (name, each.count, each.bytes, each.rows)
+                for name, each in zip(names, memory.devices, strict=True)
+            ]
+        return [_place(name, count, None, None, size, rows, memory) for name, count, size, rows in alike]
+    from perfmodel.model.transformers.evaluate import case_of_setting
+    from perfmodel.model.transformers.job import job_of
+    from perfmodel.model.transformers.stage_memory import memory_of_each_stage
+
+    stages = int(setting.layout.pipeline_parallel)
+    result = []
+    for stage, layers, kept, held in memory_of_each_stage(job_of(case_of_setting(setting))):
+        name = f"stage {stage + 1} of {stages}" if stages > 1 else "every accelerator"
+        rows = {row: float(size) for row, size in held._asdict().items()}
+        count = setting.world_size // stages
+        result.append(_place(name, count, layers, kept, float(held.total), rows, memory))
+    return result
+
+
+def _place(
+    name: str,
+    accelerators: int,
+    layers: int | None,
+    micro_batches: float | None,
+    size: float,
+    rows: dict[str, float],
+    fullest: Memory,
+) -> Place:
+    """Return the memory of one place, with its probability by the law of the fullest."""
+    chance = odds_of(size, fullest.capacity, fullest.not_stated).fits_probability
+    return Place.model_construct(
+        name=name,
+        accelerators=accelerators,
+        layers=layers,
+        micro_batches=micro_batches,
+        bytes=size,
+        fits_probability=chance,
+        rows=rows,
+    )

@@ -1,0 +1,223 @@
+"""Changes of a job's options that save memory, and what each costs in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.options.layout import SHARDING
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.memory import memory_needed
+from perfmodel.model.prediction.result import Memory
+from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.sharing import has_layouts
+from perfmodel.model.transformers.evaluate import network_of
+
+Options = Mapping[str, Any]
+USUAL_RANK = 16
+"""Rank of adapters that is proposed: the default of Axolotl's and torchtune's examples."""
+MOST_TRIED = 3
+"""Changes of so many options are tried only with the value of each that saves most."""
+_DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
+_OTHER_TRAINING = ("optimizer", "lora")
+"""Options that change what is trained or how, not only where it lies."""
+
+
+class Way(NamedTuple):
+    """One option that saves memory, with a value of it."""
+
+    kind: str
+    """Ways of one kind exclude each other."""
+    options: Options
+
+
+class Changed(NamedTuple):
+    """A changed job that fits."""
+
+    options: Options
+    """Changed options, by name."""
+    memory: Memory
+    iteration_time: float
+    """Of a step of the same batch [s]."""
+    world_size: int
+    same_training: bool
+    """Whether optimizer and trained weights are those of the job."""
+    warnings: tuple[str, ...]
+    """What is possible and poor of it, or not known of the software, that is not said of the job itself."""
+
+
+def changes_of(
+    scenario: Scenario,
+    setting: Setting,
+    confidence: float,
+    catalogue: Catalogue,
+    constants: Calibration,
+) -> list[Changed]:
+    """Return the changes of single options by which a job comes to fit; if none does, pairs, then triples.
+
+    If no triple does either, those that come closest are returned, the least memory first.
+    The batch of a step stays.  Changes that leave the training itself as it is come first, of these those
+    that nothing warns of, and of these the cheapest in accelerator-seconds a step.
+
+    Parameters
+    ----------
+    scenario, setting : the job as stated, and with its defaults
+    confidence : least probability with which a changed job fits
+    catalogue, constants : as for ``predict``
+    """
+    job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
+    ways = list(_ways(setting))
+    for count in (1, 2, 3):
+        found = [
+            changed
+            for chosen in combinations(ways if count < MOST_TRIED else _smallest(job, ways), count)
+            if len({way.kind for way in chosen}) == count and (changed := _changed(job, chosen)) is not None
+        ]
+        if found:
+            return sorted(_least_of_each(found), key=_cost)
+    closest = [
+        changed
+        for chosen in combinations(_smallest(job, ways), MOST_TRIED)
+        if (changed := _changed(job._replace(confidence=0.0), chosen)) is not None
+    ]
+    return sorted(closest, key=lambda changed: changed.memory.bytes)
+
+
+def _smallest(job: _Job, ways: list[Way]) -> list[Way]:
+    """Return of each kind of way the one that leaves the least memory, if it saves any."""
+    sizes: dict[str, tuple[float, Way]] = {}
+    before = memory_needed(job.setting, job.constants).bytes
+    for way in ways:
+        try:
+            size = memory_needed(*settled(job.changed(way.options), job.catalogue, job.constants)).bytes
+        except (InputError, FloatingPointError, OverflowError):
+            continue
+        if size < min(before, sizes[way.kind][0] if way.kind in sizes else before):
+            sizes[way.kind] = size, way
+    return [way for _, way in sizes.values()]
+
+
+def _cost(changed: Changed) -> tuple[bool, bool, float]:
+    return (
+        not changed.same_training,
+        bool(changed.warnings),
+        changed.iteration_time * changed.world_size,
+    )
+
+
+def _least_of_each(found: list[Changed]) -> list[Changed]:
+    """Return of the changes of the same options only the cheapest."""
+    result: dict[frozenset[str], Changed] = {}
+    for one in sorted(found, key=_cost):
+        result.setdefault(frozenset(one.options), one)
+    return list(result.values())
+
+
+def batch_of(setting: Setting) -> dict[str, Any]:
+    """Return the options that hold the batch of a job as it is."""
+    layout = setting.layout
+    if layout is None:
+        return {
+            "local_batch_size": int(setting.local_batch_size),
+            "accumulation_steps": int(setting.accumulation_steps),
+            "global_batch_size": None,
+        }
+    return {
+        "micro_batch_size": int(layout.micro_batch_size),
+        "global_batch_size": int(layout.global_batch_size),
+        "local_batch_size": None,
+        "accumulation_steps": None,
+    }
+
+
+def _ways(setting: Setting) -> Iterator[Way]:
+    """Yield the options that may save memory."""
+    yield from _smaller_batches(setting)
+    if setting.layout is None:
+        yield from _ways_of_copies(setting)
+        return
+    layout, scenario = setting.layout, setting.scenario
+    model, _ = network_of(setting.workload)
+    for recompute in ("selective", "full"):
+        yield Way("recompute", {"recompute": recompute})
+    now = int(layout.sharding)
+    yield from (Way("sharding", {"sharding": name}) for name in SHARDING[now + 1 :])
+    if scenario.lora is None:
+        yield from (Way("loss", {"loss": loss}) for loss in ("chunked", "fused"))
+        yield from (Way("offload", {"offload": what}) for what in ("optimizer", "activations", "both"))
+        yield from (Way("optimizer", {"optimizer": name}) for name in ("adam-bf16", "adam-8bit"))
+        yield Way("lora", {"lora": USUAL_RANK})
+        yield Way("lora", {"lora": USUAL_RANK, "frozen_weights": "nf4"})
+    elif scenario.frozen_weights is None:
+        yield Way("lora", {"frozen_weights": "nf4"})
+    yield Way("attention", {"attention_kernel": "flash2"})
+    for name in _DEGREES:
+        if name == "expert_parallel" and not model.experts:
+            continue
+        degree = int(getattr(layout, name))
+        larger = (degree * 2**doubled for doubled in range(1, 7))
+        yield from (Way(name, {name: each}) for each in larger if each <= setting.world_size)
+    yield from (Way("gpus", {"world_size": setting.world_size * times}) for times in (2, 4, 8))
+
+
+def _ways_of_copies(setting: Setting) -> Iterator[Way]:
+    """Yield the options of a data-parallel job that may save memory."""
+    if has_layouts(setting.workload):
+        yield Way("sharding", {"sharding": "zero3"})
+        yield Way("recompute", {"recompute": "full"})
+    if setting.precision in ("fp32", "tf32") and "fp16" in setting.accelerator.peak_flops:
+        yield Way("precision", {"precision": "amp"})
+    if setting.strategy == ONE_PROCESS:
+        yield Way("strategy", {"strategy": "all-reduce"})
+
+
+def _smaller_batches(setting: Setting) -> Iterator[Way]:
+    """Yield micro-batches of half as many samples, a quarter and so on, with as many more passes."""
+    size = "local_batch_size" if setting.layout is None else "micro_batch_size"
+    now = int(setting.local_batch_size if setting.layout is None else setting.layout.micro_batch_size)
+    times = 2
+    while now % times == 0:
+        options: dict[str, Any] = {size: now // times}
+        if setting.layout is None:
+            options["accumulation_steps"] = int(setting.accumulation_steps) * times
+        yield Way("batch", options)
+        times *= 2
+
+
+class _Job(NamedTuple):
+    """A job to change, and what its changes are predicted with."""
+
+    scenario: Scenario
+    """With its batch stated."""
+    setting: Setting
+    confidence: float
+    catalogue: Catalogue
+    constants: Calibration
+
+    def changed(self, options: Options) -> Scenario:
+        """Return the job with other values of some options."""
+        return self.scenario.model_copy(update=dict(options))
+
+
+def _changed(job: _Job, ways: tuple[Way, ...]) -> Changed | None:
+    """Return a changed job with its time; None if it is refused or does not fit."""
+    options = {name: value for way in ways for name, value in way.options.items()}
+    scenario = job.changed(options)
+    try:
+        setting, constants = settled(scenario, job.catalogue, job.constants)
+        memory = memory_needed(setting, constants)
+        if memory.probability < job.confidence:
+            return None
+        time = predict(scenario, job.catalogue, job.constants).iteration_time
+    except (InputError, FloatingPointError, OverflowError):
+        return None
+    same = not any(name in options for name in _OTHER_TRAINING)
+    new = tuple(line for line in setting.warnings if line not in job.setting.warnings)
+    return Changed(options, memory, time, setting.world_size, same, new)

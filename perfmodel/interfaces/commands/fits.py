@@ -1,0 +1,190 @@
+"""``fits``: whether a job fits into memory, and what would make it fit."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from perfmodel.core.records.record import Within
+from perfmodel.interfaces.command import Command, Context
+from perfmodel.model.options.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.decide.fits.answer import Fits, Place
+
+USUAL_CONFIDENCE = 0.8
+"""Default probability of fitting from which a change makes a job fit."""
+BAR = 36
+"""Width of the bar of a full accelerator, in columns."""
+OVER = 6
+"""Columns of what is over it."""
+LETTERS = {
+    "weights": "W",
+    "weight_copy": "w",
+    "gradients": "G",
+    "optimizer": "O",
+    "activations": "A",
+    "logits": "L",
+    "other": "g",
+}
+"""Rows of a bar, by their letters; all others are ``+``."""
+MOST_PLACES = 16
+"""Stages in plain text; of more, the first, the last and the fullest."""
+_Confidence = Annotated[float, Within(gt=0, le=0.99)]
+
+
+class FitsRequest(Scenario):
+    """A training job, and how sure it must be to fit.
+
+    Parameters
+    ----------
+    confidence : [1] Probability of fitting from which a change makes a job fit, e.g. 0.95 or "95%".
+    """
+
+    confidence: _Confidence = USUAL_CONFIDENCE
+
+
+def run(request: FitsRequest, context: Context) -> "Fits":
+    """Return whether a job fits into memory, by stage, and what would make it fit.
+
+    Raises
+    ------
+    InputError : as ``predict``
+
+    Examples
+    --------
+    Adam's states alone, 16 bytes for each of 8 billion parameters, are more than 80 GB.
+
+    >>> from perfmodel import fits
+    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", sharding="none")
+    >>> answer.verdict, answer.changes[0].same_training
+    ('does not fit', True)
+    """
+    from perfmodel.decide.fits.answer import fits
+
+    return fits(request.alone(), request.confidence, context.catalogue, context.constants)
+
+
+def text(answer: "Fits", request: object) -> None:
+    """Print the verdict, the memory of every stage as bars, and what would make the job fit."""
+    from rich.text import Text
+
+    from perfmodel.interfaces.cli.render import LABEL, console, lines_to
+    from perfmodel.model.step.memory import listed
+
+    out = console()
+    lines_to(out, f"{answer.headline}: {answer.verdict}", style="bold")
+    low, high = _gib(answer.low_80), _gib(answer.high_80)
+    need = f"{_gib(answer.bytes)} of {_gib(answer.capacity)} GiB; {low} to {high} GiB with 80 % confidence"
+    if answer.not_stated:
+        need += f"; less wide with {', '.join(f'--{name}' for name in answer.not_stated)}"
+    lines_to(out, need, f"{'memory':<{LABEL}}")
+    fullest = max(answer.places, key=lambda place: place.bytes)
+    uses = ", ".join(f"{label} {_gib(size)}" for label, size in listed(fullest.rows))
+    lines_to(out, uses, f"{'of it, GiB':<{LABEL}}")
+    lines_to(out, _largest(answer), f"{'largest micro-batch':<{LABEL}}")
+    out.print()
+    for place in _shown(answer):
+        out.print(Text(_line(place, answer.capacity)))
+    known = ", ".join(f"{letter} {name.replace('_', ' ')}" for name, letter in LETTERS.items())
+    lines_to(out, f"{known}, + others; | is where the memory ends")
+    if answer.fits_probability < answer.confidence:
+        _print_changes(answer)
+    lines = answer.starts.get(answer.software, [])
+    if lines:
+        out.print(Text(f"\n{answer.software} starts it with", style="bold"))
+        for line in lines:
+            out.print(Text(f"  {line}"), soft_wrap=True)
+    others = [name for name in answer.starts if name != answer.software]
+    if others:
+        lines_to(out, f"--json also has the lines of {', '.join(others)}")
+    if answer.defaults:
+        lines_to(out, "defaults taken: " + ", ".join(answer.defaults))
+    for warning in answer.warnings:
+        lines_to(out, f"note: {warning}")
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f}"
+
+
+def _largest(answer: "Fits") -> str:
+    """Return the largest batch that fits, in words."""
+    from perfmodel.core.units import counted
+
+    if not answer.largest_batch:
+        return "not even 1 fits"
+    return f"{counted(answer.largest_batch, 'sample')} (now {answer.batch})"
+
+
+def _shown(answer: "Fits") -> "list[Place]":
+    """Return all places of a short pipeline; of a long one the first, the fullest and the last."""
+    places = answer.places
+    if len(places) <= MOST_PLACES:
+        return places
+    fullest = max(range(len(places)), key=lambda index: places[index].bytes)
+    return [places[index] for index in sorted({0, 1, fullest, len(places) - 1})]
+
+
+def _line(place: "Place", capacity: float) -> str:
+    """Return name, bar, size and verdict of a place."""
+    from perfmodel.model.prediction.memory_odds import short_verdict
+
+    bar, reached, most = "", 0.0, BAR + OVER
+    for name in (*LETTERS, *(row for row in place.rows if row not in LETTERS)):
+        reached += place.rows.get(name, 0.0) * BAR / capacity
+        bar += LETTERS.get(name, "+") * (min(round(reached), most) - len(bar))
+    bar = f"{bar[:BAR]:<{BAR}}|{bar[BAR:]:<{OVER}}"
+    return f"{place.name:<18} {bar} {_gib(place.bytes):>6} GiB {short_verdict(place.fits_probability):>4}"
+
+
+def _print_changes(answer: "Fits") -> None:
+    """Print what would make the job fit."""
+    from rich.text import Text
+
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.model.prediction.memory_odds import short_verdict
+
+    out = console()
+    if not answer.changes:
+        out.print(Text("\nno change of options was found that makes it fit"))
+        return
+    reached = answer.changes[0].fits_probability >= answer.confidence
+    title = "what makes it fit, the cheapest first"
+    if not reached:
+        title = f"nothing makes it fit with {answer.confidence:.0%} probability; what comes closest"
+    out.print(Text(f"\n{title}", style="bold"))
+    shown = table("change", "step", "cost", "memory", "fits")
+    for change in answer.changes:
+        mark = "" if change.same_training else " *"
+        shown.add_row(
+            change.words + mark,
+            show(change.iteration_time, "s"),
+            f"{change.slowdown:+.1%}",
+            f"{_gib(change.bytes)} GiB",
+            short_verdict(change.fits_probability),
+        )
+    out.print(shown)
+    out.print(Text("cost: accelerator-seconds a step, over those of the job if it fitted"))
+    if not all(change.same_training for change in answer.changes):
+        out.print(Text("*: trains other weights, or by another optimizer"))
+
+
+COMMAND = Command(
+    name="fits",
+    summary="Whether a job fits into memory, how sure that is, and what would make it fit.",
+    request=FitsRequest,
+    answers=("perfmodel.decide.fits.answer:Fits",),
+    run=run,
+    constants=True,
+    text=text,
+    examples=(
+        "perfmodel fits --workload llama-3-8b --accelerator h100-sxm5-80gb --gpus 8",
+        "perfmodel fits --workload llama-3-70b --node dgx-h100 --gpus 64 --tensor-parallel 8 "
+        "--pipeline-parallel 4",
+        "perfmodel fits --workload llama-2-70b --accelerator rtx-4090 --gpus 2 --framework axolotl --lora 16 "
+        "--frozen-weights nf4 --sharding zero3 --recompute full --sequence-length 1024",
+        "perfmodel fits --workload resnet152 --accelerator k80 --local-batch-size 64",
+    ),
+    bodies={
+        "Llama 3 8B on 8 GPUs": {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8},
+    },
+)

@@ -1,0 +1,72 @@
+"""Memory of a transformer on a rank of every stage of its pipeline."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.equations.pipeline_orders import kept_after, layers_of_chunks, passes_of
+from perfmodel.equations.pipeline_schedule import PLAYED_ROUNDS
+from perfmodel.equations.transformer_memory import last_micro_batches_kept, micro_batches_kept
+from perfmodel.model.transformers.held import tables_of_stage
+from perfmodel.model.transformers.job import Job
+from perfmodel.model.transformers.memory import Memory, Stage, memory_of, memory_of_stage, with_dense_share
+
+
+class StageMemory(NamedTuple):
+    """Memory of a rank of one stage."""
+
+    stage: int
+    """The first is 0."""
+    layers: int
+    """Layers of the network that a rank of it computes."""
+    micro_batches: float
+    """Micro-batches whose activations it keeps at the peak."""
+    memory: Memory
+
+
+def memory_of_each_stage(job: Job) -> list[StageMemory]:
+    """Return the peak memory of a rank of each stage of one job, the first stage first.
+
+    Parameters
+    ----------
+    job : of a single layout
+    """
+    layout = job.layout
+    stages = int(layout.pipeline_parallel)
+    if stages == 1:
+        return [StageMemory(0, int(job.model.layers), 1.0, memory_of(job))]
+    chunks, returns = int(layout.virtual_stages), bool(layout.returns_to_first)
+    parts = 2 if returns else chunks
+    held = layers_of_chunks(int(job.model.layers), stages, parts, layout.schedule_name, int(layout.end_slots))
+    copies = int(layout.copies_of_stage)
+    counts = [max(each) if copies > 1 else sum(each) for each in held]
+    kept, tables = _kept(job, stages, chunks), tables_of_stage(job)
+    result, before = [], 0
+    for stage, (layers, micro_batches) in enumerate(zip(counts, kept, strict=True)):
+        first, last = stage == 0, (stage == 0 if returns else stage == stages - 1)
+        of_stage = Stage(
+            with_dense_share(job, float(before), float(layers)),
+            float(layers),
+            micro_batches,
+            tables if first or last else 0.0,
+            1.0 if first else 0.0,
+            is_last=last,
+        )
+        result.append(StageMemory(stage, layers * copies, micro_batches, memory_of_stage(of_stage)))
+        before += held[stage][0]
+    return result
+
+
+def _kept(job: Job, stages: int, chunks: int) -> list[float]:
+    """Return the micro-batches whose activations each stage keeps."""
+    layout = job.layout
+    steps = int(layout.accumulation_steps)
+    if bool(layout.splits_backward):
+        name, parts = layout.schedule_name, 2 if bool(layout.returns_to_first) else chunks
+        orders = passes_of(name, stages, parts, min(steps, PLAYED_ROUNDS * stages))
+        share = int(layout.copies_of_stage) / parts
+        return [max(kept_after(order)) * share for order in orders]
+    last, each = last_micro_batches_kept(stages, chunks), 2 / chunks if chunks > 1 else 1.0
+    first = float(micro_batches_kept(steps, stages, chunks, int(chunks > 1)))
+    others = (last + (stages - 1 - stage) * each for stage in range(1, stages))
+    return [first, *(float(min(steps, most)) for most in others)]

@@ -1,0 +1,131 @@
+"""Whether a job fits: the memory of every stage, and the changes that make it fit."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from perfmodel import fits, predict
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.transformers.evaluate import case_of_setting
+from perfmodel.model.transformers.job import job_of
+from perfmodel.model.transformers.memory import memory_of
+from perfmodel.model.transformers.stage_memory import memory_of_each_stage
+
+TOO_LARGE: dict[str, Any] = {
+    "workload": "llama-3-8b",
+    "accelerator": "h100-sxm5-80gb",
+    "gpus": 8,
+    "framework": "megatron-core@2025",
+    "sharding": "zero1",
+    "recompute": "none",
+    "micro_batch_size": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "stages"),
+    [*product(("1f1b", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"), (2, 4, 8)), ("interleaved", 4)],
+)
+@pytest.mark.parametrize("workload", ["llama-3-8b", "mixtral-8x7b", "llama-3.1-405b"])
+def test_the_fullest_stage_is_what_predict_says(workload: str, schedule: str, stages: int) -> None:
+    """Stage by stage and the largest of all are computed apart: ends, remainders and what a stage keeps."""
+    chunks = 2 if schedule == "interleaved" else 1
+    job = Scenario(
+        workload=workload,
+        accelerator="h100-sxm5-80gb",
+        world_size=8 * stages,
+        tensor_parallel=8,
+        pipeline_parallel=stages,
+        virtual_stages=chunks,
+        schedule=schedule,
+        accumulation_steps=3 * stages,
+        micro_batch_size=1,
+    )
+    each = job_of(case_of_setting(resolve(job, Catalogue.built_in())))
+    places = memory_of_each_stage(each)
+    assert len(places) == stages
+    assert sum(place.layers for place in places) == each.model.layers
+    fullest = max(float(place.memory.total) for place in places)
+    said = float(memory_of(each).total)
+    if schedule in ("zb-v", "v-half", "v-min"):
+        # said of the first stage, which has both ends: with the layers and activations of the fullest
+        assert 0.92 * said < fullest <= said * (1 + 1e-9)
+    else:
+        assert fullest == pytest.approx(said, rel=1e-9)
+
+
+def test_what_it_says_is_what_predict_says() -> None:
+    answer, prediction = fits(**TOO_LARGE), predict(**TOO_LARGE)
+    assert answer.bytes == prediction.memory.bytes
+    assert answer.fits_probability == prediction.memory.probability
+    assert answer.places[0].bytes == pytest.approx(answer.bytes)
+    assert sum(answer.places[0].rows.values()) == pytest.approx(answer.bytes)
+
+
+def test_each_change_makes_the_same_batch_fit() -> None:
+    """Each is predicted anew, as one who types its options would."""
+    answer = fits(**TOO_LARGE, confidence=0.9)
+    assert answer.fits_probability < 0.9
+    assert answer.changes
+    batch = 2 * TOO_LARGE["gpus"]
+    for change in answer.changes:
+        options = {**TOO_LARGE, **change.options, "global_batch_size": batch}
+        options["gpus"] = options.pop("world_size", TOO_LARGE["gpus"])
+        prediction = predict(**options)
+        assert prediction.memory.probability >= 0.9, change.words
+        assert prediction.iteration_time == pytest.approx(change.iteration_time, rel=1e-9)
+        assert prediction.scenario["global_batch_size"] == batch
+
+
+def test_changes_that_keep_the_training_come_first() -> None:
+    kinds = [change.same_training for change in fits(**TOO_LARGE, confidence=0.95).changes]
+    assert kinds == sorted(kinds, reverse=True)
+
+
+def test_nothing_is_changed_where_it_fits() -> None:
+    answer = fits(workload="resnet50", gpus=4)
+    assert answer.verdict == "fits"
+    assert answer.changes == []
+
+
+def test_a_network_without_layouts_takes_smaller_passes() -> None:
+    answer = fits(workload="resnet152", accelerator="k80", local_batch_size=64, confidence=0.95)
+    first = answer.changes[0]
+    assert first.options == {"local_batch_size": 32, "accumulation_steps": 2}
+    assert first.fits_probability >= 0.95
+
+
+def test_what_comes_closest_is_said_where_nothing_fits() -> None:
+    answer = fits(workload="llama-3.1-405b", accelerator="rtx-4090", gpus=2, lora=16, sequence_length=1024)
+    assert answer.changes
+    assert all(change.fits_probability < answer.confidence for change in answer.changes)
+
+
+def test_lines_that_start_a_job() -> None:
+    starts = fits(
+        workload="llama-2-7b",
+        accelerator="rtx-4090",
+        gpus=2,
+        framework="axolotl",
+        lora=16,
+        frozen_weights="nf4",
+        sharding="zero3",
+        lora_targets="q,v",
+        micro_batch_size=2,
+    ).starts
+    assert "megatron-core" not in starts
+    lines = starts["axolotl"]
+    assert {"adapter: qlora", "load_in_4bit: true", "micro_batch_size: 2", "fsdp_version: 2"} <= set(lines)
+    assert [line for line in lines if line.startswith("  - ")] == ["  - q_proj", "  - v_proj"]
+    sharded = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, strategy="fsdp").starts
+    assert "  fsdp_reshard_after_forward: true" in sharded["fsdp"]
+    assert '    "stage": 3' in sharded["deepspeed"]
+
+
+def test_a_confidence_beyond_all_is_refused() -> None:
+    with pytest.raises(InputError, match="confidence"):
+        fits(workload="resnet50", confidence=1.5)
