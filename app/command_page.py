@@ -48,10 +48,13 @@ def draw(name: str) -> None:
 
 
 def _start(one: Command, known: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the options that the page opens with: those of the command's first example."""
+    """Return the options that the page opens with: those of the command's first example.
+
+    A body names them as in Python, where an option may have a name of its own: ``gpus``.
+    """
     fields = {each.field: each.name for each in one.fields.values()}
     first = next(iter(one.bodies.values()))
-    named = {fields[field]: value for field, value in first.items()}
+    named = {fields.get(field, field): value for field, value in first.items()}
     return {name: read(known[name], _text(value)) for name, value in named.items()}
 
 

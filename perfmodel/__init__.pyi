@@ -16,6 +16,7 @@ from perfmodel.interfaces.calls import emulate
 from perfmodel.interfaces.calls import enough
 from perfmodel.interfaces.calls import explain
 from perfmodel.interfaces.calls import explain_row
+from perfmodel.interfaces.calls import fits
 from perfmodel.interfaces.calls import fleets
 from perfmodel.interfaces.calls import layouts
 from perfmodel.interfaces.calls import learning_rate
@@ -63,6 +64,7 @@ __all__ = [
     'enough',
     'explain',
     'explain_row',
+    'fits',
     'fleets',
     'layouts',
     'learning_rate',

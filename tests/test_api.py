@@ -38,6 +38,7 @@ CALLS = {
     "compression": "compression('topk:0.01', gpus=16)",
     "fleets": "fleets('2 x dgx-1v', '1 x dgx-1v')",
     "enough": "enough('servers', gpus=16, strategy='parameter-server', values=[1, 2])",
+    "fits": "fits(workload='llama-3-8b', accelerator='h100-sxm5-80gb', gpus=8)",
     "downpour": "downpour(replicas=4, step_time=0.1)",
     "model_parallel": "model_parallel('image', [81])",
     "explain_row": "explain_row('titan-0006')",

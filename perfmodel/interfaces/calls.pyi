@@ -6,6 +6,7 @@ from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
+from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.planning.fleets.result import Fleets
 from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote.answer import ExampleQuotes, QuoteAnswer
@@ -592,6 +593,38 @@ def explain_row(
     >>> (explained,) = explain_row("titan-0006").rows
     >>> explained.readings[0].read_as, explained.outcome.holds_80
     ('torchtitan of 2024', True)
+    """
+
+def fits(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        confidence: float = ...,
+        catalogue: Catalogue | None = ...,
+        constants: Calibration | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Fits:
+    """Return whether a job fits into memory, by stage, and what would make it fit.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    confidence : [1] Probability of fitting from which a change makes a job fit, e.g. 0.95 or "95%".  [default: 0.8]
+    catalogue : hardware to choose from; by default what comes with the package
+    constants : learned numbers; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : as ``predict``
+
+    Examples
+    --------
+    Adam's states alone, 16 bytes for each of 8 billion parameters, are more than 80 GB.
+
+    >>> from perfmodel import fits
+    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", sharding="none")
+    >>> answer.verdict, answer.changes[0].same_training
+    ('does not fit', True)
     """
 
 def fleets(
@@ -1712,6 +1745,14 @@ class Calls:
         kind: Literal['training', 'transformers', 'collectives', 'mlperf', 'memory'] | None = ...,
         data: str | Path | None = ...,
     ) -> ExplainedRows: ...
+
+    def fits(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        *,
+        confidence: float = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Fits: ...
 
     def layouts(
         self,

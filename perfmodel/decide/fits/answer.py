@@ -36,7 +36,7 @@ class Place(Record):
     bytes: float
     """Memory that training needs [B]."""
     fits_probability: float
-    """Probability that this fits."""
+    """Probability that this fits [1]."""
     rows: dict[str, float]
     """What needs it, by name [B]."""
 
@@ -57,6 +57,7 @@ class Change(Record):
     bytes: float
     """Memory that training then needs [B]."""
     fits_probability: float
+    """Probability that it then fits [1]."""
     same_training: bool
     """Whether optimizer and trained weights stay as they are."""
     warnings: list[str]
@@ -71,6 +72,7 @@ class Fits(Record, Table):
     verdict: str
     """``fits``, ``fits with probability 70 %``, ``does not fit``."""
     fits_probability: float
+    """Probability that it fits [1]."""
     bytes: float
     """Memory that the fullest accelerator needs [B]."""
     low_80: float
@@ -98,6 +100,7 @@ class Fits(Record, Table):
     defaults: list[str]
     """Options that were left to their defaults."""
     warnings: list[str]
+    """Warnings of the job."""
 
     def records(self) -> list[Row]:
         """Return a row for each stage."""

@@ -75,13 +75,13 @@ def changes_of(
     job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
     ways = list(_ways(setting))
     for count in (1, 2, 3):
-        found = [
+        fitting = [
             changed
             for chosen in combinations(ways if count < MOST_TRIED else _smallest(job, ways), count)
             if len({way.kind for way in chosen}) == count and (changed := _changed(job, chosen)) is not None
         ]
-        if found:
-            return sorted(_least_of_each(found), key=_cost)
+        if fitting:
+            return sorted(_least_of_each(fitting), key=_cost)
     closest = [
         changed
         for chosen in combinations(_smallest(job, ways), MOST_TRIED)
@@ -112,10 +112,10 @@ def _cost(changed: Changed) -> tuple[bool, bool, float]:
     )
 
 
-def _least_of_each(found: list[Changed]) -> list[Changed]:
+def _least_of_each(changes: list[Changed]) -> list[Changed]:
     """Return of the changes of the same options only the cheapest."""
     result: dict[frozenset[str], Changed] = {}
-    for one in sorted(found, key=_cost):
+    for one in sorted(changes, key=_cost):
         result.setdefault(frozenset(one.options), one)
     return list(result.values())
 
