@@ -15,7 +15,9 @@ import streamlit as st
 
 Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
 USED: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("specs", "calibration", "profile")),
+    **dict.fromkeys(
+        ("predict", "scale", "fits", "compare", "sensitivity"), ("specs", "calibration", "profile")
+    ),
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),

@@ -61,11 +61,11 @@ ABREAST = 3
 CALIBRATION = "calibration"
 TAKES_SPECS = {
     *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
-    *("collective", "specs", "trace", "compression", "downpour", "servers"),
+    *("collective", "fits", "specs", "trace", "compression", "downpour", "servers"),
 }
 """Commands that take a user's own hardware."""
 TAKES_FILES = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
+    **dict.fromkeys(("predict", "scale", "fits", "compare", "sensitivity"), ("profile", CALIBRATION)),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
 }
 """Command -> its options that take a user's own files."""
