@@ -20,6 +20,8 @@ USUAL_AGE = 2
 source in ``validation/measured/training_runs.csv``, 2.25, in whole years; half are between 1 and 3."""
 
 Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
+Graphs = Literal["none", "passes", "iteration"]
+JoinedNorms = Literal["none", "activations", "statistics"]
 Launch = Literal["compiled", "eager", "checkpointed"]
 States = Literal["mixed", "full", "half"]
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
@@ -45,6 +47,21 @@ class Release(Spec):
     """Networks it trains: any, transformers that predict tokens or have a layout, or all others."""
     fused: bool = False
     """A compiler or hand-written kernels fuse elementwise operations with their neighbours."""
+    joined_norms: JoinedNorms = "none"
+    """Kernels that batch normalisation shares: that of the activation and the addition after it
+    (activations); and of the convolution before it, which takes the statistics (statistics)."""
+    graphs: Graphs = "none"
+    """Kernels recorded as a CUDA graph and replayed, so that the host launches none of them: those of the
+    passes, or of the whole iteration with the update."""
+    prepared_products: bool = False
+    """Images and filters stay in the layout of the matrix units, with workspaces kept: a product needs no
+    set-up."""
+    update_tensors: Annotated[int, Within(ge=1)] = 1
+    """Parameter tensors that a kernel of the update takes at once."""
+    shares_update: bool = False
+    """Accelerators of a node each update a share of a transformer's parameters (distributed LAMB): gradients
+    are scattered and parameters gathered in the node, which moves the bytes of an all-reduce (data
+    parallel)."""
     unfused_transformer: bool = False
     """A static graph that runs every small operation of a transformer as a kernel of its own."""
     activations_in_32: bool = False
@@ -106,6 +123,9 @@ class Release(Spec):
     """Peak bytes per logit during the loss [B]: copies, softmax, gradients (10 is assumed)."""
     parallel_logit_bytes: PositiveNumber | None = None
     """The same where tensor-parallel ranks share the loss; None: ``logit_bytes``."""
+    all_logits: bool = False
+    """Logits are computed of all positions, of masked networks too, where others compute those that are
+    predicted."""
     shares_logits: bool = True
     """Tensor-parallel ranks share logits and loss."""
     unfused_norms: bool = False
@@ -134,6 +154,10 @@ class Release(Spec):
     """The last stage of a pipeline keeps the logits of all micro-batches until the step ends."""
     gathers_fp8: bool = False
     """Sharded parameters are gathered in 8 bits where products are in fp8."""
+    fused_activations: bool = False
+    """The product before an activation function computes it too, and what its gradient needs."""
+    fused_casts: bool = False
+    """Norms, activations and attention write operands of 8 bits themselves; no pass of its own casts them."""
     low_precisions: LowPrecisions = ("fp8",)
     """Formats of less than 16 bits in which it computes products with weights."""
     checkpoints_operations: bool = False

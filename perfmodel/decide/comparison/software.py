@@ -28,6 +28,10 @@ FACTS: dict[str, tuple[str, str]] = {
         "a transformer's small operations in kernels of their own",
         "in the usual kernels",
     ),
+    "joined_norms": ("norms computed with: {}", ""),
+    "graphs": ("kernels replayed as a graph: {}", ""),
+    "prepared_products": ("products without a set-up", "products with a set-up"),
+    "update_tensors": ("tensors that an update's kernel takes: {}", ""),
     "channels_first": ("images channels first", "images channels last"),
     "python_replicas": ("replicas copied out in Python", "replicas copied out natively"),
     "pipelined_servers": ("servers answer block by block", "servers answer whole tensors"),
@@ -38,8 +42,14 @@ FACTS: dict[str, tuple[str, str]] = {
 }
 """By fact of a release: its words where it holds, and where it does not; ``{}`` is its value."""
 
+BETWEEN_KERNELS = ("graphs", "prepared_products", "update_tensors")
+"""Facts on what happens between kernels."""
 EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "slow_start": ("a trainer around the step", ("step_slow", "step")),
+    "whole_graph": ("the host's part in a step", ("step",)),
+    "all_logits": ("logits of all positions or of those predicted", ()),
+    "fused_casts": ("operands of 8 bits cast in passes of their own or not", ("cast",)),
+    "fused_activations": ("activation functions in the products' kernels or not", ()),
     "launch": ("who launches kernels", ("launch", "launch_compiled", "launch_checkpointed")),
     "pace": ("how well kernels are chosen", ("early", "eager", "deepspeed", "xla")),
     "fused": ("elementwise operations fused or not", ("fusion", "loose_scores")),
@@ -102,9 +112,9 @@ def software_notes(cases: Sequence[Case]) -> list[str]:
         return learned
     strategies = {one["strategy"] for one in scenarios}
     fields = {
-        "image": ["fused", "adds_gradients", "channels_first", "winograd"],
+        "image": ["fused", "joined_norms", *BETWEEN_KERNELS, "adds_gradients", "channels_first", "winograd"],
         "sequence": ["fused", "adds_gradients", "unfused_transformer"],
-    }.get(cases[0].prediction.sample, ["fused", "adds_gradients"])
+    }.get(cases[0].prediction.sample, ["fused", *BETWEEN_KERNELS, "adds_gradients"])
     fields += ["native_decoding"] if "real" in {one["input"] for one in scenarios} else []
     fields += ["python_replicas"] if "data-parallel-single-process" in strategies else []
     fields += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []

@@ -197,7 +197,7 @@ class OutOfSample:
         efficiency = self.efficiency.efficiency(seen)
         return known._replace(
             efficiency=efficiency,
-            transformers={**self.of_transformers(seen, others), **efficiency.half_rates},
+            transformers={**self.of_transformers(seen, others), **efficiency.of_transformers},
         )
 
     def _scaled(

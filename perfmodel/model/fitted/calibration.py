@@ -184,7 +184,7 @@ def read_calibration(path: Path | str) -> Calibration:
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
         )
         of_steps = fitted.get("transformers", of_transformers()["parameters"])
-        learned = learned._replace(transformers={**of_steps, **learned.efficiency.half_rates})
+        learned = learned._replace(transformers={**of_steps, **learned.efficiency.of_transformers})
         return with_scaling(learned, fitted["scaling"])
     except InputError:
         raise

@@ -38,6 +38,8 @@ KINDS = ("norm", "activation", "heavy", "embedding", "product")
 """Types of memory traffic; heavy: dropout, softmax and concatenation."""
 SIZES = ("half_work", "half_depth", "half_columns")
 GROUPS = ("vector", "matrix")
+OF_TRANSFORMERS = (*SIZES, "kernel_floor")
+"""Numbers of an ``Efficiency`` that steps of transformers take too, without their groups."""
 MEANINGS = (
     "slowdown",
     "traffic",
@@ -125,13 +127,18 @@ class Efficiency:
         """Kernels that one update launches for each parameter tensor."""
 
     @property
-    def half_rates(self) -> dict[str, Any]:
-        """Sizes at which a product reaches half its rate, by ``SIZE/GROUP``."""
-        return {
+    def of_transformers(self) -> dict[str, Any]:
+        """Numbers that steps of transformers take too, by name: ``OF_TRANSFORMERS``.
+
+        They are the sizes at which a product reaches half its rate, by ``SIZE/GROUP``, and the time of a
+        kernel.
+        """
+        sizes = {
             f"{size}/{group}": ops.number(self.half[row, column])
             for row, size in enumerate(SIZES)
             for column, group in enumerate(GROUPS)
         }
+        return sizes | {"kernel_floor": self.kernel_floor}
 
     def _logarithm(self, name: str) -> float:
         """Return the logarithm of a learned number, 0 if it was not learned."""

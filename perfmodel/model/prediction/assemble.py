@@ -33,6 +33,7 @@ from perfmodel.model.setting.anchor import Repeat
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.step.communication import choice_note
 from perfmodel.model.step.evaluate import Step, evaluate, outcome
+from perfmodel.model.step.own_update import with_own_update
 from perfmodel.model.step.parts import (
     alone_time,
     communicates,
@@ -290,7 +291,7 @@ def _cautions(setting: Setting, step: Step, job: Evaluated, constants: Calibrati
     """Return warnings of times near physical limits, of doubtful anchors, of slow-downs and of stragglers."""
     least_computing, least_time = least_times(setting)
     steps, cautions = setting.accumulation_steps, []
-    computing = float(step.work.alone(steps))
+    computing = float(with_own_update(setting, step.work).alone(steps))
     if mode_of(setting) == "specs" and computing <= (1 + _ROUNDING) * peak_time(
         setting, setting.local_batch_size, steps
     ):

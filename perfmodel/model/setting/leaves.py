@@ -17,7 +17,7 @@ from perfmodel.hardware.provenance import Provenance
 from perfmodel.hardware.storage import storages
 from perfmodel.model.collectives import model as collectives
 from perfmodel.model.fitted.calibration import LATENCIES, Calibration, facts
-from perfmodel.model.fitted.efficiency import SIZES
+from perfmodel.model.fitted.efficiency import OF_TRANSFORMERS as SHARED
 from perfmodel.model.fitted.ledger_scales import TRANSFORMERS
 from perfmodel.model.input.feed import CACHE
 from perfmodel.model.options.layout import DEGREES, NESTED, ULYSSES, Layout
@@ -260,7 +260,7 @@ def _transformer_parameters(
     """Return the parameters of transformers changed, each under the name of its source."""
 
     def changed(name: str, value: float) -> Any:
-        if name.partition("/")[0] in SIZES:
+        if name.partition("/")[0] in SHARED:
             return change(value, f"efficiency.{name}", FITTED)
         if name in transformers.OF_ALL_NETWORKS:
             return change(value, f"constants.{name}", _source_of(name, value, constants))

@@ -32,6 +32,7 @@ from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
+from perfmodel.workloads.joined import with_joined_norms
 from perfmodel.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         )
     software = sharing.software if sharing else software_of_copies(scenario, workload, accelerator, catalogue)
     framework = release(software, catalogue)
+    workload = with_joined_norms(workload, framework.joined_norms)
     is_sharded = sharing is not None
     warnings += of_accelerator(accelerator, intra, software, precision, peak_format, is_sharded)
     shards, server_node = framework.server_shards, node

@@ -25,9 +25,10 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.fabric import Fabric, adds_on_accelerators
-from perfmodel.model.step.layout import gradient_group
-from perfmodel.model.step.library import library_curve, rings_only, runs_nccl
+from perfmodel.model.step.layout import Group, gradient_group
+from perfmodel.model.step.library import library_all_gather, library_curve, rings_only, runs_nccl
 from perfmodel.model.step.messages import layer_bytes, messages
+from perfmodel.model.step.own_update import shares_update
 from perfmodel.model.step.server_shards import imbalance
 
 if TYPE_CHECKING:
@@ -82,11 +83,34 @@ def message_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any
 def _all_reduce_times(setting: Setting, message_bytes: Array, fabric: Fabric) -> Any:
     """Return the time of the all-reduce of each message without overlap [s]."""
     algorithm, group = setting.scenario.algorithm, gradient_group(setting, fabric)
+    if shares_update(setting):
+        return _scattered_times(algorithm, group, message_bytes)
     if uses_library(setting):
         return library_curve(group, algorithm).time(message_bytes)
     from perfmodel.model.step.all_reduce import chosen_times
 
     return chosen_times(algorithm, group, message_bytes)
+
+
+def _scattered_times(algorithm: str, group: Group, message_bytes: Array) -> Any:
+    """Return the time to scatter the sum of each message over the ranks of every node [s].
+
+    A reduce-scatter inside the nodes, and then an all-reduce of each rank's part with its peers of the other
+    nodes: the parts of a node share its adapters as one rank with the whole message would.
+    """
+    inside = library_all_gather(group._replace(nodes=1)).time(message_bytes)
+    if not group.several_nodes:
+        return inside
+    between = group._replace(per_node=1)
+    return inside + library_curve(between, algorithm).time(message_bytes)
+
+
+def gathered_time(setting: Setting, variants: Fabric) -> Any:
+    """Return the time to gather updated parameters inside the nodes, which no backward pass hides [s]."""
+    form = setting.format
+    parameters = setting.workload.parameters * (form.weight_copy_bytes or form.activation_bytes)
+    group = gradient_group(setting, variants)
+    return library_all_gather(group._replace(nodes=1)).time(ops.array([parameters])).sum(axis=-1)
 
 
 def uses_library(setting: Setting) -> bool:
@@ -159,7 +183,11 @@ def communication(
         from perfmodel.equations.fusion import cycle_wait_time
 
         alone = with_waits(alone, cycle_wait_time(sent.ready_times, times, backward_time))
-    return alone, exposed_communication_time(sent.ready_times, times, backward_time)
+    exposed = exposed_communication_time(sent.ready_times, times, backward_time)
+    if shares_update(setting):
+        gathered = gathered_time(setting, variants)
+        alone, exposed = alone + gathered, exposed + gathered
+    return alone, exposed
 
 
 def hiding_cost(setting: Setting, communication_time: Any, fabric: Fabric, constants: Calibration) -> Any:

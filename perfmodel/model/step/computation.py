@@ -105,7 +105,8 @@ def computation(
     load = demand(setting, table, local_batch_size * 1.0)
     memory_bandwidth = setting.accelerator.memory_bandwidth.value
     rates = rates_of(setting.workload, arithmetic(setting), memory_bandwidth, learned, conditions(setting))
-    effect, launches = rates.effect, launches_of(setting.workload, learned)
+    graphs = setting.framework.graphs
+    effect, launches = rates.effect, launches_of(setting.workload, learned, setting.framework)
 
     busy = paced_time(*busy_times(load, rates))
     busy_forward, busy_backward = (
@@ -114,7 +115,8 @@ def computation(
     )
     passes_on_device = busy_forward + busy_backward + launches.all_on_device
 
-    update_kernels = learned.optimizer_kernels * table.tensors if setting.optimizer != "none" else 0.0
+    tensors = table.tensors / setting.framework.update_tensors
+    update_kernels = learned.optimizer_kernels * tensors if setting.optimizer != "none" else 0.0
     update_traffic_time = load.update_time
     if tables is not None:
         from perfmodel.model.step.tables import update_time
@@ -122,7 +124,9 @@ def computation(
         update_traffic_time = update_time(setting, tables, update_traffic_time, local_batch_size, steps)
     update = update_on_device(update_traffic_time, rates.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
-    host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
+    launched = 0.0 if graphs != "none" else table.all_kernels
+    launched_updates = 0.0 if graphs == "iteration" else update_kernels
+    host = host_time(steps, launched, launched_updates, learned.dispatch_time)
     stretch = paced_time(device, host) / device
 
     on_device = busy + launches.on_device
@@ -140,7 +144,9 @@ def computation(
         backward_time,
         launch_time(passes_on_device * stretch * effect, forward_time, backward_time),
         update * effect,
-        once_an_iteration(learned.iteration_overhead, update, stretch, effect),
+        once_an_iteration(
+            0.0 if graphs == "iteration" else learned.iteration_overhead, update, stretch, effect
+        ),
         table.all_kernels,
         forward_by_layer,
         backward * effect,

@@ -25,6 +25,7 @@ from perfmodel.equations.layer_pass import (
 from perfmodel.equations.layer_sums import backward_passes, elapsed_times
 from perfmodel.hardware.accelerator import USUAL_POWER
 from perfmodel.hardware.formats import Format
+from perfmodel.hardware.software import Release
 from perfmodel.model.fitted.effect_inputs import EffectInputs
 from perfmodel.model.fitted.efficiency import CLASSES, KINDS, UNITS, Effects, Efficiency
 from perfmodel.model.setting.resolve import Setting
@@ -250,11 +251,18 @@ class Launches(NamedTuple):
 
 
 @remembered(maxsize=256)
-def launches_of(workload: Workload, learned: Efficiency) -> Launches:
-    """Return the fixed times of a network's kernels, cached."""
+def launches_of(workload: Workload, learned: Efficiency, software: Release) -> Launches:
+    """Return the fixed times of a network's kernels, cached.
+
+    Parameters
+    ----------
+    workload : the network
+    learned : efficiencies
+    software : says whether the host launches kernels, and whether products need a set-up
+    """
     table = layer_table(workload)
-    on_host = learned.dispatch_time * table.kernels
-    floor, set_up = learned.kernel_floor, learned.product_set_up
+    on_host = (learned.dispatch_time if software.graphs == "none" else 0.0) * table.kernels
+    floor, set_up = learned.kernel_floor, 0.0 if software.prepared_products else learned.product_set_up
     return Launches(
         launches_time(table.kernels, floor, table.product_kernels, set_up),
         launches_time(table.all_kernels, floor, table.all_product_kernels, set_up),

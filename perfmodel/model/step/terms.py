@@ -19,6 +19,7 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.own_update import with_own_update
 from perfmodel.model.step.stragglers import straggler_time
 
 Kind = Literal["busy", "network", "host", "wait"]
@@ -49,12 +50,14 @@ class StepContext(NamedTuple):
 
     @property
     def counted(self) -> Computation:
-        """Times of the gradients that count; late gradients may be discarded early."""
-        if self.setting.updates is None:
-            return self.copy
-        from perfmodel.model.step.updates import counted_work
+        """Times of the gradients that count and the parameters that it updates; late gradients may be
+        discarded early."""
+        setting, work = self.setting, self.copy
+        if setting.updates is not None:
+            from perfmodel.model.step.updates import counted_work
 
-        return counted_work(self.setting, self.copy, self.constants)
+            return counted_work(setting, work, self.constants)
+        return with_own_update(setting, work)
 
 
 class Term(NamedTuple):
@@ -121,7 +124,7 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
 
         return update_wait(setting, work, by_exchange, step.constants)
     steps = setting.accumulation_steps
-    busy = work.alone(steps) if setting.profile is None else steps * work.pass_time
+    busy = step.counted.alone(steps) if setting.profile is None else steps * work.pass_time
     return straggler_time(setting, busy, by_exchange, step.constants)
 
 

@@ -16,7 +16,7 @@ from perfmodel.model.transformers.machine import IN_32_BITS, NO_COST, Groups, ch
 from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import Values
 from perfmodel.model.transformers.software import Options, software_of
-from perfmodel.model.transformers.step import head_times, update_time
+from perfmodel.model.transformers.step import head_times, overhead_time, update_time
 from perfmodel.model.transformers.tower import tower_of
 
 PASSES_OF_HEAD = 3
@@ -92,5 +92,5 @@ def passes_of(setting: Setting, p: Values, local_batch_size: Any, steps: Any) ->
         whole(paced, forward_of_head, of_images),
         whole(layer.backward, backward_of_head, tower.backward),
         update_time(job, p, rates, held.dense + held.experts),
-        p["step"],
+        overhead_time(job, p),
     )

@@ -37,6 +37,12 @@ class Job(NamedTuple):
         return self.layout.micro_batch_size * self.sequence_length / self.layout.context_parallel
 
     @property
+    def predicted_tokens(self) -> Any:
+        """Tokens of a micro-batch whose logits are computed."""
+        share = self.model.predicted_share
+        return self.tokens * ops.where(self.stack.all_logits, ops.maximum(share, 1.0), share)
+
+    @property
     def sequence_shards(self) -> Any:
         """Ranks that split the tokens between products (sequence parallelism)."""
         return 1 + self.stack.shares_sequence * (self.layout.tensor_parallel - 1)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.equations.host_pace import launches_time
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
     partly_hidden_time,
@@ -48,6 +49,10 @@ BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
 """Share of a time below which a waiting time counts as zero."""
+WRITTEN_BY_PRODUCT = 1 / 3
+"""Share of an activation function's traffic that is left where the product before it computes it: of reading
+an inner feature twice and writing it once, the write of what its gradient needs, and in the backward pass its
+read (the auxiliary output of cuBLASLt's epilogues)."""
 AROUND_BYTES, DROPOUT_BYTES = 8, 4
 """Bytes moved for a feature by each part of a layer: a norm with a residual sum; its dropout."""
 
@@ -163,6 +168,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
         (model.heads + model.kv_heads) * model.head_size / tensor,
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
+    gates = gates * where(software.fused_activations, WRITTEN_BY_PRODUCT, 1.0)
     moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
     moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
     moved = moved + cast * (1 - 0.5 * routed)
@@ -198,9 +204,9 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     repeated = where(layout.recompute == FULL, again * device, repeated)
     # launches
     kernels, floor = _launches(job, p, routed)
-    paced = launched_time(device, kernels, floor)
+    paced = _paced(job, p, device, kernels, floor)
     of_backward = time_of_parts(backward=device_backward, again=repeated)
-    paced_backward = launched_time(of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
+    paced_backward = _paced(job, p, of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
     gaps, gaps_backward = paced - device, paced_backward - of_backward
     waiting = time_of_parts(forward=gaps, backward=gaps_backward)
     # while the accelerator waits for its host the ring goes on
@@ -306,6 +312,18 @@ def _attention(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     plain = plain_attention_time(one, tokens * length * heads, score, rates.elementwise)
     backward = p["flash_backward"] * kernel, 2 * plain
     return where(software.flash, kernel, plain), where(software.flash, *backward)
+
+
+def _paced(job: Job, p: Values, device: Any, kernels: Any, floor: Any) -> Any:
+    """Return the time of a pass with its launches by the host [s].
+
+    Replayed, the accelerator takes the time from one kernel to the next after each, as in every network.
+    """
+    launched = launched_time(device, kernels, floor)
+    if not any_of(job.stack.replayed):
+        return launched
+    replayed = time_of_parts(device=device, between=launches_time(kernels, p["kernel_floor"], 0, 0.0))
+    return ops.where(job.stack.replayed, replayed, launched)
 
 
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:

@@ -12,11 +12,14 @@ from perfmodel.model.transformers.software import Software
 
 
 def cast_bytes(software: Software, p: Values) -> Any:
-    """Return the traffic to cast, scale and transpose a value of an operand [B]; 0 in 16 bits."""
+    """Return the traffic to cast, scale and transpose a value of an operand [B]; 0 in 16 bits.
+
+    It is 0 as well where the kernel before writes two copies of 8 bits instead of one of 16.
+    """
     if not any_of(software.narrow):
         return 0.0
     cast = cast_traffic_bytes(p["cast"], software.cast_reads, software.operand_bytes, software.scale_bytes)
-    return ops.where(software.narrow, cast, 0.0)
+    return ops.where(software.narrow, ops.where(software.fused_casts, 0.0, cast), 0.0)
 
 
 def half_depth(software: Software, depth: Any) -> Any:

@@ -288,7 +288,7 @@ def _activations(stage: Stage) -> _Activations:
     kept = kept + stage_boundary_bytes(boundary, received, sending, steps, sent)
     if not stage.is_last:
         return _Activations(kept + working, 0.0 * kept, working)
-    tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
+    tensor, tokens = layout.tensor_parallel, job.predicted_tokens
     words = model.vocabulary / where(software.shares_logits, tensor, 1)
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)

@@ -125,14 +125,15 @@ OF_ALL_NETWORKS = ("contention",)
 
 @cache
 def shared() -> dict[str, float]:
-    """Return the parameters learned from all networks: half rates of products, and ``OF_ALL_NETWORKS``.
+    """Return the parameters learned from all networks: half rates of products, time of a kernel, and
+    ``OF_ALL_NETWORKS``.
 
     They come from the fit to data-parallel training.  For the sizes at which a product reaches half its rate
     (half_depth 56, half_work 4,330) a fit to runs of transformers gives 63 and 4,160 from the same priors,
     with equal errors on sources left out.
     """
     known = calibration()
-    return known.efficiency.half_rates | {name: getattr(known, name) for name in OF_ALL_NETWORKS}
+    return known.efficiency.of_transformers | {name: getattr(known, name) for name in OF_ALL_NETWORKS}
 
 
 def named(scores: Array) -> dict[str, float]:

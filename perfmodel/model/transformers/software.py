@@ -40,6 +40,10 @@ class Software(NamedTuple):
     """Index into ``PACES``."""
     launch: Any
     """Index into ``LAUNCHES``."""
+    replayed: Any
+    """Whether the kernels of passes are a recorded graph, which no host launches."""
+    whole_graph: Any
+    """Whether the iteration is one recorded graph, in which the host takes no part."""
     fused: Any
     flash: Any
     """Whether attention is fused and stores no scores."""
@@ -64,6 +68,8 @@ class Software(NamedTuple):
     optimizer_bytes: Any
     logit_bytes: Any
     """Bytes of one logit at the peak of its loss."""
+    all_logits: Any
+    """Whether logits are computed of all positions, predicted or not."""
     shares_logits: Any
     sums_whole_gradients: Any
     fresh_gradients: Any
@@ -89,6 +95,10 @@ class Software(NamedTuple):
     """Bytes of scales for each value of an operand."""
     cast_reads: Any
     """Passes over an operand to cast it."""
+    fused_casts: Any
+    """Whether what comes before a product writes its operands in 8 bits."""
+    fused_activations: Any
+    """Whether products compute the activation function after them."""
     adapts: Any
     """Whether only low-rank adapters are trained (LoRA)."""
     adapter_rank: Any
@@ -222,6 +232,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
+        replayed=stack.graphs != "none",
+        whole_graph=stack.graphs == "iteration",
         fused=stack.fused or options.compiled,
         flash=flash or engine,
         newest_flash=latest,
@@ -241,6 +253,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         kept_gradient_bytes=kept_gradient,
         optimizer_bytes=_state_bytes(stack.states, options.optimizer),
         logit_bytes=logit,
+        all_logits=stack.all_logits,
         shares_logits=stack.shares_logits,
         sums_whole_gradients=stack.sums_whole_gradients,
         fresh_gradients=gradient is not None,
@@ -260,6 +273,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         operand_bytes=value_bytes,
         scale_bytes=scale_bytes,
         cast_reads=cast_reads,
+        fused_casts=stack.fused_casts,
+        fused_activations=stack.fused_activations,
         adapts=options.adapter_rank > 0,
         adapter_rank=ops.number(options.adapter_rank),
         adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),

@@ -102,7 +102,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
     exposed, hidden, own = replica_communication(job, p, layer_time, layer.backward)
     update = update_time(job, p, rates, own)
-    overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
+    overhead = overhead_time(job, p)
     contention = hiding_cost(job, p) * hidden
     work = time_of_parts(
         passes=pipelined_time(steps, slowest, bubble),
@@ -202,7 +202,7 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
 def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     """Return the times of logits with loss, and of embeddings, for one micro-batch [s]."""
     model, tensor = job.model, job.layout.tensor_parallel
-    tokens = job.tokens * model.predicted_share
+    tokens = job.predicted_tokens
     words = model.vocabulary / tensor
     forward, backward = three_products(job, p, rates, tokens, model.hidden, words)
     products = time_of_parts(forward=forward, backward=backward)
@@ -211,6 +211,12 @@ def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / rates.elementwise
     embedding = job.tokens * EMBEDDING_BYTES * model.hidden / rates.elementwise
     return time_of_parts(products=products, loss=loss), embedding
+
+
+def overhead_time(job: Job, p: Values) -> Any:
+    """Return the fixed overhead of a step, which a graph of the whole iteration does not have [s]."""
+    software, where = job.stack, ops.where
+    return where(software.whole_graph, 0.0, where(software.slow_start, p["step_slow"], p["step"]))
 
 
 def update_time(job: Job, p: Values, rates: Rates, own: Any) -> Any:

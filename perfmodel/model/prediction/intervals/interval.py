@@ -40,6 +40,7 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.step.evaluate import Step
 from perfmodel.model.step.layer_rates import conditions
+from perfmodel.model.step.own_update import with_own_update
 
 if TYPE_CHECKING:
     from perfmodel.model.fitted.own_effects import OwnEffects
@@ -308,9 +309,8 @@ def width_of(
         of_profile = noise(setting, setting.profile, step.terms)
         near, far = noisy(near, NORMAL_80, of_profile), noisy(far, NORMAL_95, of_profile)
     ends = scale.ends(time, near, far)
-    alone = alone_of(
-        setting, step.work.alone(setting.accumulation_steps), result, mode, constants, of_profile
-    )
+    own = with_own_update(setting, step.work).alone(setting.accumulation_steps)
+    alone = alone_of(setting, own, result, mode, constants, of_profile)
     ends = cut_ends(ends, time, least_time, alone)
     return Width(ends, result, mode, scale, common, of_profile, least_time, new)
 
