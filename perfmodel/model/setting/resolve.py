@@ -27,6 +27,7 @@ from perfmodel.model.setting.accelerator_caveats import of_accelerator
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.documents import with_documents
 from perfmodel.model.setting.embedding_tables import with_embedding
+from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.named import by_id
 from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
@@ -228,6 +229,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     workload = with_joined_norms(workload, framework.joined_norms)
     is_sharded = sharing is not None
     warnings += of_accelerator(accelerator, intra, software, precision, peak_format, is_sharded)
+    warnings += [] if is_sharded else of_low_precision(precision, software, framework)
     shards, server_node = framework.server_shards, node
     if strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)

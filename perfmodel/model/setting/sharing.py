@@ -362,10 +362,8 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
                 workload=workload.id,
                 default=DEFAULT_SOFTWARE,
             )
-    elif scenario.precision in OPERANDS:
-        option, value = "precision", f" {scenario.precision}"
-        if not has_layouts(workload):
-            raise _no_transformer(option, value, workload)
+    elif scenario.precision in OPERANDS and not has_layouts(workload):
+        raise _no_transformer("precision", f" {scenario.precision}", workload)
     elif scenario.optimizer == "adam-in-backward":
         option, value = "optimizer", f" {scenario.optimizer}"
         if not has_layouts(workload):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.equations.transformer_pipeline import time_of_parts
-from perfmodel.hardware.formats import GRADIENT_PASSES
+from perfmodel.hardware.formats import GRADIENT_PASSES, OPERANDS
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import fabric_of_setting, known_dimensions, network_of
@@ -43,7 +43,8 @@ def job_of_whole(setting: Setting, local_batch_size: Any, steps: Any) -> Job:
     model, length = network_of(setting.workload)
     dimensions, chip = known_dimensions(model, length), chip_of(setting.accelerator, setting.precision)
     layout = Layout(micro_batch_size=local_batch_size, accumulation_steps=steps)
-    precision = setting.precision if setting.precision in IN_32_BITS else "fp16"
+    states_kept = setting.precision in IN_32_BITS or setting.precision in OPERANDS
+    precision = setting.precision if states_kept else "fp16"
     options = Options(precision, optimizer=setting.optimizer)
     software = software_of(setting.framework, chip, dimensions, layout, options)
     if setting.framework.adds_gradients:  # in the format they are sent in, which may be 16 bits with a layout
