@@ -118,7 +118,7 @@ def test_a_row_by_hand(specs):
             local_batch_size=408,
             precision="fp16",
             optimizer="sgd",
-            framework="mxnet-ngc@2021",
+            framework="mlperf-mxnet@2021",
             overlap="fused",
             algorithm="auto",
         )
@@ -245,10 +245,11 @@ def test_curve_takes_the_same_target_where_it_can():
     ("run_id", "framework"),
     [
         ("mlperf-0011", "tensorflow@2018"),
-        ("mlperf-0470", "mxnet-ngc@2021"),
+        ("mlperf-0470", "mlperf-mxnet@2021"),
+        ("mlperf-0468", "mlperf-mxnet-graph@2021"),
         ("mlperf-0436", "paddle-ngc@2021"),
-        ("mlperf-0106", "pytorch-apex@2020"),
-        ("mlperf-0232", "pytorch-ngc@2021"),  # the row says MXNet
+        ("mlperf-0106", "mlperf-bert@2020"),
+        ("mlperf-0232", "mlperf-bert@2021"),  # the row says MXNet
     ],
 )
 def test_software(run_id, framework):

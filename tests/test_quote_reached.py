@@ -52,18 +52,18 @@ def test_a_claim_that_other_software_reached_is_possible_and_the_run_is_named(un
     assert run.value == pytest.approx(float(row["samples_per_second"]) / int(row["world_size"]))
     assert run.value >= A100["value"]
     assert row["accelerator"] == RESNET["accelerator"]
-    assert (run.software.partition("@")[0], run.left_open) == ("mxnet-ngc", ["software", "batch"])
+    assert (run.software.partition("@")[0], run.left_open) == ("mlperf-mxnet", ["software", "batch"])
     assert (unnamed.verdict, unnamed.judgement) == ("reached", "possible")
     assert unnamed.probability < 0.1
     assert run.software_taken.startswith("pytorch@")
-    words = f"{run.source} reached 3,458 images/s per accelerator with mxnet-ngc (2022)"
+    words = f"{run.source} reached 3,458 images/s per accelerator with mlperf-mxnet (2022)"
     assert words in unnamed.sentence
     assert "the quote states no software and no batch" in unnamed.sentence
 
 
 def test_mlperf_stands_among_the_measured_runs_with_its_software(unnamed):
     listed = [near for near in unnamed.measured if near.source.startswith("MLPerf Training")]
-    assert [near.software.partition("@")[0] for near in listed] == ["mxnet-ngc"]
+    assert [near.software.partition("@")[0] for near in listed] == ["mlperf-mxnet"]
     assert all(near.software for near in unnamed.measured)
 
 
@@ -76,7 +76,7 @@ def test_other_software_that_the_quote_names_stays_doubtful():
 
 
 def test_the_software_of_the_run_makes_the_claim_likely():
-    named = checked(RESNET | {"framework": "mxnet-ngc", "local_batch_size": 408}, **A100)
+    named = checked(RESNET | {"framework": "mlperf-mxnet", "local_batch_size": 408}, **A100)
     assert named.similar_run.source.startswith("MLPerf Training")
     assert named.probability > 0.9
     assert named.similar_run.high_80 / named.similar_run.low_80 > 1.05  # runs of one job scatter
@@ -88,7 +88,7 @@ def test_the_software_of_the_run_makes_the_claim_likely():
         (RESNET, 4000),  # nobody's
         (RESNET | {"gpus": 8192}, 3000),  # nobody's at that size
         (RESNET | {"precision": "fp32"}, 1500),
-        (RESNET | {"framework": "mxnet-ngc", "local_batch_size": 32}, 3300),
+        (RESNET | {"framework": "mlperf-mxnet", "local_batch_size": 32}, 3300),
         (RESNET | {"strategy": "parameter-server"}, 3000),
     ],
 )

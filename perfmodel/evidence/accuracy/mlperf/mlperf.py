@@ -17,6 +17,7 @@ from perfmodel.evidence.accuracy.by_source import by_source
 from perfmodel.evidence.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import (
     Submission,
+    framework_of,
     scenario_of_submission,
     shipped_submissions,
 )
@@ -71,7 +72,10 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
 
 
 class Iteration(Outcome):
-    """Measured and predicted iteration time of a submission; times in seconds."""
+    """Measured and predicted iteration time of a submission; times in seconds.
+
+    Both contain a share of the evaluations where the row's rate does.
+    """
 
     run: Submission
     """The submission."""
@@ -111,6 +115,10 @@ class Row(Outcome):
             "benchmark": of.benchmark,
             "system": of.system,
             "accelerator": of.job.accelerator,
+            "software": framework_of(of),
+            "precision": of.job.precision,
+            "sequence_length": of.job.sequence_length,
+            "overlap": of.job.overlap,
             "world_size": of.job.world_size,
             "global_batch_size": of.batch,
             "mode": self.mode,
@@ -205,8 +213,12 @@ class _Rounds:
         batch = submission.batch
         samples, rate = float(curve.epochs(batch)), batch / result.iteration_time
         evaluating = submission.rules.evaluation_time(samples, batch, result.terms["forward_time"])
-        ends = {name: getattr(result.interval, name) for name in ENDS if result.interval}
-        iteration = iteration._replace(predicted=batch / rate, **ends)
+        evaluated = _evaluated_time(submission, result.terms["forward_time"])
+        ends: dict[str, Any] = {}
+        for name in ENDS if result.interval else ():
+            end = getattr(result.interval, name)
+            ends[name] = None if end is None else end + evaluated
+        iteration = iteration._replace(predicted=batch / rate + evaluated, **ends)
         made = Made(iteration, samples, rate, evaluating, anchor, curve)
         return row._replace(predicted=samples / rate + evaluating, naive=self._naive(submission), made=made)
 
@@ -258,11 +270,9 @@ class _Rounds:
             scenario = scenario_of_submission(single, self.catalogue)
         except Refused:
             return None
-        measured, factor, evaluating = single.iteration_time or 0.0, 1.0, 0.0
-        if EVALUATED in single.job.note and single.samples_to_target:
-            forward_time = predict(scenario, self.catalogue).terms["forward_time"]
-            whole = single.rules.evaluation_time(single.samples_to_target, single.batch, forward_time)
-            evaluating = whole * single.batch / single.samples_to_target
+        measured, factor = single.iteration_time or 0.0, 1.0
+        forward_time = predict(scenario, self.catalogue).terms["forward_time"]
+        evaluating = _evaluated_time(single, forward_time)
         for _ in range(ANCHOR_STEPS):
             trained = predict(self._anchored(single, factor), self.catalogue).iteration_time
             factor *= measured / (trained + factor * evaluating)
@@ -287,6 +297,14 @@ class _Rounds:
             if rates and samples:
                 return median(samples) / (median(rates) * job.world_size)
         return None
+
+
+def _evaluated_time(submission: Submission, forward_time: float) -> float:
+    """Return the time of evaluations that a row's rate adds to each iteration [s]; 0 if it has none in it."""
+    samples, batch = submission.samples_to_target, submission.batch
+    if EVALUATED not in submission.job.note or not samples:
+        return 0.0
+    return submission.rules.evaluation_time(samples, batch, forward_time) * batch / samples
 
 
 KEYS: dict[str, Callable[[Row], str]] = {

@@ -15,6 +15,7 @@ from perfmodel.evidence.accuracy.mlperf.mlperf_rules import (
     ROUNDS,
     YEARS,
     Rules,
+    configuration_of,
     rules_of,
     system_of,
 )
@@ -22,11 +23,15 @@ from perfmodel.evidence.accuracy.scenarios import Refused, named, scenario_of_ru
 from perfmodel.evidence.accuracy.software import software_of
 from perfmodel.evidence.accuracy.training_rows import COUNTS, Run, run_of
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import OPERANDS
+from perfmodel.hardware.software import parts, with_year
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.setting.link_caveats import GENERIC_NODE
 from perfmodel.workloads.recipes.recipes import benchmarks
 
+SUBMITTED = "mlperf-"
+"""Beginning of the ids of code that NVIDIA wrote for MLPerf."""
 LARGEST_FIGURE = 1e12
 """Largest number of seconds or samples that a row may state; more indicates a wrong unit."""
 
@@ -93,19 +98,26 @@ def submission_of(line: Line) -> Submission:
     if not all(getattr(run, name) for name in COUNTS):
         raise Refused("no " + " and ".join(name.replace("_", " ") for name in COUNTS if not line.text(name)))
     rules, batch = rules_of(benchmark, round_), run.global_batch_size or 0
+    configured = configuration_of(benchmark, round_, *_size_of(run))
+    length = int(configured.sequence_length or 0) or benchmarks()[benchmark].sample_tokens
     run = run._replace(
         workload=rules.workload,
-        sequence_length=benchmarks()[benchmark].sample_tokens,
-        precision="fp16",  # fp32 weights, but half-precision gradients in the all-reduce
+        sequence_length=length,
+        precision=configured.precision or "fp16",  # fp32 weights, half-precision gradients in the all-reduce
         local_batch_size=max(round(batch / run.world_size), 1),
         strategy="all-reduce",
-        overlap=rules.overlap,
+        overlap=configured.overlap or rules.overlap,
         input="synthetic",  # DALI decodes ahead of training, on the accelerator
         year=run.year or YEARS[round_],
     )
     time = line.checked("time_to_train", line.text("time_to_train"), _figure)
     samples = line.read("samples_to_target", _figure)
     return Submission(run, round_, benchmark, line.text("submitter"), line.text("system"), time, samples)
+
+
+def _size_of(run: Run) -> tuple[str, int, int]:
+    """Return what decides the configuration of a run: accelerator, machines, and accelerators of each."""
+    return run.accelerator, run.nodes, run.accelerators_per_node
 
 
 def read_submissions(path: Path, before: str | None = None) -> tuple[list[Submission], list[str]]:
@@ -141,9 +153,16 @@ def shipped_submissions() -> tuple[Submission, ...]:
 
 
 def framework_of(submission: Submission) -> str | None:
-    """Return the software of a submission as ``NAME@YEAR`` or None, by ``mlperf_software.csv``."""
+    """Return the software of a submission as ``NAME@YEAR`` or None.
+
+    ``mlperf_software.csv`` says whose code it is; of NVIDIA's, ``mlperf_configurations.csv`` how it is run.
+    """
     run = submission.job._replace(framework=f"{submission.job.framework} {submission.system}")
-    return software_of(run, submission.benchmark, "mlperf_software.csv")
+    software = software_of(run, submission.benchmark, "mlperf_software.csv")
+    configured = configuration_of(submission.benchmark, submission.round, *_size_of(run)).software
+    if not software or not configured or not software.startswith(SUBMITTED):
+        return software
+    return with_year(configured, parts(software)[1])
 
 
 @lru_cache(maxsize=1024)
@@ -163,7 +182,8 @@ def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scen
         scenario_of_run(run, catalogue),
         framework=framework_of(submission),
         optimizer=submission.rules.optimizer,
-        overlap=submission.rules.overlap,
+        overlap=run.overlap,
+        compression="fp16" if run.precision in OPERANDS else None,
         algorithm=_algorithm(submission),
     )
     local = run.local_batch_size or 1

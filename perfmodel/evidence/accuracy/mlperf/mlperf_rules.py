@@ -103,3 +103,60 @@ def system_of(name: str) -> System:
     """Return the facts about the system of that name; all fields are empty if there are none."""
     known = (System(**row) for row in records(folder("validation") / "mlperf_systems.csv"))
     return next((each for each in known if each.system in name), System("", "", "", ""))
+
+
+class Configuration(NamedTuple):
+    """How submitted code is configured for a size of job: a line of ``mlperf_configurations.csv``.
+
+    Empty fields are as the rules of the benchmark have them.
+    """
+
+    benchmark: str
+    first_round: str
+    last_round: str
+    """Rounds it holds for, from the first to the last; no last one if that is empty."""
+    accelerators: str
+    """What the ids of its accelerators begin with; empty: any."""
+    least_nodes: str
+    """Fewest machines; empty: one."""
+    most_per_node: str
+    """Most accelerators of a machine; empty: any number."""
+    software: str
+    """Id of the software, where a row's is NVIDIA's submitted code."""
+    precision: str
+    sequence_length: str
+    """Tokens that are computed of a sample."""
+    overlap: str
+    why: str
+    """The configurations that say so."""
+
+    def fits(self, benchmark: str, round_: str, accelerator: str, nodes: int, per_node: int) -> bool:
+        """Whether it holds for a submission."""
+        at = ROUNDS.index(round_)
+        return (
+            benchmark == self.benchmark
+            and ROUNDS.index(self.first_round) <= at <= ROUNDS.index(self.last_round or ROUNDS[-1])
+            and accelerator.startswith(self.accelerators)
+            and nodes >= int(self.least_nodes or 1)
+            and per_node <= int(self.most_per_node or per_node)
+        )
+
+
+AS_RULED = Configuration(*[""] * len(Configuration._fields))
+"""Configuration of a submission of which nothing is known but the rules."""
+
+
+@cache
+def configuration_of(
+    benchmark: str, round_: str, accelerator: str, nodes: int, per_node: int
+) -> Configuration:
+    """Return the configuration of a submission: the first line that fits.
+
+    >>> configuration_of("bert", "v1.1", "a100-sxm4-80gb", 128, 8).sequence_length
+    '512'
+    """
+    rows = records(folder("validation") / "mlperf_configurations.csv")
+    known = (Configuration(**row) for row in rows)
+    return next(
+        (each for each in known if each.fits(benchmark, round_, accelerator, nodes, per_node)), AS_RULED
+    )

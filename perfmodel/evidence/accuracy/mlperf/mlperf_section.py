@@ -52,7 +52,6 @@ def section() -> str:
             for name, group in by_specs[by].items()
         ],
         seen=SEEN,
-        large=LARGE,
         covered=covered(),
         naive=_naive([*zip(*modes.values(), strict=True)]),
     )
