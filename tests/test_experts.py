@@ -182,7 +182,7 @@ def test_parts_of_experts_gather_the_tokens_of_all_their_ranks():
 
 def test_tokens_travel_in_8_bits_where_software_sends_them_so():
     ours, megatron = predict(**DEEPSEEK), predict(**DEEPSEEK | {"framework": "megatron-core"})
-    narrow = token_message_bytes(1, 7168, 1, 4, 128)
+    narrow = token_message_bytes(1, 7168, 1, 4 / 128)
     ratio = (narrow + 2 * 7168) / (4 * 7168)
     assert exchanged(ours).message_bytes / exchanged(megatron).message_bytes == pytest.approx(ratio)
     in_16 = predict(**DEEPSEEK | {"precision": "bf16"})

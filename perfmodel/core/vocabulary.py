@@ -431,7 +431,6 @@ QUANTITIES: dict[str, Quantity] = {
     "expert_load": Quantity("\\lambda", "1", "tokens of the fullest rank's experts over the mean"),
     "expert_tokens": Quantity("T_e", "tokens", "of one expert and micro-batch"),
     "gathered_bytes": Quantity("S_g", "B", "tokens that ranks with parts of the same experts gather"),
-    "scaled_values": Quantity("g", "1", "values that share a scale"),
     "overlapped_fraction": Quantity("u", "1", "of the micro-batches, computed next to another one"),
     "unpaired_micro_batches": Quantity("m_0", "1", "of a step, whose passes run alone"),
     "inner_bytes": Quantity("S_i", "B", "that leave a rank"),

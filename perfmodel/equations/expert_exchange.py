@@ -64,21 +64,20 @@ def distinct_destinations(group_size: Real, active_experts: Real, experts: Real)
 
 @formula(cites="deepseek2024v3")
 def token_message_bytes(
-    tokens: Real, hidden_size: Real, value_bytes: Real, scale_bytes: Real, scaled_values: Real
+    tokens: Real, hidden_size: Real, value_bytes: Real, scale_bytes_per_value: Real
 ) -> Real:
     r"""Bytes of one copy of a rank's tokens on their way to experts.
 
-    .. math:: S = T\,h\left(e + \frac{s}{g}\right)
+    .. math:: S = T\,h\,(e + s)
 
-    Values in 8 bits have a scale for every g of them; values in 16 bits have none.
+    Values in 8 bits share scales; values in 16 bits have none.
 
     Parameters
     ----------
     tokens : T [tokens], that the rank sends
     hidden_size : h [1]
     value_bytes : e [B], of one value
-    scale_bytes : s [B], of one scale
-    scaled_values : g [1], values of one scale
+    scale_bytes_per_value : s [B], of the scale of its block, for each value
 
     Returns
     -------
@@ -88,10 +87,10 @@ def token_message_bytes(
     --------
     1,000 tokens of 7,168 features in 8 bits, with a scale of 4 B for 128 values.
 
-    >>> token_message_bytes(1000, 7168, 1, 4, 128)
+    >>> token_message_bytes(1000, 7168, 1, 4 / 128)
     7392000.0
     """
-    return tokens * hidden_size * (value_bytes + scale_bytes / scaled_values)
+    return tokens * hidden_size * (value_bytes + scale_bytes_per_value)
 
 
 @formula(cites=())

@@ -144,7 +144,7 @@ def head_backward_bytes(tokens: Real, hidden_size: Real, words: Real, local_para
     return 2 * tokens * (words + 2 * hidden_size) + 2 * local_parameters
 
 
-@formula(cites="korthikanti2022")
+@formula(cites=("korthikanti2022", "deepseek2024v3"))
 def module_activation_bytes(
     tokens: Real,
     hidden_width: Real,
@@ -152,10 +152,13 @@ def module_activation_bytes(
     product_width: Real,
     tensor_parallel: Real,
     copied_width: Real,
+    value_bytes: Real,
 ) -> Real:
-    r"""Bytes of activations that one rank does not keep of a module that is computed again, 16-bit.
+    r"""Bytes of some of a layer's activations on one rank: of a module, or of what is kept in one format.
 
-    .. math:: A = 2\,T\left(\frac{w_h}{n_q} + \frac{w}{t} + w_c\right)
+    .. math:: A = e\,T\left(\frac{w_h}{n_q} + \frac{w}{t} + w_c\right)
+
+    A module that is computed again keeps so many bytes less.
 
     Parameters
     ----------
@@ -165,6 +168,7 @@ def module_activation_bytes(
     product_width : w [1], features that products make or read inside the module
     tensor_parallel : t [1]
     copied_width : w_c [1], features of copies of a token for its experts
+    value_bytes : e [B], of each value as it is kept
 
     Returns
     -------
@@ -172,12 +176,13 @@ def module_activation_bytes(
 
     Examples
     --------
-    Two norms of width 10 for 10 tokens.
+    Two norms of width 10 for 10 tokens, in 16 and in 8 bits.
 
-    >>> module_activation_bytes(10, 20, 1, 0, 1, 0)
-    400.0
+    >>> module_activation_bytes(10, 20, 1, 0, 1, 0, 2), module_activation_bytes(10, 20, 1, 0, 1, 0, 1)
+    (400.0, 200.0)
     """
-    return 2 * tokens * (hidden_width / sequence_shards + product_width / tensor_parallel + copied_width)
+    width = hidden_width / sequence_shards + product_width / tensor_parallel + copied_width
+    return value_bytes * tokens * width
 
 
 @formula(cites="pytorch-rms-norm")

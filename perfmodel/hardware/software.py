@@ -111,6 +111,15 @@ class Release(Spec):
     """Interleaved stages exchange tokens with experts while they compute another micro-batch."""
     dispatches_fp8: bool = False
     """Tokens travel to experts in 8 bits where products are in fp8; results come back in 16."""
+    scaled_values: PositiveNumber | None = None
+    """Values of an fp8 operand that share a scale in fp32; None: all of a tensor."""
+    narrow_inputs: bool = False
+    """Inputs of products with operands of 8 or 4 bits are kept for the backward pass in that format alone."""
+    narrow_gates: bool = False
+    """Inputs of the activation functions of experts are kept in the format of operands too."""
+    attended_bytes: PositiveNumber | None = None
+    """Bytes of a value that attention makes, kept once for its own backward pass and that of the product after
+    it, where inputs are kept narrow; None: 16 bits for the one, and the format of operands for the other."""
     whole_experts: bool = False
     """By default a rank holds whole experts, whatever the degree of tensor parallelism (expert tensor
     parallelism of 1); if not, tensor-parallel ranks share each expert's products."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.expert_exchange import (
     dispatch_bytes,
     dispatch_time,
@@ -23,8 +22,6 @@ from perfmodel.model.transformers.parameters import Values
 
 DISPATCH_START = 24e-6
 """Start time of a dispatch: two small collectives [s]."""
-SCALE_BYTES, SCALED_VALUES = 4.0, 128.0
-"""Scales of tokens in 8 bits: one in fp32 for so many values (DeepSeek-AI 2024, section 3.3)."""
 FEWEST_TOKENS = 1e-6
 """Least tokens of an expert, which keeps jobs without experts computable."""
 
@@ -94,12 +91,9 @@ def exchange_of(job: Job, p: Values) -> Exchange:
     nodes_apart = distinct_destinations(reached, top, experts)
     tokens = job.stack.expert_load * job.tokens / job.sequence_shards
     wide = activation_message_bytes(tokens, model.hidden)
-    scales = (
-        given(SCALE_BYTES, "formats.scale_bytes", "published"),
-        given(SCALED_VALUES, "formats.scaled_values", "published"),
-    )
-    narrow = token_message_bytes(tokens, model.hidden, 1.0, *scales)
-    narrow = where(job.stack.narrow & job.stack.dispatches_8, narrow, wide)
+    software = job.stack
+    narrow = token_message_bytes(tokens, model.hidden, software.operand_bytes, software.scale_bytes)
+    narrow = where(software.narrow & software.dispatches_8, narrow, wide)
 
     def sent(copy: Any) -> tuple[Any, Any]:
         inner, outer = dispatch_bytes(copy, ranks_apart, near), dispatch_bytes(copy, nodes_apart, nodes)

@@ -87,6 +87,7 @@ NO_MIXER: dict[str, Any] = {
     "projected_width": 0.0,
     "qkv_width": 0.0,
     "attended": 0.0,
+    "up_parameters": 0.0,
     "mixes": False,
 }
 """Fields of a layer that is a feed-forward part alone."""
@@ -127,6 +128,7 @@ def _scan_fields(scan: Scan, hidden: Any) -> dict[str, Any]:
         "projected_width": width + scan.inner_weights / hidden,
         "qkv_width": width,
         "kept_width": _kept_width(scan),
+        "up_parameters": 0.0,
         "attended": 0.0,
         "index_heads": None,
         "is_misaligned": False,

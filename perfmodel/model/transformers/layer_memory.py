@@ -8,6 +8,7 @@ from typing import Any
 from perfmodel.core import ops
 from perfmodel.equations.layer_memory import (
     expert_activation_bytes,
+    module_activation_bytes,
     unfused_activation_bytes,
     working_bytes,
 )
@@ -21,7 +22,14 @@ from perfmodel.model.transformers.context import repeated_bytes
 from perfmodel.model.transformers.hybrid import by_type
 from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.products import frozen_inputs
-from perfmodel.model.transformers.recomputed import dropped_bytes, names_modules, selects
+from perfmodel.model.transformers.recomputed import (
+    FULL_BYTES,
+    dropped_bytes,
+    latent_widths,
+    names_modules,
+    narrow_norms,
+    selects,
+)
 
 PART_INPUTS = 4
 """Inputs of a layer of two parts that ``layer_activation_bytes`` counts, and one more of dropout's masks."""
@@ -64,6 +72,8 @@ def layer_bytes(job: Job) -> tuple[Any, Any]:
         own = software.expert_load * tokens * parts / tensor
         of_experts = hidden, model.top_k, model.experts, one, parts, later
         whole = whole + routed * expert_activation_bytes(own, *of_experts)
+    if any_of(software.input_bytes != FULL_BYTES):
+        whole = whole - _narrowed_bytes(job, routed)
     gates = width + routed * model.top_k * model.expert_width
     loose = unfused_activation_bytes(tokens, hidden, shards, gates, tensor)
     # networks with gates have RMSNorms; PyTorch's LayerNorm is one kernel everywhere
@@ -85,6 +95,32 @@ def layer_bytes(job: Job) -> tuple[Any, Any]:
     # in the host's memory, but for one layer on its way and one in use
     working = again + _gradients(job, routed) + where(software.host_activations, 2 * kept, 0.0)
     return where(software.host_activations, 0.0, kept), working
+
+
+def _narrowed_bytes(job: Job, routed: Any) -> Any:
+    """Return the bytes that a layer keeps less because products keep their inputs in the operands' format.
+
+    Inputs of norms and of routers, and queries, keys and values, stay in 16 bits.
+    """
+    model, software = job.model, job.stack
+    tokens, tensor, shards = job.tokens, job.layout.tensor_parallel, job.sequence_shards
+    values, (_, latents) = model.heads * model.value_size, latent_widths(model)
+    inputs, gates, attended = (
+        FULL_BYTES - each for each in (software.input_bytes, software.gate_bytes, software.attended_bytes)
+    )
+
+    def of(hidden: Any, product: Any, less: Any) -> Any:
+        return module_activation_bytes(tokens, hidden, shards, product, tensor, 0.0, less)
+
+    shared, wide = routed * model.shared_experts * model.expert_width, model.matrices - 1
+    saved = of(narrow_norms(model), latents + model.dense_share * model.feed_forward + shared, inputs)
+    saved = saved + of(0.0, values, attended) + of(0.0, wide * shared, gates)
+    if any_of(model.experts > 0):
+        parts, each = job.layout.expert_tensor_parallel, model.top_k * model.expert_width
+        own, copies = software.expert_load * tokens * parts / tensor, model.top_k * model.hidden
+        saved = saved + routed * module_activation_bytes(own, 0.0, 1.0, each, parts, copies, inputs)
+        saved = saved + routed * module_activation_bytes(own, 0.0, 1.0, wide * each, parts, 0.0, gates)
+    return saved
 
 
 def _gradients(job: Job, routed: Any) -> Any:

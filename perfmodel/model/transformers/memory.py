@@ -162,6 +162,7 @@ def with_dense_share(job: Job, before: Any, layers: Any) -> Job:
         model.layers - model.first_dense, 1.0
     )
     leading = ops.minimum(ops.maximum(model.first_dense - before, 0.0), layers / job.layout.virtual_stages)
+    leading = leading / job.layout.copies_of_stage  # the other copy of the network begins with other layers
     share = (leading + others * (layers - leading)) / ops.maximum(layers, 1.0)
     return job._replace(model=model._replace(dense_share=share))
 

@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 from perfmodel.core import ops
 from perfmodel.equations.layer_memory import module_activation_bytes
 from perfmodel.model.options.layout import SELECTIVE
+from perfmodel.model.transformers.architecture import Dimensions
 from perfmodel.model.transformers.job import Job, any_of
+
+FULL_BYTES = 2.0
+"""Bytes of a value in 16 bits."""
 
 
 class Dropped(NamedTuple):
@@ -30,25 +34,58 @@ def selects(job: Job) -> Any:
 
 def dropped_bytes(job: Job) -> Dropped:
     """Return the bytes of activations of the modules that a layer computes again."""
-    model, where, modules = job.model, ops.where, job.stack.modules
+    model, where, software = job.model, ops.where, job.stack
+    modules, value, kept = software.modules, FULL_BYTES, software.input_bytes
     tokens, tensor, shards = job.tokens, job.layout.tensor_parallel, job.sequence_shards
     routed, k = 1 - model.dense_share, model.top_k
-    inner = model.matrices * model.expert_width
-    queries = model.heads * (2 * model.head_size + model.value_size)
-    copies = where(job.stack.weighted_inside, 1.0, 2.0) * k * model.hidden
-    copies = copies * job.layout.expert_tensor_parallel / tensor
-    parts = (
-        (modules.layernorm, 2 * model.hidden, 0.0, 0.0),
-        (modules.mla_up_proj, 0.0, queries, 0.0),
-        (modules.mlp, 0.0, model.dense_share * model.matrices * model.feed_forward, 0.0),
-        (modules.moe, 0.0, routed * (k + model.shared_experts) * inner, routed * copies),
-        (where(modules.moe, False, modules.moe_act), 0.0, routed * k * model.expert_width, 0.0),
-    )
+    norms, (queries, latents) = narrow_norms(model), latent_widths(model)
+    copies = k * model.hidden * job.layout.expert_tensor_parallel / tensor
+    outputs = where(software.weighted_inside, 0.0, copies)
+    inner, wide = model.expert_width, (model.matrices - 1) * model.expert_width
+    of_each = routed * (k + model.shared_experts)
+    dense = model.dense_share * model.feed_forward
     whole, largest = 0.0 * tokens, 0.0 * tokens
-    for named, hidden, width, copied in parts:
-        each = where(named, module_activation_bytes(tokens, hidden, shards, width, tensor, copied), 0.0)
-        whole, largest = whole + each, ops.maximum(largest, each)
+    # widths between products, of products and of copies, and the bytes in which they are kept
+    for named, tensors in (
+        (modules.layernorm, ((norms, 0.0, 0.0, kept), (routed * model.hidden, 0.0, 0.0, value))),
+        (modules.mla_up_proj, ((0.0, queries, 0.0, value), (0.0, latents, 0.0, kept))),
+        (modules.mlp, ((0.0, (model.matrices - 1) * dense, 0.0, value), (0.0, dense, 0.0, kept))),
+        (
+            modules.moe,
+            (
+                (0.0, of_each * wide, 0.0, software.gate_bytes),
+                (0.0, of_each * inner, routed * copies, kept),
+                (0.0, 0.0, routed * outputs, value),
+            ),
+        ),
+        (where(modules.moe, False, modules.moe_act), ((0.0, routed * k * inner, 0.0, kept),)),
+    ):
+        if not any_of(named):
+            continue
+
+        def of_module(bytes_each: Any = None, tensors: Any = tensors) -> Any:
+            return sum(
+                module_activation_bytes(tokens, hidden, shards, width, tensor, copied, bytes_each or each)
+                for hidden, width, copied, each in tensors
+            )
+
+        whole = whole + where(named, of_module(), 0.0)
+        largest = ops.maximum(largest, where(named, of_module(FULL_BYTES), 0.0))
     return Dropped(whole, largest)
+
+
+def narrow_norms(model: Dimensions) -> Any:
+    """Return the features of a layer's norms that products alone read; routers read theirs in 16 bits."""
+    return (model.parts - (1 - model.dense_share)) * model.hidden
+
+
+def latent_widths(model: Dimensions) -> tuple[Any, Any]:
+    """Return the features of queries, keys and values made of latents, and of these after their norms."""
+    made = model.heads * (2 * model.head_size + model.value_size)
+    if not any_of(model.up_parameters > 0):
+        return 0.0, 0.0
+    has_latents = model.up_parameters > 0
+    return ops.where(has_latents, made, 0.0), ops.where(has_latents, (model.qkv_width - made) / 2, 0.0)
 
 
 def modules_time(job: Job, products: Any, core: Any, element: Any) -> Any:

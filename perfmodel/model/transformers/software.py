@@ -99,6 +99,12 @@ class Software(NamedTuple):
     """Whether what comes before a product writes its operands in 8 bits."""
     fused_activations: Any
     """Whether products compute the activation function after them."""
+    input_bytes: Any
+    """Bytes of a kept value of a product's input."""
+    gate_bytes: Any
+    """The same of the input of an expert's activation function."""
+    attended_bytes: Any
+    """The same of what attention makes, for its backward pass and for that of the product after it."""
     adapts: Any
     """Whether only low-rank adapters are trained (LoRA)."""
     adapter_rank: Any
@@ -228,7 +234,10 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     elif options.loss:
         logit = LOGIT_BYTES[options.loss]
     kept_gradient = travels if gradient is None else gradient
-    value_bytes, scale_bytes, cast_reads = _operands(options.precision)
+    value_bytes, scale_bytes, cast_reads = _operands(options.precision, stack.scaled_values)
+    narrow_inputs = stack.narrow_inputs and options.precision in OPERANDS and options.adapter_rank == 0
+    kept_input = value_bytes + scale_bytes if narrow_inputs else 2.0
+    attended = (stack.attended_bytes or 2 + value_bytes) + scale_bytes if narrow_inputs else 2.0
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
@@ -275,6 +284,9 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         cast_reads=cast_reads,
         fused_casts=stack.fused_casts,
         fused_activations=stack.fused_activations,
+        input_bytes=kept_input,
+        gate_bytes=kept_input if stack.narrow_gates else 2.0,
+        attended_bytes=attended,
         adapts=options.adapter_rank > 0,
         adapter_rank=ops.number(options.adapter_rank),
         adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),
@@ -302,11 +314,19 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     )
 
 
-def _operands(precision: str) -> tuple[Any, Any, Any]:
-    """Return bytes of a value of an operand, of scales for each value [B], and the passes to cast it."""
+def _operands(precision: str, scaled_values: float | None) -> tuple[Any, Any, Any]:
+    """Return bytes of a value of an operand, of scales for each value [B], and the passes to cast it.
+
+    Parameters
+    ----------
+    precision : of the job
+    scaled_values : values that share a scale where the format leaves that open; None: all of a tensor
+    """
     known = OPERANDS.get(precision)
     if known is None:
         return 2.0, 0.0, 0.0
+    if scaled_values and not known.block:
+        known = known._replace(block=int(scaled_values))
     numbers = {"value": known.value_bytes, "scale": known.scale_bytes_of_value, "reads": float(known.reads)}
     value, scale, reads = (
         given(number, f"operands.{precision}.{name}", DOCUMENTED) for name, number in numbers.items()
