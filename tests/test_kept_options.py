@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel import explain, predict, sweep
 from perfmodel.core.errors import InputError
+from perfmodel.model.transformers.parameters import fitted
 
 DENSE: dict[str, Any] = {
     "workload": "llama-3-8b",
@@ -168,3 +169,20 @@ def test_sweeps_answer_alike(name: str):
 def test_explanations_are_complete():
     of = explain(**EXPERTS, **{**OPTIONS, "recompute_modules": "moe_act,layernorm,mla_up_proj"})
     assert of.complete
+
+
+@pytest.mark.parametrize(
+    ("modules", "bytes_of_token"),
+    # a norm reads and writes 2 B of a feature; a gate of two halves reads each twice and writes once
+    [("layernorm", 2 * 4 * HIDDEN / 4), ("mlp", 6 * 2 * WIDTH / 4)],
+)
+def test_modules_repeat_their_own_element_wise_operations(modules: str, bytes_of_token: float):
+    """Of the forward pass: norms and sums, rotated queries and keys, and the gate."""
+    whole, again = predict(**DENSE), predict(**DENSE, recompute_modules=modules)
+    forward = (2 * 8 * HIDDEN + 8 * (32 + 8) * 128 + 6 * 2 * WIDTH) / 4
+    passes = whole.terms["elementwise_time"] / (1 + fitted().parameters["element_backward"])
+    added = again.terms["recomputation_time"] - whole.terms["recomputation_time"]
+    if modules == "mlp":
+        assert added > passes * bytes_of_token / forward  # and its products
+    else:
+        assert added == pytest.approx(passes * bytes_of_token / forward)

@@ -169,8 +169,9 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
     gates = gates * where(software.fused_activations, WRITTEN_BY_PRODUCT, 1.0)
-    moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
-    moved = moved * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
+    factor = where(software.fused, p["fusion"], 1.0) * p["element"]
+    factor = factor * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
+    moved = (around + model.dense_share * gates) * factor
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * routed_bytes(job, p, rates.cast)
@@ -200,7 +201,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     selected = time_of_parts(operations=of_operations, attention=of_core)
     repeated = where(layout.recompute == SELECTIVE, selected, 0.0)
     if names_modules(job):
-        repeated = repeated + where(selects(job), modules_time(job, forward, core, element), 0.0)
+        repeated = repeated + where(selects(job), modules_time(job, p, rates, factor, forward, core), 0.0)
     repeated = where(layout.recompute == FULL, again * device, repeated)
     # launches
     kernels, floor = _launches(job, p, routed)

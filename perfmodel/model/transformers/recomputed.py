@@ -6,12 +6,18 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.equations.layer_memory import module_activation_bytes
+from perfmodel.equations.transformer_pipeline import time_of_parts
+from perfmodel.equations.transformer_products import attention_traffic_bytes, gate_traffic_bytes
 from perfmodel.model.options.layout import SELECTIVE
 from perfmodel.model.transformers.architecture import Dimensions
+from perfmodel.model.transformers.experts import routed_bytes
 from perfmodel.model.transformers.job import Job, any_of
+from perfmodel.model.transformers.parameters import Values
 
 FULL_BYTES = 2.0
 """Bytes of a value in 16 bits."""
+NORM_BYTES = 4
+"""Bytes that a norm moves for a feature without a sum: read and written in 16 bits."""
 
 
 class Dropped(NamedTuple):
@@ -88,13 +94,14 @@ def latent_widths(model: Dimensions) -> tuple[Any, Any]:
     return ops.where(has_latents, made, 0.0), ops.where(has_latents, (model.qkv_width - made) / 2, 0.0)
 
 
-def modules_time(job: Job, products: Any, core: Any, element: Any) -> Any:
+def modules_time(job: Job, p: Values, rates: Any, factor: Any, products: Any, core: Any) -> Any:
     """Return the time of the modules that a layer computes again [s].
 
     Parameters
     ----------
-    job : one job, or many as arrays
-    products, core, element : forward times of the layer's products, attention and elementwise operations [s]
+    job, p, rates : as for ``layer_alone``
+    factor : of the bytes that norms and gates without experts move, by how kernels are fused
+    products, core : forward times of the layer's products and of attention [s]
     """
     model, where, modules = job.model, ops.where, job.stack.modules
     routed = 1 - model.dense_share
@@ -103,5 +110,40 @@ def modules_time(job: Job, products: Any, core: Any, element: Any) -> Any:
     again = where(modules.mlp, dense, 0.0) + where(modules.moe, experts, 0.0)
     again = again + where(modules.mla_up_proj, model.up_parameters, 0.0)
     share = again / (model.attention_parameters + dense + experts)
-    passes = where(modules.layernorm | modules.moe_act | modules.mlp | modules.moe, element, 0.0)
-    return share * products + where(modules.core_attn & job.stack.flash, core, 0.0) + passes
+    passes = repeated_bytes(job, p, factor, rates.cast) / rates.elementwise
+    return time_of_parts(
+        products=share * products,
+        attention=where(modules.core_attn & job.stack.flash, core, 0.0),
+        elements=passes,
+    )
+
+
+def repeated_bytes(job: Job, p: Values, factor: Any, cast: Any) -> Any:
+    """Return the bytes that element-wise operations of the named modules move when they are computed again.
+
+    What a module makes is cast again where products take narrow operands.
+    """
+    model, where, modules, load = job.model, ops.where, job.stack.modules, job.stack.expert_load
+    tokens, tensor, shards = job.tokens, job.layout.tensor_parallel, job.sequence_shards
+    routed, gated = 1 - model.dense_share, model.matrices - 1
+    moved: Any = 0.0
+    if any_of(modules.layernorm):
+        width = model.parts * model.hidden
+        norms = factor * attention_traffic_bytes(tokens, width, NORM_BYTES, shards, 0.0)
+        moved = where(modules.layernorm, norms + tokens * width * cast, moved)
+    if any_of(modules.mla_up_proj):
+        rotated = (model.heads + model.kv_heads) * model.head_size / tensor
+        turned = factor * attention_traffic_bytes(tokens, model.hidden, 0.0, shards, rotated)
+        latents = tokens * latent_widths(model)[1] * cast
+        moved = moved + where(modules.mla_up_proj, turned + latents, 0.0)
+    if any_of(modules.mlp):
+        width = model.feed_forward / tensor
+        gates = factor * gate_traffic_bytes(tokens, gated, width) + tokens * (model.hidden + width) * cast
+        moved = moved + where(modules.mlp, model.dense_share * gates, 0.0)
+    if any_of(modules.moe):
+        moved = moved + where(modules.moe, routed * routed_bytes(job, p, cast), 0.0)
+    if any_of(modules.moe_act):
+        width, own = model.expert_width / tensor, tokens * load * model.top_k
+        gates = gate_traffic_bytes(own, gated, width) + own * width * cast
+        moved = moved + where(modules.moe, 0.0, where(modules.moe_act, routed * gates, 0.0))
+    return moved
