@@ -447,6 +447,14 @@ QUANTITIES: dict[str, Quantity] = {
     "layer_time": Quantity("t_l", "s", "forward and backward of one layer"),
     "head_time": Quantity("t_h", "s", "of logits and loss"),
     "embedding_time": Quantity("t_e", "s", "of embeddings"),
+    "leading_layers": Quantity(
+        "n", "1", "first layers of a network, which take another time than the others"
+    ),
+    "leading_time": Quantity("t_n", "s", "forward and backward pass of one of the first layers"),
+    "leading_forward_time": Quantity("t_{n,f}", "s", "forward pass of one of the first layers"),
+    "leading_weights_time": Quantity(
+        "t_{n,w}", "s", "backward pass of one of the first layers to its weights"
+    ),
     "end_slots": Quantity("z", "1", "layers by which embeddings and logits each count on their stages"),
     "tower_time": Quantity("t_v", "s", "of all images of a micro-batch, forward and backward"),
     "stage_time": Quantity("t_s", "s", "forward and backward of a micro-batch on one stage"),

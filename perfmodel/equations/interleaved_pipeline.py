@@ -46,15 +46,21 @@ HEADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 """Tabulated ratios of the logits' time to a layer's."""
 EMBEDDINGS = (0.0, 0.1, 0.3)
 """Tabulated ratios of the embeddings' time to a layer's."""
+SHORTER = (-1.0, -0.5, 0.0)
+"""The same where the first layers take less time than others: to the layers' of the first chunk."""
 SHAPE = len(SHARES), len(HEADS), len(EMBEDDINGS)
 
 
 @lru_cache(maxsize=4096)
-def _last_two(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> tuple[Array, Array]:
+def _last_two(
+    layers: int, stages: int, chunks: int, rounds: int, end_slots: int, shorter: int
+) -> tuple[Array, Array]:
     """Return the times of steps of one round less and of all, in units of a layer's, ``SHAPE`` each."""
     import numpy as np
 
-    knots = np.meshgrid(SHARES, HEADS, EMBEDDINGS, indexing="ij")
+    first = -(-(layers + 2 * end_slots) // (stages * chunks)) - end_slots
+    of_first = tuple(each * first for each in SHORTER) if shorter else EMBEDDINGS
+    knots = np.meshgrid(SHARES, HEADS, of_first, indexing="ij")
     shares, heads, embeddings = (np.tile(each.ravel(), 2) for each in knots)
     batches = np.repeat([max(rounds - 1, 1) * stages, rounds * stages], len(shares) // 2)
     layer: dict[Kind, Array] = {"forward": shares, "backward": 1 - shares}
@@ -63,13 +69,13 @@ def _last_two(layers: int, stages: int, chunks: int, rounds: int, end_slots: int
     return before.reshape(SHAPE), whole.reshape(SHAPE)
 
 
-def _lengths(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> Array:
+def _lengths(layers: int, stages: int, chunks: int, rounds: int, end_slots: int, shorter: int) -> Array:
     """Return the time of a step in units of a layer's forward and backward time, shape ``SHAPE``."""
-    return _last_two(layers, stages, chunks, rounds, end_slots)[1]
+    return _last_two(layers, stages, chunks, rounds, end_slots, shorter)[1]
 
 
 @lru_cache(maxsize=4096)
-def _lengthening(layers: int, stages: int, chunks: int, rounds: int, end_slots: int) -> Array:
+def _lengthening(layers: int, stages: int, chunks: int, rounds: int, end_slots: int, shorter: int) -> Array:
     """Return the time that one more round adds to the step, in the units and shape of ``_lengths``.
 
     Successive rounds add more time, until all stages wait for the slowest ones.  With longer logits that
@@ -78,7 +84,7 @@ def _lengthening(layers: int, stages: int, chunks: int, rounds: int, end_slots: 
     """
     import numpy as np
 
-    before, whole = _last_two(layers, stages, chunks, min(rounds + 1, ROUNDS), end_slots)
+    before, whole = _last_two(layers, stages, chunks, min(rounds + 1, ROUNDS), end_slots, shorter)
     if rounds < ROUNDS:
         return whole - before
     longest = np.maximum.accumulate(whole - before, axis=1)
@@ -95,20 +101,23 @@ def _between(points: tuple[float, ...], at: Array) -> tuple[Any, Array]:
 
 
 def _of_steps(
-    table: Callable[[int, int, int, int, int], Array],
+    table: Callable[[int, int, int, int, int, int], Array],
     kinds: Sequence[Array],
     share: Array,
     head: Array,
     embedding: Array,
+    shorter: int,
 ) -> Array:
     """Return the interpolated value of a table for each step.
 
     Parameters
     ----------
-    table : function from layers, stages, chunks, rounds and slots of the ends to a table of ``SHAPE``
+    table : function from layers, stages, chunks, rounds, slots of the ends and ``shorter`` to a table of
+        ``SHAPE``
     kinds : layers, stages, chunks, rounds and slots of the ends of each step
     share : of the forward pass in a layer's time
     head, embedding : time of the logits, and of the embeddings, over a layer's
+    shorter : 1 where the time of the embeddings is negative, and over that of the first chunk's layers
     """
     import numpy as np
 
@@ -117,10 +126,9 @@ def _of_steps(
     for column in columns:
         key = key * (int(column.max()) + 1) + column
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    tables = np.stack([table(*(int(column[row]) for column in columns)) for row in first])
-    axes = [
-        _between(*each) for each in zip((SHARES, HEADS, EMBEDDINGS), (share, head, embedding), strict=True)
-    ]
+    tables = np.stack([table(*(int(column[row]) for column in columns), shorter) for row in first])
+    knots = SHARES, HEADS, SHORTER if shorter else EMBEDDINGS
+    axes = [_between(*each) for each in zip(knots, (share, head, embedding), strict=True)]
     which, result = which.reshape(-1), np.zeros(len(share))
     for corner in itertools.product((0, 1), repeat=len(axes)):
         weight: Any = 1.0
@@ -144,13 +152,15 @@ def interleaved_bubble_time(
     stage_time: Real,
     embedding_time: Real = 0.0,
     end_slots: Real = 0,
+    leading_layers: Real = 0,
+    leading_time: Real = 0.0,
 ) -> Real:
     r"""Bubble of an interleaved pipeline: filling, draining, and waiting for longer chunks.
 
     .. math:: t_b = T(l, p, v, m) - m\,t_s,\quad T = \max e,\quad e_{d,k,i} = \max\left(e_{\text{before}},
         e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f,\quad t_{b,k} = l_k (t_l - t_f),\quad
-        t_{f,1} = l_1 t_f + \frac{t_e}{3},\quad t_{f,pv} = l_{pv} t_f + \frac{t_h}{3},\quad
-        t_{b,1} = l_1 (t_l - t_f) + \frac{2 t_e}{3},\quad
+        t_{f,1} = l_1 t_f + \frac{t_e'}{3},\quad t_{f,pv} = l_{pv} t_f + \frac{t_h}{3},\quad
+        t_{b,1} = l_1 (t_l - t_f) + \frac{2 t_e'}{3},\quad t_e' = t_e + \min(n, l_1)\,(t_n - t_l),\quad
         t_{b,pv} = l_{pv} (t_l - t_f) + \frac{2 t_h}{3},\quad \sum_k l_k = l,\quad
         l_1 + z \approx l_k \approx l_{pv} + z
 
@@ -158,7 +168,7 @@ def interleaved_bubble_time(
     of its stage has ended, and the pass whose result it needs: that of the same micro-batch through the
     previous chunk or, backward, through the next one.  A chunk takes the time of its layers, the first one
     also that of the embeddings, the last one that of the logits.  For equal chunks the bubble is (p - 1) / v
-    times a stage's time.
+    times a stage's time.  Those of the first n layers that are in the first chunk may take another time.
 
     Parameters
     ----------
@@ -172,6 +182,8 @@ def interleaved_bubble_time(
     stage_time : t_s [s], on the slowest stage
     embedding_time : t_e [s], of embeddings
     end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
+    leading_layers : n [1], first layers that take another time
+    leading_time : t_n [s], forward and backward of one of these
 
     Returns
     -------
@@ -192,23 +204,52 @@ def interleaved_bubble_time(
 
     given = (
         layers, pipeline_parallel, virtual_stages, accumulation_steps, layer_time, forward_time, head_time,
-        stage_time, embedding_time, end_slots,
+        stage_time, embedding_time, end_slots, leading_layers, leading_time,
     )  # fmt: skip
     every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given)]
     shape, result = every[0].shape, np.zeros(every[0].size)
     every = [each.ravel() for each in every]
     waits = (every[1] > 1) & (every[2] > 1)
     if waits.any():
-        of_waiting = [each[waits] for each in every]
-        held, stages, chunks, steps, layer, forward, head, slowest, embedding, slots = of_waiting
-        rounds = np.maximum(steps / stages, 1.0)
-        below = np.clip(np.floor(rounds), 1, ROUNDS)
-        relative = np.clip(forward / layer, SHARES[0], SHARES[-1]), head / layer, embedding / layer
-        kinds = held, stages, chunks, below, slots
-        lengths = _of_steps(_lengths, kinds, *relative)
-        more = rounds != below  # the others need no further rounds
-        if more.any():
-            further = _of_steps(_lengthening, [each[more] for each in kinds], *(at[more] for at in relative))
-            lengths[more] += (rounds - below)[more] * further
-        result[waits] = np.maximum(lengths * layer - rounds * stages * slowest, 0.0)
+        result[waits] = _waits(*(each[waits] for each in every))
     return result.reshape(shape) if shape else float(result[0])
+
+
+def _waits(
+    layers: Array,
+    stages: Array,
+    chunks: Array,
+    steps: Array,
+    layer: Array,
+    forward: Array,
+    head: Array,
+    slowest: Array,
+    embedding: Array,
+    slots: Array,
+    leading: Array,
+    leading_layer: Array,
+) -> Array:
+    """Return the wait of the slowest stage in each step [s]."""
+    import numpy as np
+
+    rounds = np.maximum(steps / stages, 1.0)
+    below = np.clip(np.floor(rounds), 1, ROUNDS)
+    first = np.ceil((layers + 2 * slots) / (stages * chunks)) - slots
+    further = np.minimum(leading, first) * (leading_layer - layer)
+    at = embedding / layer + np.where(leading > 0, further / layer, 0.0)
+    share = np.clip(forward / layer, SHARES[0], SHARES[-1])
+    kinds = layers, stages, chunks, below, slots
+    lengths = np.zeros(len(at))
+    for shorter in (0, 1):
+        some = at < 0 if shorter else at >= 0
+        if not some.any():
+            continue
+        of_first = np.maximum(at / first, -1.0) if shorter else at
+        relative = [each[some] for each in (share, head / layer, of_first)]
+        of_some = _of_steps(_lengths, [each[some] for each in kinds], *relative, shorter)
+        more = (rounds != below)[some]  # the others need no further rounds
+        if more.any():
+            of_more = [each[some][more] for each in kinds], *(each[more] for each in relative)
+            of_some[more] += (rounds - below)[some][more] * _of_steps(_lengthening, *of_more, shorter)
+        lengths[some] = of_some
+    return np.asarray(np.maximum(lengths * layer - rounds * stages * slowest, 0.0))

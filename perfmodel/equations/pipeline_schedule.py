@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.choices import Schedule
@@ -194,6 +195,7 @@ def times_of_chunks(
     head: Any,
     embedding: Any = 0.0,
     end_slots: int = 0,
+    leading: tuple[int, Mapping[Kind, Any]] = (0, {}),
 ) -> Times:
     """Return the times of every chunk, by kind of pass [s].
 
@@ -204,19 +206,37 @@ def times_of_chunks(
     head : of logits and loss, which the last chunk of the network has [s]
     embedding : of embeddings, which the first chunk has [s]
     end_slots : as of ``layers_of_chunks``
+    leading : number of first layers that take another time, and the time of one, by kind [s]
     """
     held = layers_of_chunks(layers, stages, chunks, schedule, end_slots)
+    count, of_leading = leading
+    before = list(accumulate(_in_order(held, schedule), initial=0))
     times: dict[Kind, list[list[Any]]] = {
         kind: [[count * each for count in of_stage] for of_stage in held] for kind, each in layer.items()
     }
     for stage in range(stages):
         for chunk in range(chunks):
             at = place_of(schedule, stage, chunk, stages, chunks)
+            first = min(max(count - before[at.order], 0), held[stage][chunk])
+            for kind in of_leading if first else ():
+                times[kind][stage][chunk] = times[kind][stage][chunk] + first * (
+                    of_leading[kind] - layer[kind]
+                )
             ends = ([embedding] if at.order == 0 else []) + ([head] if at.order == at.last else [])
             for kind in layer:
                 for end in ends:
                     times[kind][stage][chunk] = times[kind][stage][chunk] + HEAD_SHARE[kind] * end
     return times
+
+
+def _in_order(held: Sequence[Sequence[int]], schedule: Schedule) -> list[int]:
+    """Return the layers of chunks in the order of the network, from those by stage and chunk."""
+    stages, chunks = len(held), len(held[0])
+    by_order: dict[int, int] = {}
+    for stage, of_stage in enumerate(held):
+        for chunk, count in enumerate(of_stage):
+            by_order[place_of(schedule, stage, chunk, stages, chunks).order] = count
+    return [by_order[order] for order in sorted(by_order)]
 
 
 @numeric
@@ -234,19 +254,25 @@ def schedule_bubble_time(
     stage_time: Real,
     embedding_time: Real = 0.0,
     end_slots: Real = 0,
+    leading_layers: Real = 0,
+    leading_time: Real = 0.0,
+    leading_forward_time: Real = 0.0,
+    leading_weights_time: Real = 0.0,
 ) -> Real:
     r"""Time in which stages wait by a schedule that runs backward passes in two pieces.
 
     .. math:: t_b = T(s, l, p, v, m) - m\,t_s,\quad T = \max e,\quad e_{d,k,i} = \max\left(e_{\text{before}},
-        e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f,\quad t_{w,k} = l_k t_w,\quad
-        t_{i,k} = l_k (t_l - t_f - t_w),\quad t_{d,1} = l_1 t_d + \frac{t_e}{3},\quad
-        t_{d,pv} = l_{pv} t_d + \frac{t_h}{3},\quad \sum_k l_k = l,\quad
-        l_1 + z \approx l_k \approx l_{pv} + z
+        e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f + n_k (t_{n,f} - t_f),\quad
+        t_{w,k} = l_k t_w + n_k (t_{n,w} - t_w),\quad
+        t_{i,k} + t_{f,k} + t_{w,k} = l_k t_l + n_k (t_n - t_l),\quad \sum_k n_k = n,\quad
+        t_{d,1} = l_1 t_d + \frac{t_e}{3},\quad t_{d,pv} = l_{pv} t_d + \frac{t_h}{3},\quad
+        \sum_k l_k = l,\quad l_1 + z \approx l_k \approx l_{pv} + z
 
     Pass d (forward, backward to inputs, backward to weights) of micro-batch i through chunk k ends at e.  It
     starts when the pass before on its stage has ended, in the order of schedule s, and that whose result it
     needs.  After three rounds of p micro-batches each further one takes what it does in the third, or on the
-    longest stage if that is more: within 1.1 % of steps played to their end.
+    longest stage if that is more: within 1.1 % of steps played to their end.  The first n layers may take
+    another time.
 
     Parameters
     ----------
@@ -262,6 +288,10 @@ def schedule_bubble_time(
     stage_time : t_s [s], on the mean stage
     embedding_time : t_e [s], of embeddings
     end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
+    leading_layers : n [1], first layers that take another time
+    leading_time : t_n [s], forward and backward of one of these
+    leading_forward_time : t_{n,f} [s], forward of one of these
+    leading_weights_time : t_{n,w} [s], backward to the weights of one of these
 
     Returns
     -------
@@ -279,19 +309,20 @@ def schedule_bubble_time(
 
     given = (
         schedule, layers, pipeline_parallel, virtual_stages, accumulation_steps, layer_time, forward_time,
-        weights_time, head_time, stage_time, embedding_time, end_slots,
+        weights_time, head_time, stage_time, embedding_time, end_slots, leading_layers, leading_time,
+        leading_forward_time, leading_weights_time,
     )  # fmt: skip
     every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given)]
     shape = every[0].shape
     rows = np.stack([each.ravel() for each in every])
     result = np.zeros(rows.shape[1])
-    kinds = np.rint(rows[[0, 1, 2, 3, 4, 11]]).astype(int)
+    kinds = np.rint(rows[[0, 1, 2, 3, 11, 12]]).astype(int)
     some = np.flatnonzero(kinds[2] > 1)
-    alike, which = np.unique(kinds[[0, 1, 2, 3, 5]][:, some], axis=1, return_inverse=True)
+    alike, which = np.unique(kinds[:, some], axis=1, return_inverse=True)
     for place, kind in enumerate(alike.T):
         of_kind = some[which.reshape(-1) == place]
-        name, held, stages, chunks, slots = map(int, kind)
-        result[of_kind] = _waits(name, held, stages, chunks, slots, *rows[4:-1, of_kind])
+        columns = [*range(4, 11), *range(13, len(rows))]
+        result[of_kind] = _waits(*map(int, kind), *rows[columns][:, of_kind])
     return result.reshape(shape) if shape else float(result[0])
 
 
@@ -301,6 +332,7 @@ def _waits(
     stages: int,
     chunks: int,
     end_slots: int,
+    leading: int,
     micro_batches: Array,
     layer: Array,
     forward: Array,
@@ -308,21 +340,24 @@ def _waits(
     head: Array,
     mean: Array,
     embedding: Array,
+    leading_layer: Array,
+    leading_forward: Array,
+    leading_weights: Array,
 ) -> Array:
     """Return the waits of steps that differ in times and in micro-batches alone, shape (steps,)."""
     import numpy as np
 
     name = SCHEDULES[schedule]
     chunks = 2 if name in TWO_CHUNKS else chunks
-    parts: dict[Kind, Any] = {"forward": forward, "inputs": layer - forward - weights, "weights": weights}
-    if name == "dualpipe":
-        parts["backward"] = layer - forward
+    parts = _kinds_of(name, layer, forward, weights)
+    of_leading = _kinds_of(name, leading_layer, leading_forward, leading_weights) if leading else {}
     most = PLAYED_ROUNDS * stages
     longer = np.flatnonzero(micro_batches > most)
     # steps that are not played to their end are played for a round less too
     both = np.concatenate([np.arange(len(micro_batches)), longer])
-    of_both: dict[Kind, Any] = {kind: each[both] for kind, each in parts.items()}
-    times = times_of_chunks(name, layers, stages, chunks, of_both, head[both], embedding[both], end_slots)
+    of_both, first = ({kind: each[both] for kind, each in of.items()} for of in (parts, of_leading))
+    ends = head[both], embedding[both], end_slots
+    times = times_of_chunks(name, layers, stages, chunks, of_both, *ends, (leading, first))
     batches = np.minimum(micro_batches, most)[both]
     batches[len(micro_batches) :] -= stages
     played_through = lengths(name, times, batches)
@@ -331,6 +366,12 @@ def _waits(
     last_round = np.maximum(last_round, stages * _longest_stage(name, times)[longer])
     whole[longer] += (micro_batches - most)[longer] / stages * last_round
     return np.maximum(whole - micro_batches * mean, 0.0)
+
+
+def _kinds_of(schedule: Schedule, layer: Array, forward: Array, weights: Array) -> dict[Kind, Array]:
+    """Return the time of a layer by kind of pass [s]."""
+    kinds: dict[Kind, Array] = {"forward": forward, "inputs": layer - forward - weights, "weights": weights}
+    return {**kinds, "backward": layer - forward} if schedule == "dualpipe" else kinds
 
 
 def _longest_stage(schedule: Schedule, times: Times) -> Array:

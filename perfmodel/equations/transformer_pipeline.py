@@ -21,14 +21,21 @@ def slowest_stage_time(
     head_time: Real,
     embedding_time: Real = 0.0,
     end_slots: Real = 0,
+    leading_layers: Real = 0.0,
+    leading_time: Real = 0.0,
 ) -> Real:
     r"""Time of a micro-batch on the slowest stage: the first, with embeddings, one in between, or the last.
 
-    .. math:: t_s = \max\left(\left(\left\lceil \frac{l + 2 z}{p} \right\rceil - z\right) t_l + t_e,\;
-        \min(p - 2, 1) \left\lfloor \frac{l + 2 z + p - 2}{p} \right\rfloor t_l,\;
-        \left(\left\lfloor \frac{l + 2 z}{p} \right\rfloor - z\right) t_l + t_h\right)
+    .. math:: t_s = \max\left(l_1 t_l + \min(n, l_1)\,d + t_e,\;
+        \min(p - 2, 1) \left(l_2 t_l + \min(\max(n - l_1, 0), l_2)\,d\right),\;
+        \min(\max(p - 3, 0), 1) \left(l_3 t_l + \min(\max(n - l_1 - l_2, 0), l_3)\,d\right),\;
+        l_p t_l + \max(n - l + l_p, 0)\,d + t_h\right),\quad
+        l_p = \left\lfloor \frac{l + 2 z}{p} \right\rfloor - z,\quad
+        l_1 = \left\lceil \frac{l + 2 z}{p} \right\rceil - z,\quad
+        l_k = \left\lfloor \frac{l + 2 z + p - k}{p} \right\rfloor,\quad d = t_n - t_l
 
-    Where layers do not divide, the first stages hold one more.
+    Where layers do not divide, the first stages hold one more.  The first n layers of the network, at most
+    those of two stages, may take another time (else the third stage stands for those between).
 
     Parameters
     ----------
@@ -38,6 +45,8 @@ def slowest_stage_time(
     head_time : t_h [s], of logits and loss
     embedding_time : t_e [s], of embeddings
     end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
+    leading_layers : n [1], first layers that take another time
+    leading_time : t_n [s], forward and backward of one of these
 
     Returns
     -------
@@ -46,19 +55,32 @@ def slowest_stage_time(
     Examples
     --------
     Ten layers of 1 s on four stages, logits of half a second: three layers, or two and the logits.  Where
-    both ends count as a layer, the stages hold 2, 3, 3 and 2.
+    both ends count as a layer, the stages hold 2, 3, 3 and 2.  If four layers take half as long, the third
+    stage is the slowest.
 
     >>> slowest_stage_time(10, 4, 1.0, 0.5)
     3.0
     >>> slowest_stage_time(10, 4, 1.0, 1.5, 0.25, 1)
     3.5
+    >>> slowest_stage_time(11, 4, 1.0, 0.5, 0.0, 0, 4.0, 0.5)
+    3.0
     """
     places = layers + 2 * end_slots
     each = places / pipeline_parallel
-    first = (ops.ceil(each) - end_slots) * layer_time + embedding_time
-    between = ops.floor((places + pipeline_parallel - 2) / pipeline_parallel) * layer_time
-    last = (ops.floor(each) - end_slots) * layer_time + head_time
-    return ops.maximum(ops.maximum(first, last), ops.minimum(pipeline_parallel - 2, 1) * between)
+    further = leading_time - layer_time
+    of_first = ops.ceil(each) - end_slots
+    of_second = ops.floor((places + pipeline_parallel - 2) / pipeline_parallel)
+    of_third = ops.floor((places + pipeline_parallel - 3) / pipeline_parallel)
+    of_last = ops.floor(each) - end_slots
+    rest = ops.minimum(ops.maximum(leading_layers - of_first, 0), of_second)
+    last_rest = ops.maximum(leading_layers - layers + of_last, 0)
+    third_rest = ops.minimum(ops.maximum(leading_layers - of_first - of_second, 0), of_third)
+    first = of_first * layer_time + ops.minimum(leading_layers, of_first) * further + embedding_time
+    second = ops.minimum(pipeline_parallel - 2, 1) * (of_second * layer_time + rest * further)
+    third = of_third * layer_time + third_rest * further
+    third = ops.minimum(ops.maximum(pipeline_parallel - 3, 0), 1) * third
+    last = of_last * layer_time + last_rest * further + head_time
+    return ops.maximum(ops.maximum(first, last), ops.maximum(second, third))
 
 
 @formula(cites="narayanan2021")
@@ -257,6 +279,33 @@ def stage_layers_time(
     4.0
     """
     return accumulation_steps * layers / pipeline_parallel * layer_time
+
+
+@formula(cites=())
+def time_of_others(layers: Real, leading_layers: Real, layer_time: Real, leading_time: Real) -> Real:
+    r"""Time of a layer after the first ones, from that of the mean layer.
+
+    .. math:: t = \frac{l\,t_l - n\,t_n}{l - n}
+
+    Parameters
+    ----------
+    layers : l [1]
+    leading_layers : n [1], first layers that take another time
+    layer_time : t_l [s], of the mean layer
+    leading_time : t_n [s], of one of the first layers
+
+    Returns
+    -------
+    layer_time [s]
+
+    Examples
+    --------
+    Of ten layers that take 1 s on average two take half of it: (10 - 1) / 8.
+
+    >>> time_of_others(10, 2, 1.0, 0.5)
+    1.125
+    """
+    return (layers * layer_time - leading_layers * leading_time) / (layers - leading_layers)
 
 
 @formula(cites="narayanan2021")

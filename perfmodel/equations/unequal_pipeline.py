@@ -73,6 +73,9 @@ def unequal_bubble_time(
     embedding_time: Real,
     stage_time: Real,
     end_slots: Real = 0,
+    leading_layers: Real = 0,
+    leading_time: Real = 0.0,
+    leading_forward_time: Real = 0.0,
 ) -> Real:
     r"""Time that the slowest stage of a 1F1B pipeline waits in a step, by its longest chain of passes.
 
@@ -83,12 +86,13 @@ def unequal_bubble_time(
         E_j = \max_{k \ge j} \left(R_k + (p - 1 - k)\,b_k^*\right) - \sum_{i < j} f_i,\quad
         R_j = \sum_{i \le j} t_i,\quad f_j^* = \max_{i \le j} f_i,\quad b_j^* = \max_{i \le j} b_i,\quad
         u_j = \min(p - 1 - j,\; m - 1),\quad
-        f_i = l_i t_f + \frac{t_{h,i} + t_{e,i}}{3},\quad t_i = f_i + b_i = l_i t_l + t_{h,i} + t_{e,i}
+        f_i = l_i t_f + n_i (t_{n,f} - t_f) + \frac{t_{h,i} + t_{e,i}}{3},\quad
+        t_i = f_i + b_i = l_i t_l + n_i (t_n - t_l) + t_{h,i} + t_{e,i},\quad \sum_i n_i = n
 
     Stages j count from 0.  K is a chain with m - 1 further passes in one direction at most; A fills the
     pipeline up to the first backward pass on stage j, E drains it from the last forward pass there, and
     between them stage j runs a forward and a backward pass in turn (where m is more than p - j).  The first
-    stage also has embeddings, the last one logits and loss.
+    stage also has embeddings, the last one logits and loss, and the first n layers may take another time.
 
     Parameters
     ----------
@@ -101,6 +105,9 @@ def unequal_bubble_time(
     embedding_time : t_e [s], of embeddings
     stage_time : t_s [s], on the slowest stage
     end_slots : z [1], layers by which embeddings and logits each count when layers are divided among stages
+    leading_layers : n [1], first layers that take another time
+    leading_time : t_n [s], forward and backward of one of these
+    leading_forward_time : t_{n,f} [s], forward of one of these
 
     Returns
     -------
@@ -121,7 +128,7 @@ def unequal_bubble_time(
 
     given = (
         layers, pipeline_parallel, accumulation_steps, layer_time, forward_time, head_time, embedding_time,
-        stage_time, end_slots,
+        stage_time, end_slots, leading_layers, leading_time, leading_forward_time,
     )  # fmt: skip
     if all(isinstance(each, (int, float)) for each in given):  # one step, without the cost of sorting steps
         if given[1] <= 1:
@@ -148,12 +155,20 @@ def _waits(
     embedding: Array,
     slowest: Array,
     slots: Array,
+    leading: Array,
+    leading_layer: Array,
+    leading_forward: Array,
 ) -> Array:
     """Return the wait of the slowest stage in each step [s], of pipelines of as many stages."""
     import numpy as np
 
     counts = _layers_of_stages(layers, stages, slots)
     passes = [counts * each[:, None] for each in (forward, layer - forward)]
+    if leading.any():
+        before = np.cumsum(counts, axis=-1) - counts
+        first = np.clip(leading[:, None] - before, 0, counts)
+        further = leading_forward - forward, leading_layer - leading_forward - layer + forward
+        passes = [each + first * more[:, None] for each, more in zip(passes, further, strict=True)]
     for times, share in zip(passes, (HEAD_SHARE["forward"], HEAD_SHARE["backward"]), strict=True):
         times[:, 0] += share * embedding
         times[:, -1] += share * head

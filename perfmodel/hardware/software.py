@@ -118,8 +118,8 @@ class Release(Spec):
     narrow_gates: bool = False
     """Inputs of the activation functions of experts are kept in the format of operands too."""
     attended_bytes: PositiveNumber | None = None
-    """Bytes of a value that attention makes, kept once for its own backward pass and that of the product after
-    it, where inputs are kept narrow; None: 16 bits for the one, and the format of operands for the other."""
+    """Bytes of a value that attention makes, kept once for its own backward pass and the next product's where
+    inputs are kept narrow; None: 16 bits for the one, and the format of operands for the other."""
     whole_experts: bool = False
     """By default a rank holds whole experts, whatever the degree of tensor parallelism (expert tensor
     parallelism of 1); if not, tensor-parallel ranks share each expert's products."""

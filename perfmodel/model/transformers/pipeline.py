@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.core.units import show
-from perfmodel.equations.pipeline_orders import TWO_CHUNKS, Kind
+from perfmodel.equations.pipeline_orders import TWO_CHUNKS
 from perfmodel.equations.pipeline_schedule import times_of_chunks
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
@@ -14,6 +14,7 @@ from perfmodel.model.step.evaluate import outcome
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.job import job_of
 from perfmodel.model.transformers.layer import rates_of
+from perfmodel.model.transformers.leading import stage_layers
 from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.schedule import Schedule, schedule_of
@@ -80,11 +81,14 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     name = layout.schedule_name
     stages = int(layout.pipeline_parallel)
     chunks = 2 if name in TWO_CHUNKS else int(layout.virtual_stages)
-    parts: dict[Kind, float] = {
-        "forward": factor * float(layer.time - layer.backward),
-        "backward": factor * float(layer.backward),
-        "weights": factor * float(layer.weights),
-    }
+    parts, of_leading = (
+        {
+            "forward": factor * float(each.forward),
+            "backward": factor * float(each.time - each.forward),
+            "weights": factor * float(each.weights),
+        }
+        for each in stage_layers(job, learned, on, layer)
+    )
     times = times_of_chunks(
         name,
         int(job.model.layers),
@@ -94,6 +98,7 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
         factor * float(logits),
         factor * float(embedding),
         int(layout.end_slots),
+        (int(job.model.first_dense), of_leading),
     )
     ahead, back = times["forward"], times["backward"]
     if job.model.tower is not None:

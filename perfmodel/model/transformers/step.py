@@ -25,6 +25,7 @@ from perfmodel.model.transformers.layer import (
     Rates,
     rates_of,
 )
+from perfmodel.model.transformers.leading import LayerPasses, stage_layers
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.paired import hiding_cost, layer_of
 from perfmodel.model.transformers.parameters import Values
@@ -93,10 +94,14 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
         equal = mean + tower.time
         first = time_of_parts(embedding=embedding, tower=tower.time)
         mean = mean + tower.time / stages
-    slowest = slowest_stage_time(model.layers, stages, layer_time, logits, first, layout.end_slots)
+    of_stage, leading = stage_layers(job, p, rates, layer)
+    begins = model.first_dense, leading.time
+    slowest = slowest_stage_time(
+        model.layers, stages, of_stage.time, logits, first, layout.end_slots, *begins
+    )
     unequal = (stages > 1) & (layout.splits_backward == 0)
     slowest = where(unequal, ops.maximum(slowest, mean), mean if equal is None else equal)
-    bubble = _bubble(job, layer, logits, first, mean, slowest)
+    bubble = _bubble(job, of_stage, leading, logits, first, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
@@ -141,18 +146,26 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     )
 
 
-def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slowest: Any) -> Any:
+def _bubble(
+    job: Job, layer: LayerPasses, leading: LayerPasses, logits: Any, embedding: Any, mean: Any, slowest: Any
+) -> Any:
     """Return the time that the slowest stage waits in a step [s].
 
     Where backward passes are split, it includes the time by which stages are longer than the mean.
+
+    Parameters
+    ----------
+    job : one job, or many as arrays
+    layer, leading : of a layer, and of one of the first layers without experts
+    logits, embedding, mean, slowest : times of the ends, of the mean stage and of the slowest one [s]
     """
     layout, layers, where = job.layout, job.model.layers, ops.where
     stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
     piped, in_two = stages > 1, layout.splits_backward
     interleaves = (chunks > 1) & piped & (in_two == 0)
     plain = piped & (interleaves == 0) & (in_two == 0)
-    forward = layer.time - layer.backward
-    waits: Any = 0.0
+    forward, waits = layer.forward, 0.0 * layer.time
+    first = job.model.first_dense
     if any_of(plain):
         unequal = unequal_bubble_time(
             layers,
@@ -164,6 +177,9 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             embedding,
             slowest,
             layout.end_slots,
+            first,
+            leading.time,
+            leading.forward,
         )
         waits = where(plain, unequal, waits)
     if any_of(in_two):
@@ -180,6 +196,8 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             mean,
             embedding,
             layout.end_slots,
+            first,
+            *leading,
         )
         waits = where(in_two, split, waits)
     if any_of(interleaves):
@@ -194,6 +212,8 @@ def _bubble(job: Job, layer: Layer, logits: Any, embedding: Any, mean: Any, slow
             slowest,
             embedding,
             layout.end_slots,
+            first,
+            leading.time,
         )
         waits = where(interleaves, interleaved, waits)
     return waits
