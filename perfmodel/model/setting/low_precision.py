@@ -26,7 +26,7 @@ def of_low_precision(precision: str | None, software: str, facts: Release) -> li
         warnings.append(f"{software} is not known to compute in {precision}; known: {known}")
     if OPERANDS[precision].value_bytes < 1:
         warnings.append(
-            f"all products with weights are taken in {precision}; recipes keep some layers, often the last "
-            "ones, in bf16"
+            f"{OPERANDS[precision].wide_share:.0%} of the layers, and the output head, are taken in bf16, as "
+            f"the published recipe of {precision} recommends"
         )
     return warnings

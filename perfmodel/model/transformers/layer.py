@@ -143,8 +143,13 @@ def rates_of(job: Job, p: Values) -> Rates:
         half_depth(software, half("depth")),
         half("columns"),
         half("work"),
-        cast_bytes(software, p),
+        (1 - software.wide_share) * cast_bytes(software, p),
     )
+
+
+def wide_rates(job: Job, p: Values) -> Rates:
+    """Return the rates of products that take operands of 16 bits where others take fewer."""
+    return rates_of(job._replace(stack=job.stack._replace(narrow=False)), p)
 
 
 @partial(by_type, merge=mean_of)
@@ -156,6 +161,10 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     routed = 1 - model.dense_share
     has_experts = any_of(routed > 0)
     forward, backward = _products(job, p, rates, has_experts)
+    if any_of(software.wide_share > 0):
+        wide = _products(job, p, wide_rates(job, p), has_experts)
+        share = software.wide_share
+        forward, backward = share * wide[0] + (1 - share) * forward, share * wide[1] + (1 - share) * backward
     core, core_backward = mixing_times(job, p, rates, _attention)
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor

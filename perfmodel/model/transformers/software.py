@@ -99,6 +99,8 @@ class Software(NamedTuple):
     """Whether what comes before a product writes its operands in 8 bits."""
     fused_activations: Any
     """Whether products compute the activation function after them."""
+    wide_share: Any
+    """Share of the layers whose products take operands of 16 bits all the same."""
     input_bytes: Any
     """Bytes of a kept value of a product's input."""
     gate_bytes: Any
@@ -234,10 +236,11 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     elif options.loss:
         logit = LOGIT_BYTES[options.loss]
     kept_gradient = travels if gradient is None else gradient
-    value_bytes, scale_bytes, cast_reads = _operands(options.precision, stack.scaled_values)
-    narrow_inputs = stack.narrow_inputs and options.precision in OPERANDS and options.adapter_rank == 0
-    kept_input = value_bytes + scale_bytes if narrow_inputs else 2.0
-    attended = (stack.attended_bytes or 2 + value_bytes) + scale_bytes if narrow_inputs else 2.0
+    value_bytes, scale_bytes, cast_reads, wide = _operands(options.precision, stack.scaled_values)
+    kept_input = attended = 2.0
+    if stack.narrow_inputs and options.precision in OPERANDS and options.adapter_rank == 0:
+        kept_input = 2 * wide + (1 - wide) * (value_bytes + scale_bytes)
+        attended = 2 * wide + (1 - wide) * ((stack.attended_bytes or 2 + value_bytes) + scale_bytes)
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
@@ -284,6 +287,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         cast_reads=cast_reads,
         fused_casts=stack.fused_casts,
         fused_activations=stack.fused_activations,
+        wide_share=wide,
         input_bytes=kept_input,
         gate_bytes=kept_input if stack.narrow_gates else 2.0,
         attended_bytes=attended,
@@ -314,8 +318,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
     )
 
 
-def _operands(precision: str, scaled_values: float | None) -> tuple[Any, Any, Any]:
-    """Return bytes of a value of an operand, of scales for each value [B], and the passes to cast it.
+def _operands(precision: str, scaled_values: float | None) -> tuple[Any, Any, Any, Any]:
+    """Return bytes of a value of an operand and of its scales [B], passes to cast it, the share of wide layers.
 
     Parameters
     ----------
@@ -324,11 +328,12 @@ def _operands(precision: str, scaled_values: float | None) -> tuple[Any, Any, An
     """
     known = OPERANDS.get(precision)
     if known is None:
-        return 2.0, 0.0, 0.0
+        return 2.0, 0.0, 0.0, 0.0
     if scaled_values and not known.block:
         known = known._replace(block=int(scaled_values))
     numbers = {"value": known.value_bytes, "scale": known.scale_bytes_of_value, "reads": float(known.reads)}
-    value, scale, reads = (
-        given(number, f"operands.{precision}.{name}", DOCUMENTED) for name, number in numbers.items()
+    value, scale, reads, wide = (
+        given(number, f"operands.{precision}.{name}", DOCUMENTED)
+        for name, number in {**numbers, "wide_share": known.wide_share}.items()
     )
-    return value, scale, reads
+    return value, scale, reads, wide

@@ -24,6 +24,7 @@ from perfmodel.model.transformers.layer import (
     Layer,
     Rates,
     rates_of,
+    wide_rates,
 )
 from perfmodel.model.transformers.leading import LayerPasses, stage_layers
 from perfmodel.model.transformers.machine import travel_time
@@ -224,8 +225,13 @@ def head_times(job: Job, p: Values, rates: Rates) -> tuple[Any, Any]:
     model, tensor = job.model, job.layout.tensor_parallel
     tokens = job.predicted_tokens
     words = model.vocabulary / tensor
-    forward, backward = three_products(job, p, rates, tokens, model.hidden, words)
+    shape = tokens, model.hidden, words
+    forward, backward = three_products(job, p, rates, *shape)
     products = time_of_parts(forward=forward, backward=backward)
+    if any_of(job.stack.wide_share > 0):
+        forward, backward = three_products(job, p, wide_rates(job, p), *shape)
+        wide = time_of_parts(forward=forward, backward=backward)
+        products = ops.where(job.stack.wide_share > 0, wide, products)
     odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
     products = ops.where(odd, p["odd_vocabulary"], 1.0) * products
     loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / rates.elementwise
