@@ -319,7 +319,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
 
 
 def _operands(precision: str, scaled_values: float | None) -> tuple[Any, Any, Any, Any]:
-    """Return bytes of a value of an operand and of its scales [B], passes to cast it, the share of wide layers.
+    """Return bytes of a value of an operand and of its scales [B], passes to cast it, share of wide layers.
 
     Parameters
     ----------
