@@ -105,7 +105,9 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     bubble = _bubble(job, of_stage, leading, logits, first, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
-    sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
+    # DualPipe sends while pairs of passes compute (DeepSeek-AI 2024, section 3.2.1)
+    shown = where(layout.copies_of_stage > 1, 0.0, p["send_exposed"])
+    sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, shown)
     exposed, hidden, own = replica_communication(job, p, layer_time, layer.backward)
     update = update_time(job, p, rates, own)
     overhead = overhead_time(job, p)
