@@ -24,6 +24,7 @@ WIDTHS = (
     "top_k",
     "shared_experts",
     "routing_nodes",
+    "dense_layers",
     "expert_feed_forward",
     "query_rank",
     "kv_rank",
