@@ -101,12 +101,7 @@ def _between(points: tuple[float, ...], at: Array) -> tuple[Any, Array]:
 
 
 def _of_steps(
-    table: Callable[[int, int, int, int, int, int], Array],
-    kinds: Sequence[Array],
-    share: Array,
-    head: Array,
-    embedding: Array,
-    shorter: int,
+    table: Callable[..., Array], kinds: Sequence[Array], relative: Sequence[Array], shorter: int
 ) -> Array:
     """Return the interpolated value of a table for each step.
 
@@ -115,21 +110,21 @@ def _of_steps(
     table : function from layers, stages, chunks, rounds, slots of the ends and ``shorter`` to a table of
         ``SHAPE``
     kinds : layers, stages, chunks, rounds and slots of the ends of each step
-    share : of the forward pass in a layer's time
-    head, embedding : time of the logits, and of the embeddings, over a layer's
+    relative : share of the forward pass in a layer's time; times of the logits, and of the embeddings, over
+        a layer's
     shorter : 1 where the time of the embeddings is negative, and over that of the first chunk's layers
     """
     import numpy as np
 
     columns = [np.rint(column).astype(np.int64) for column in kinds]
-    key = np.zeros(len(share), np.int64)
+    key = np.zeros(len(relative[0]), np.int64)
     for column in columns:
         key = key * (int(column.max()) + 1) + column
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     tables = np.stack([table(*(int(column[row]) for column in columns), shorter) for row in first])
     knots = SHARES, HEADS, SHORTER if shorter else EMBEDDINGS
-    axes = [_between(*each) for each in zip(knots, (share, head, embedding), strict=True)]
-    which, result = which.reshape(-1), np.zeros(len(share))
+    axes = [_between(*each) for each in zip(knots, relative, strict=True)]
+    which, result = which.reshape(-1), np.zeros(len(key))
     for corner in itertools.product((0, 1), repeat=len(axes)):
         weight: Any = 1.0
         for beyond, (_, fraction) in zip(corner, axes, strict=True):
@@ -244,12 +239,12 @@ def _waits(
         some = at < 0 if shorter else at >= 0
         if not some.any():
             continue
-        of_first = np.maximum(at / first, -1.0) if shorter else at
+        of_first = np.maximum(at / np.maximum(first, 1.0), -1.0) if shorter else at
         relative = [each[some] for each in (share, head / layer, of_first)]
-        of_some = _of_steps(_lengths, [each[some] for each in kinds], *relative, shorter)
+        of_some = _of_steps(_lengths, [each[some] for each in kinds], relative, shorter)
         more = (rounds != below)[some]  # the others need no further rounds
         if more.any():
-            of_more = [each[some][more] for each in kinds], *(each[more] for each in relative)
+            of_more = [each[some][more] for each in kinds], [each[more] for each in relative]
             of_some[more] += (rounds - below)[some][more] * _of_steps(_lengthening, *of_more, shorter)
         lengths[some] = of_some
     return np.asarray(np.maximum(lengths * layer - rounds * stages * slowest, 0.0))

@@ -321,8 +321,10 @@ def schedule_bubble_time(
     alike, which = np.unique(kinds[:, some], axis=1, return_inverse=True)
     for place, kind in enumerate(alike.T):
         of_kind = some[which.reshape(-1) == place]
+        name, held, stages, chunks, slots, leading = map(int, kind)
         columns = [*range(4, 11), *range(13, len(rows))]
-        result[of_kind] = _waits(*map(int, kind), *rows[columns][:, of_kind])
+        times = rows[columns][:, of_kind]
+        result[of_kind] = _waits(name, held, stages, chunks, slots, leading, *times)
     return result.reshape(shape) if shape else float(result[0])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.core.units import show
-from perfmodel.equations.pipeline_orders import TWO_CHUNKS
+from perfmodel.equations.pipeline_orders import TWO_CHUNKS, Kind
 from perfmodel.equations.pipeline_schedule import times_of_chunks
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
@@ -14,7 +14,7 @@ from perfmodel.model.step.evaluate import outcome
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.job import job_of
 from perfmodel.model.transformers.layer import rates_of
-from perfmodel.model.transformers.leading import stage_layers
+from perfmodel.model.transformers.leading import LayerPasses, stage_layers
 from perfmodel.model.transformers.paired import layer_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.schedule import Schedule, schedule_of
@@ -81,14 +81,7 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     name = layout.schedule_name
     stages = int(layout.pipeline_parallel)
     chunks = 2 if name in TWO_CHUNKS else int(layout.virtual_stages)
-    parts, of_leading = (
-        {
-            "forward": factor * float(each.forward),
-            "backward": factor * float(each.time - each.forward),
-            "weights": factor * float(each.weights),
-        }
-        for each in stage_layers(job, learned, on, layer)
-    )
+    parts, of_leading = (_by_kind(each, factor) for each in stage_layers(job, learned, on, layer))
     times = times_of_chunks(
         name,
         int(job.model.layers),
@@ -109,6 +102,15 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     schedule = schedule_of(ahead, back, int(layout.accumulation_steps), weights, name)
     idle = factor * float(step.bubble_time + step.unequal_stages_time)
     return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)
+
+
+def _by_kind(layer: LayerPasses, factor: float) -> dict[Kind, float]:
+    """Return the passes of a layer by kind, with the factor of an anchor [s]."""
+    return {
+        "forward": factor * float(layer.forward),
+        "backward": factor * float(layer.time - layer.forward),
+        "weights": factor * float(layer.weights),
+    }
 
 
 def _longer_first(times: Sequence[Sequence[float]], added: float) -> list[list[float]]:
