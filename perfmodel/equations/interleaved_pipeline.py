@@ -14,7 +14,7 @@ where the step is at most 0.7 % shorter or longer.  The recurrence is evaluated 
 micro-batches as stages; each further round adds as much as the fourth, or more if that did for shorter
 logits.  Between tabulated shares of the forward pass, times of the logits and of the embeddings, it is
 interpolated linearly.  For random steps with unequal chunks, half of the errors are below 0.02 %, all below 1
-%.
+%; first layers of another time count in the first chunk alone, and errors stay below 1.1 %.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Validity
 --------
-1F1B, interleaved or not, of stages that are alike but for their number of layers and the logits;
-micro-batches that are alike. Zero-bubble schedules are shorter than this.
+1F1B, interleaved or not, of stages that are alike but for their number of layers, the logits, and first
+layers that take another time; micro-batches that are alike. Zero-bubble schedules are shorter than this.
 """
 
 from __future__ import annotations
