@@ -215,6 +215,20 @@ def test_a_prediction_is_its_drawn_schedule(name):
     )
 
 
+@pytest.mark.published("DeepSeek-AI 2024, arXiv:2412.19437, section 3.2.1: sends are fully hidden")
+def test_sends_show_only_while_dualpipe_fills_and_drains():
+    few, many = (
+        predict(**{**JOB, "global_batch_size": batch}, schedule="dualpipe").terms["stage_transfer_time"]
+        for batch in (64, 128)
+    )
+    assert few == pytest.approx(many)
+    few, many = (
+        predict(**{**JOB, "global_batch_size": batch}, schedule="zb-h1").terms["stage_transfer_time"]
+        for batch in (64, 128)
+    )
+    assert few < many
+
+
 def test_memory_follows_the_schedule():
     kept = {
         name: predict(**JOB, schedule=name).memory.rows["activations"]
