@@ -120,6 +120,18 @@ class Release(Spec):
     attended_bytes: PositiveNumber | None = None
     """Bytes of a value that attention makes, kept once for its own backward pass and the next product's where
     inputs are kept narrow; None: 16 bits for the one, and the format of operands for the other."""
+    copies_tokens: bool = False
+    """Ranks of an expert-parallel group compute the same tokens, each with its own experts, and sum what
+    comes out; if not, each rank has tokens of its own and sends them to the ranks of their experts."""
+    grouped_experts: bool = False
+    """One kernel computes a product of all experts of a rank (torch._grouped_mm), which takes from the
+    accelerator's memory how many tokens each has; if not, each expert has kernels of its own."""
+    layer_kernels: PositiveNumber = 22
+    """Kernels of a layer's forward pass with fused attention, experts left out; 6 more without it."""
+    routing_kernels: PositiveNumber = 20
+    """Kernels in the forward pass that choose experts and bring tokens in their order and back."""
+    expert_kernels: PositiveNumber = 5
+    """Kernels of each expert in the forward pass, in 16 bits, where experts have kernels of their own."""
     whole_experts: bool = False
     """By default a rank holds whole experts, whatever the degree of tensor parallelism (expert tensor
     parallelism of 1); if not, tensor-parallel ranks share each expert's products."""
@@ -138,7 +150,7 @@ class Release(Spec):
     shares_logits: bool = True
     """Tensor-parallel ranks share logits and loss."""
     unfused_norms: bool = False
-    """Uncompiled, RMSNorms keep their input in fp32, and gates what their activation function makes."""
+    """Uncompiled, each operation of an RMSNorm in fp32 and of a gate is a kernel, whose result is kept."""
     placeholders: bool = False
     """Products add gradients of weights to main gradients, and hand autograd empty ones, kept by shape."""
     weighted_inside: bool = False

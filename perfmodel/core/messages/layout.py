@@ -12,6 +12,9 @@ MESSAGES = {
     "are known, e.g. llama-3-8b",
     "layout.indivisible": "--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} "
     "does not divide {world_size} GPUs",
+    "layout.indivisible_copies": "--tensor-parallel x --pipeline-parallel x --context-parallel x "
+    "--expert-parallel = {replica} does not divide {world_size} GPUs: ranks of this software with other "
+    "experts compute the same tokens",
     "layout.stages": "--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {layers} layers",
     "layout.chunks": "--virtual-stages: {accumulation_steps} micro-batches do not divide by {stages} stages",
     "layout.interleaved": "--schedule interleaved needs --virtual-stages of 2 or more",

@@ -113,7 +113,10 @@ def _flags(plan: Row, workload: str) -> list[str]:
     model = words and network_of(workload).architecture
     if not words or model is None or plan.get("lora"):
         return []
-    layout = layout_of(plan["world_size"], **{name: words[name] for name in OF_LAYOUT})
+    same_tokens = words.get("token_copies", 1) > 1
+    layout = layout_of(
+        plan["world_size"], **{name: words[name] for name in OF_LAYOUT}, copies_tokens=same_tokens
+    )
     return flags(
         parts(plan["framework"])[0], layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]]
     )

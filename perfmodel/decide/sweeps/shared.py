@@ -90,7 +90,8 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     """
     model, length = network_of(setting.workload)
     tensor, stages, chunks, context, expert = (at[name] for name in DEGREES)
-    world, replica = at["world_size"], tensor * stages * context
+    copies = expert if setting.framework.copies_tokens else 1
+    world, replica = at["world_size"], tensor * stages * context * copies
     data = np.maximum(world // replica, 1)
     micro, local = at["micro_batch_size"], at["local_batch_size"]
     able = (world % replica == 0) & ((micro == 0) | (local == 0) | (micro == local))
@@ -114,21 +115,22 @@ def _layouts(at: dict[str, Any], setting: Setting) -> tuple[Layout, Any]:
     parts = np.where(at["expert_tensor_parallel"] > 0, at["expert_tensor_parallel"], usual)
     if model.experts:
         able = able & (model.experts % expert == 0) & (model.expert_feed_forward % parts == 0)
-        able = able & (tensor * data * context % (expert * parts) == 0)
+        able = able & (tensor * data * context * copies % (expert * parts) == 0)
     else:
         able = able & (expert == 1) & (parts == 1)
     base = setting.layout
     assert base is not None
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
     recompute = np.where(at["recompute"] < 0, base.recompute, at["recompute"])
-    apart = np.maximum(expert * parts / tensor, 1)  # replicas that experts are distributed over
+    # replicas that experts are distributed over
+    apart = np.maximum(expert * parts / (tensor * copies), 1)
     group, can_group = shard_groups(at["shard_group"], sharding, data * context, apart)
     method = np.where(at["context_method"] < 0, base.context_method, at["context_method"])
     heads = model.heads, model.kv_heads, tensor
     inner, can_exchange = context_ranks(method, at["context_inner"], context, *heads)
     able = able & can_group & can_exchange
     columns = tensor, stages, chunks, context, expert, parts, data, sharding, recompute
-    again, exchanges = np.where(recompute == FULL, 1.0, 0.0), (group, method, inner)
+    again, exchanges = np.where(recompute == FULL, 1.0, 0.0), (group, method, inner, copies)
     every = *columns, again, micro, passes, schedule, slots, *exchanges
     return Layout(*(np.asarray(each, np.float64) if np.ndim(each) else float(each) for each in every)), able
 

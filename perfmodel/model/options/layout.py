@@ -92,11 +92,13 @@ class Layout(NamedTuple):
     """Into ``CONTEXT_METHODS``: how context-parallel ranks exchange keys and values."""
     context_inner: Any = 1
     """Of the context-parallel ranks, neighbours that exchange heads by all-to-all."""
+    token_copies: Any = 1
+    """Ranks that compute the same tokens, each with other experts: the degree of expert parallelism, or 1."""
 
     @property
     def world_size(self) -> Any:
         """Accelerators of the job."""
-        return self.tensor_parallel * self.pipeline_parallel * self.context_parallel * self.data_parallel
+        return self.stage_ranks * self.pipeline_parallel
 
     @property
     def global_batch_size(self) -> Any:
@@ -105,7 +107,7 @@ class Layout(NamedTuple):
 
     def words(self) -> dict[str, Any]:
         """Return one layout as a dictionary with the names of the options as keys."""
-        own = ("recomputed_layers", "end_slots")
+        own = ("recomputed_layers", "end_slots", *(() if self.token_copies > 1 else ("token_copies",)))
         slots = {"embedding_slots": True} if self.end_slots else {}
         report = {name: int(value) for name, value in self._asdict().items() if name not in own}
         return report | {
@@ -146,7 +148,12 @@ class Layout(NamedTuple):
     @property
     def stage_ranks(self) -> Any:
         """Ranks of one stage."""
-        return self.tensor_parallel * self.replicas
+        return self.replica_stride * self.replicas
+
+    @property
+    def replica_stride(self) -> Any:
+        """Ranks from one replica to the next: those of tensor parallelism, and with the same tokens."""
+        return self.tensor_parallel * self.token_copies
 
     @property
     def shard_ranks(self) -> Any:
@@ -170,7 +177,7 @@ class Layout(NamedTuple):
     @property
     def expert_shard_ranks(self) -> Any:
         """Ranks that hold the same weights of experts and share one copy of their sharded states."""
-        ranks = self.tensor_parallel * self.shard_ranks
+        ranks = self.replica_stride * self.shard_ranks
         return ops.maximum(ranks / (self.expert_parallel * self.expert_tensor_parallel), 1.0)
 
     @property
@@ -193,6 +200,7 @@ def layout_of(
     micro_batch_size: int | None = None,
     global_batch_size: int | None = None,
     accumulation_steps: int | None = None,
+    copies_tokens: bool = False,
 ) -> Layout:
     """Return a layout of a number of accelerators; those that no degree uses are replicas.
 
@@ -205,6 +213,7 @@ def layout_of(
     micro_batch_size : samples of one replica in one pass; default 1
     global_batch_size, accumulation_steps : samples of a step, and passes of it; any two of the three imply
         the third
+    copies_tokens : whether the ranks of an expert-parallel group compute the same tokens
 
     Raises
     ------
@@ -215,9 +224,11 @@ def layout_of(
     >>> layout_of(16, tensor_parallel=8, global_batch_size=128, accumulation_steps=16).micro_batch_size
     4
     """
-    replica = tensor_parallel * pipeline_parallel * context_parallel
+    copies = expert_parallel if copies_tokens else 1
+    replica = tensor_parallel * pipeline_parallel * context_parallel * copies
     if world_size % replica:
-        raise refusal("layout.indivisible", replica=replica, world_size=world_size)
+        code = "layout.indivisible_copies" if copies > 1 else "layout.indivisible"
+        raise refusal(code, replica=replica, world_size=world_size)
     data = world_size // replica
     micro, steps = _passes(data, micro_batch_size, global_batch_size, accumulation_steps)
     recomputes = RECOMPUTE.index(recompute)
@@ -234,6 +245,7 @@ def layout_of(
         float(recomputes == FULL),
         micro,
         steps,
+        token_copies=copies,
     )
 
 

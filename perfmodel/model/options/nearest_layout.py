@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from perfmodel.hardware.software import Release
     from perfmodel.workloads.architecture import Architecture
 
 
@@ -37,7 +38,7 @@ def nearest(
     world_size: int,
     model: Architecture,
     sequence_length: int,
-    whole_experts: bool,
+    facts: Release,
     places: int | None = None,
 ) -> Degrees:
     """Return the possible layout with the smallest product of factors between its degrees and the requested.
@@ -48,7 +49,7 @@ def nearest(
     ----------
     requested : the impossible layout
     world_size, model, sequence_length : of the job
-    whole_experts : whether its software leaves experts whole by default
+    facts : its software
     places : layers, with embedding and head where these count; by default layers
     """
     places = model.layers if places is None else places
@@ -68,7 +69,8 @@ def nearest(
                 so_far = far + farther + more
                 if so_far >= least:
                     break
-                parts, expert, by_experts = _experts(requested, tensor, tensor * rest, model, whole_experts)
+                ranks = tensor * rest // (context if facts.copies_tokens else 1)
+                parts, expert, by_experts = _experts(requested, tensor, ranks, model, facts.whole_experts)
                 degrees = requested._replace(
                     tensor_parallel=tensor,
                     pipeline_parallel=stages,
@@ -76,7 +78,10 @@ def nearest(
                     expert_parallel=expert,
                     expert_tensor_parallel=parts,
                 )
-                for one, by_batch in _batches(degrees, rest // context, places):
+                copies = expert if facts.copies_tokens else 1
+                if rest // context % copies:
+                    continue
+                for one, by_batch in _batches(degrees, rest // context // copies, places):
                     if so_far + by_experts + by_batch < least:
                         best, least = one, so_far + by_experts + by_batch
     return best

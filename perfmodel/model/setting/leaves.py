@@ -230,6 +230,8 @@ def _layout(layout: Layout, counts: Mapping[str, Any], change: Change) -> Layout
         exchanges["context_inner"] = change(layout.context_inner, "context_inner", OF_SCENARIO)
     if layout.context_method == ULYSSES:
         exchanges["context_inner"] = degrees["context_parallel"]
+    if layout.token_copies > 1:
+        exchanges["token_copies"] = degrees["expert_parallel"]
     changed: Layout = with_parts(layout, degrees | passes | exchanges)
     return changed
 

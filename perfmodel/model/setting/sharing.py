@@ -198,6 +198,7 @@ def layout_setting(
             expert_tensor_parallel=parts_of_expert or usual_parts,
             sharding=sharding,
             recompute=recompute,
+            copies_tokens=facts.copies_tokens,
         )
         layout = scheduled(layout, scenario.schedule)
         layout = layout._replace(end_slots=slots * (layout.pipeline_parallel > 1))
@@ -207,7 +208,7 @@ def layout_setting(
 
         requested = Degrees(**degrees, **batch, expert_tensor_parallel=parts_of_expert)
         places = model.layers + 2 * slots
-        near = nearest(requested, scenario.world_size, model, length, facts.whole_experts, places)
+        near = nearest(requested, scenario.world_size, model, length, facts, places)
         possible = advice(requested, near)
         advised = scenario.model_copy(update=near._asdict())
         if model_of(advised, workload) == "data-parallel":  # with all degrees 1

@@ -74,7 +74,8 @@ def enumerated(setting: Setting, global_batch_size: int) -> Enumeration:
     exchanges = _Exchanges(of.shard_group or 0, method, of.context_inner or 0, model.kv_heads)
     domain = fabric_of_setting(setting).domain
     job = *shape, of.expert_tensor_parallel, domain, shardings, setting.world_size, global_batch_size, length
-    return _remembered(*job, of.schedule, end_slots(of.embedding_slots, software), exchanges)
+    slots, copies = end_slots(of.embedding_slots, software), software.copies_tokens
+    return _remembered(*job, of.schedule, slots, exchanges, copies)
 
 
 class _Exchanges(NamedTuple):
@@ -102,6 +103,8 @@ class _Degrees(NamedTuple):
     """Degrees of experts and of the products of each, stages of ZeRO, and the groups that shard by them."""
     context_method: int
     context_inner: int
+    token_copies: int
+    """Ranks that compute the same tokens, each with other experts."""
 
     @property
     def layouts(self) -> int:
@@ -134,6 +137,7 @@ class _Degrees(NamedTuple):
                             group,
                             self.context_method,
                             self.context_inner,
+                            self.token_copies,
                         )
 
 
@@ -153,6 +157,7 @@ def _degrees(
     schedule: Schedule | None,
     slots: int,
     exchanges: _Exchanges,
+    copies_tokens: bool,
 ) -> Iterator[_Degrees]:
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
@@ -180,44 +185,65 @@ def _degrees(
                 if not able and context > 1:
                     rejected[NO_HEADS] += 1
                     continue
-                replicas = world // (tensor * stages * context)
-                if batch % replicas:
-                    rejected[NO_BATCH] += 1
-                    refused[tensor, stages] = NO_BATCH
-                    continue
-                yield _Degrees(
-                    tensor,
-                    stages,
-                    context,
-                    replicas,
-                    _micro_batches(places, stages, batch // replicas, schedule, most_chunks),
-                    int(schedules(schedule, stages, 1, 1)[0]),
-                    slots * (stages > 1),
-                    _shared(
-                        _expert_degrees(experts, expert_width, tensor, replicas * context, stated_parts),
+                ranks = world // (tensor * stages * context)
+                of_experts = _expert_degrees(experts, expert_width, tensor, ranks * context, stated_parts)
+                for copies, able_experts in _by_copies(of_experts, ranks, copies_tokens):
+                    replicas = ranks // copies
+                    if batch % replicas:
+                        rejected[NO_BATCH] += 1
+                        refused[tensor, stages] = NO_BATCH
+                        continue
+                    yield _Degrees(
                         tensor,
-                        shared[stages > 1] if replicas * context > 1 else [0],
-                        exchanges.shard_group,
-                        replicas * context,
-                        rejected,
-                    ),
-                    method,
-                    inner,
-                )
+                        stages,
+                        context,
+                        replicas,
+                        _micro_batches(places, stages, batch // replicas, schedule, most_chunks),
+                        int(schedules(schedule, stages, 1, 1)[0]),
+                        slots * (stages > 1),
+                        _shared(
+                            able_experts,
+                            tensor * copies,
+                            shared[stages > 1] if replicas * context > 1 else [0],
+                            exchanges.shard_group,
+                            replicas * context,
+                            rejected,
+                        ),
+                        method,
+                        inner,
+                        copies,
+                    )
+
+
+def _by_copies(
+    experts: list[tuple[int, int]], ranks: int, copies_tokens: bool
+) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Return degrees of experts by how many ranks compute the same tokens: 1, or those that hold experts.
+
+    >>> _by_copies([(1, 1), (2, 1), (8, 1)], 4, True)
+    [(1, [(1, 1)]), (2, [(2, 1)])]
+    """
+    if not copies_tokens:
+        return [(1, experts)]
+    counts = sorted({degree for degree, _ in experts if ranks % degree == 0})
+    return [(count, [each for each in experts if each[0] == count]) for count in counts]
 
 
 def _shared(
     experts: list[tuple[int, int]],
-    tensor: int,
+    stride: int,
     shardings: list[int],
     size: int,
     replicas: int,
     rejected: Counter[str],
 ) -> list[tuple[int, int, int, int]]:
-    """Return degrees of experts with the stages of ZeRO and the groups by which replicas can shard."""
+    """Return degrees of experts with the stages of ZeRO and the groups by which replicas can shard.
+
+    Replicas are ``stride`` ranks apart.
+    """
     result = []
     for expert, parts in experts:
-        apart = max(expert * parts // tensor, 1)  # replicas that experts are distributed over
+        apart = max(expert * parts // stride, 1)  # replicas that experts are distributed over
         for sharding in shardings:
             group, able = shard_groups(size, sharding, replicas, apart)
             if able:

@@ -84,6 +84,7 @@ def _options(setting: Setting, model: Architecture) -> Options:
         frozen_weights=scenario.frozen_weights or "16-bit",
         drops_tokens=scenario.capacity_factor is not None,
         expert_load=expert_load(scenario),
+        overlaps=scenario.overlap != "none",
         **options_of_software(scenario, setting.optimizer),
     )
 
@@ -110,4 +111,5 @@ def one_replica(layout: Layout, strong: bool) -> Layout:
         expert_tensor_parallel=parts,
         accumulation_steps=steps,
         shard_group=0,
+        token_copies=1,
     )

@@ -25,6 +25,10 @@ DISPATCH_START = 24e-6
 FEWEST_TOKENS = 1e-6
 """Least tokens of an expert, which keeps jobs without experts computable."""
 
+UNFUSED_GATES = 10 / 6
+"""Bytes of a gate where its activation function is a kernel of its own (4) before the product (6), over those
+of one kernel (6)."""
+
 
 class Products(NamedTuple):
     """Shapes of the products of a rank's routed experts."""
@@ -58,7 +62,7 @@ def products_of(job: Job) -> Products:
     model, layout = job.model, job.layout
     group, parts = layout.expert_parallel, layout.expert_tensor_parallel
     experts = ops.maximum(model.experts, 1.0)
-    degrees = group, parts, layout.tensor_parallel, job.stack.expert_load
+    degrees = group, parts, layout.tensor_parallel * layout.token_copies, job.stack.expert_load
     tokens = tokens_of_expert(job.tokens, model.top_k, experts, *degrees)
     width = ops.maximum(model.expert_width, 1.0) / parts
     return Products(experts / group, ops.maximum(tokens, FEWEST_TOKENS), width)
@@ -70,6 +74,7 @@ def routed_bytes(job: Job, p: Values, cast: Any) -> Any:
     tensor, tokens = layout.tensor_parallel, job.tokens
     width, copies = model.expert_width / tensor, load * model.top_k
     gates = gate_traffic_bytes(tokens * (copies + model.shared_experts), model.matrices - 1, width)
+    gates = gates * ops.where(job.stack.keeps_unfused, UNFUSED_GATES, 1.0)
     routing = p["routing"] * tokens * copies * model.hidden / job.sequence_shards
     inputs = model.hidden * layout.expert_tensor_parallel / tensor + width
     return gates + routing + tokens * copies * inputs * cast
@@ -101,13 +106,24 @@ def exchange_of(job: Job, p: Values) -> Exchange:
         return dispatch_bytes(copy, ranks_apart, group), dispatch_time(inner, outer, *rates)
 
     (to_experts, going), (back, coming) = sent(narrow), sent(wide)
-    return Exchange(*(where(group > 1, each, 0.0) for each in (to_experts, back, going, coming)))
+    sends = (group > 1) & (layout.token_copies == 1)
+    return Exchange(*(where(sends, each, 0.0) for each in (to_experts, back, going, coming)))
+
+
+def counts_on_device(job: Job) -> Any:
+    """Return whether the host need not know how many tokens each expert of a rank has.
+
+    Tokens sent to other ranks are counted on the host, as their messages have that length.
+    """
+    stays = (job.layout.expert_parallel == 1) | (job.layout.token_copies > 1)
+    return job.stack.static_dispatch | (job.stack.grouped_experts & stays)
 
 
 def gathered_tokens(job: Job) -> Any:
     """Return the bytes that ranks with parts of the same experts gather in the forward pass, and sum.
 
-    Ranks that do not share their tokens sum the results of all of them once.
+    Ranks that do not share their tokens sum the results of all of them once; so do ranks with other experts
+    for the same tokens.
     """
     layout, model = job.layout, job.model
     copy = activation_message_bytes(job.tokens, model.hidden)

@@ -24,6 +24,8 @@ from perfmodel.equations.transformer_products import (
 from perfmodel.model.options.layout import FULL, SELECTIVE
 from perfmodel.model.transformers.context import exposed_exchange
 from perfmodel.model.transformers.experts import (
+    UNFUSED_GATES,
+    counts_on_device,
     exchange_of,
     gathered_tokens,
     products_of,
@@ -40,11 +42,10 @@ from perfmodel.model.transformers.recomputed import modules_time, names_modules,
 from perfmodel.model.transformers.scans import mixing_times
 from perfmodel.model.transformers.software import CHECKPOINTED, EAGER, PACES
 
-FLASH_KERNELS, PLAIN_KERNELS = 22, 28
-"""Kernels of the forward pass of a layer; one more with tensor parallelism."""
-ROUTING_KERNELS = 20
-EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
-"""Kernels of each local expert, in 16 and in 8 bits."""
+PLAIN_KERNELS = 6
+"""Kernels of unfused attention beyond those of fused attention."""
+KERNELS_IN_8 = 2
+"""Kernels of an expert in 8 bits over those in 16."""
 BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
 ROUNDING = 1e-12
@@ -55,6 +56,9 @@ an inner feature twice and writing it once, the write of what its gradient needs
 read (the auxiliary output of cuBLASLt's epilogues)."""
 AROUND_BYTES, DROPOUT_BYTES = 8, 4
 """Bytes moved for a feature by each part of a layer: a norm with a residual sum; its dropout."""
+UNFUSED_NORM_BYTES = 32
+"""Bytes more where each operation of an RMSNorm is a kernel: to fp32 (6), square (8), mean (4), scale (8),
+back to 16 bits (6), weight (4), instead of 4."""
 
 
 class Rates(NamedTuple):
@@ -169,14 +173,16 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
     # element-wise
     inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
     cast = tokens * inputs * rates.cast
+    of_norm = where(software.keeps_unfused, UNFUSED_NORM_BYTES, 0)
     around = attention_traffic_bytes(
         tokens,
         model.hidden,
-        model.parts * (where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES),
+        model.parts * (where(software.dropout, DROPOUT_BYTES, 0) + AROUND_BYTES + of_norm),
         shards,
         (model.heads + model.kv_heads) * model.head_size / tensor,
     )
     gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
+    gates = gates * where(software.keeps_unfused, UNFUSED_GATES, 1.0)
     gates = gates * where(software.fused_activations, WRITTEN_BY_PRODUCT, 1.0)
     factor = where(software.fused, p["fusion"], 1.0) * p["element"]
     factor = factor * where(software.unfused, p["unfused"], 1.0) * where(software.activations_in_32, 2.0, 1.0)
@@ -201,7 +207,7 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
         sent = routed * exchange_of(job, p).time
         gathered = travel_time(job.groups.expert_tensor, gathered_tokens(job), p)
         routed_traffic = time_of_parts(sent=sent, gathered=routed * gathered)
-        waits = routed * where(software.static_dispatch, 0.0, p["routing_host"])
+        waits = routed * where(counts_on_device(job), 0.0, p["routing_host"])
     # recomputation
     device = time_of_parts(products=forward, attention=core, elementwise=element)
     device_backward = time_of_parts(products=backward, attention=core_backward, elementwise=element_backward)
@@ -339,9 +345,10 @@ def _paced(job: Job, p: Values, device: Any, kernels: Any, floor: Any) -> Any:
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     """Return the kernels of a layer's forward pass, and the time to launch one [s]."""
     software, where = job.stack, ops.where
-    local = job.model.experts / job.layout.expert_parallel
-    each = where(software.narrow, EXPERT_KERNELS_8, EXPERT_KERNELS)
-    kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
+    local = where(software.grouped_experts, 1.0, job.model.experts / job.layout.expert_parallel)
+    each = software.expert_kernels * where(software.narrow, KERNELS_IN_8, 1)
+    of_experts = software.routing_kernels + each * local
+    kernels = software.layer_kernels + where(software.flash, 0, PLAIN_KERNELS) + routed * of_experts
     kernels = kernels * (job.model.parts / 2) + where(job.layout.tensor_parallel > 1, 1, 0)
     kernels = kernels + added_kernels(job, routed)
     in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))

@@ -65,6 +65,8 @@ def in_full(layout: Mapping[str, Any]) -> str:
         return [f"{NAMES[name]} {layout[name]}" for name in names if layout[name] > 1]
 
     degrees = above_one("tensor_parallel", "pipeline_parallel", "context_parallel", "data_parallel")
+    if layout.get("token_copies", 1) > 1:
+        degrees.append(f"{layout['token_copies']} with the same tokens")
     others = above_one("expert_parallel", "expert_tensor_parallel", "virtual_stages")
     parts = [" x ".join(degrees) or "one accelerator", *others]
     parts += [layout["sharding"]] if layout["sharding"] != "none" else []

@@ -256,7 +256,7 @@ class Groups(NamedTuple):
     stage: Any
     """Send from one stage to the next."""
     expert_tensor: Any
-    """As ``tensor``, over the ranks with parts of the same experts."""
+    """As ``tensor``, over ranks with parts of the same experts, or other experts for the same tokens."""
     context_heads: Any
     """All-to-all of heads between neighbours of context parallelism."""
     copies: Any
@@ -267,20 +267,21 @@ class Groups(NamedTuple):
 def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
     """Return collective, number of ranks and their stride, in the order of ``Groups``."""
     tensor, replicas, shards = layout.tensor_parallel, layout.replicas, layout.shard_ranks
+    stride, copies = layout.replica_stride, layout.token_copies
     of_expert, expert_shards = layout.expert_replicas, layout.expert_shard_ranks
     parts, inner = layout.expert_tensor_parallel, layout.context_inner
     apart, stages = parts * layout.expert_parallel, layout.pipeline_parallel
     return (
         ("all-reduce", tensor, 1),
-        ("all-gather", layout.context_ring, tensor * inner),
-        ("all-gather", shards, tensor),
-        ("all-reduce", replicas, tensor),
+        ("all-gather", layout.context_ring, stride * inner),
+        ("all-gather", shards, stride),
+        ("all-reduce", replicas, stride),
         ("all-gather", expert_shards, apart),
         ("all-reduce", of_expert, apart),
         ("send-receive", ops.minimum(stages, 2), layout.world_size / stages),
-        ("all-reduce", parts, 1),
-        ("all-to-all", inner, tensor),
-        ("all-reduce", replicas / shards, tensor * shards),
+        ("all-reduce", parts * copies, 1),
+        ("all-to-all", inner, stride),
+        ("all-reduce", replicas / shards, stride * shards),
         ("all-reduce", of_expert / expert_shards, apart * expert_shards),
     )
 

@@ -117,6 +117,14 @@ class Software(NamedTuple):
     """Bytes of a frozen parameter of a product, kept between passes."""
     expansion_kernels: Any
     """Kernels that expand the frozen weights of one product; 0 where they are not quantized."""
+    layer_kernels: Any
+    """Kernels of a layer's forward pass with fused attention, experts left out."""
+    routing_kernels: Any
+    """Kernels in the forward pass that choose experts and order tokens."""
+    grouped_experts: Any
+    """Whether one kernel computes a product of all experts of a rank."""
+    expert_kernels: Any
+    """Kernels of each expert in the forward pass in 16 bits, where they are not grouped."""
     static_dispatch: Any
     """Whether the host need not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
     dispatches_8: Any
@@ -145,7 +153,7 @@ class Software(NamedTuple):
     """Rate of the kernel of attention over that of the release [1]."""
     host_activations: Any
     keeps_unfused: Any
-    """Whether norms and activation functions keep what each of their operations needs."""
+    """Whether each operation of norms and activation functions is a kernel, whose result is kept."""
     in_backward: Any
     """Whether each gradient is used and freed in the backward pass."""
     modules: Modules
@@ -164,6 +172,8 @@ class Options(NamedTuple):
     """Whether XLA uses NVIDIA's fused attention."""
     async_tensor: bool = False
     """Whether tensor-parallel communication overlaps products."""
+    overlaps: bool = True
+    """Whether communication may overlap computation, as far as the release can."""
     adapter_rank: int = 0
     """Rank of the LoRA adapters trained instead of the weights; 0 without."""
     targets: tuple[str, ...] | None = None
@@ -253,9 +263,10 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         shares_sequence=stack.sequence_parallel
         if options.sequence_parallel is None
         else options.sequence_parallel,
-        hides_tensor=stack.hides_tensor or options.async_tensor,
-        hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
-        hides_experts=((layout.virtual_stages > 1) & stack.hides_experts) | (layout.copies_of_stage > 1),
+        hides_tensor=(stack.hides_tensor and options.overlaps) or options.async_tensor,
+        hides_data=(zero_3 | stack.hides_data | bool(chip.is_tpu)) & options.overlaps,
+        hides_experts=((layout.virtual_stages > 1) & (stack.hides_experts and options.overlaps))
+        | (layout.copies_of_stage > 1),
         scatters_once=stack.scatters_once,
         sums_groups_late=stack.sums_groups_late,
         sums_groups_apart=stack.sums_groups_apart,
@@ -296,6 +307,10 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),
         frozen_bytes=stored_bytes(options.frozen_weights),
         expansion_kernels=EXPANSION_KERNELS[options.frozen_weights],
+        layer_kernels=stack.layer_kernels,
+        routing_kernels=stack.routing_kernels,
+        grouped_experts=stack.grouped_experts,
+        expert_kernels=stack.expert_kernels,
         static_dispatch=options.drops_tokens or options.graphs,
         dispatches_8=stack.dispatches_fp8,
         expert_load=options.expert_load,

@@ -113,6 +113,8 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
 def _of_experts(job: Job, step: Step, p: Values, passes: Any) -> list[Row]:
     """Return the exchange with experts, and what ranks with parts of the same experts gather and sum.
 
+    Ranks with other experts for the same tokens exchange none, but sum as those with parts do.
+
     Parameters
     ----------
     job, step, p : as for ``traffic_of``
@@ -121,11 +123,13 @@ def _of_experts(job: Job, step: Step, p: Values, passes: Any) -> list[Row]:
     layout, exchange, gathered = job.layout, exchange_of(job, p), gathered_tokens(job)
     each = (exchange.dispatched_bytes + exchange.combined_bytes) / 2
     summed = passes * travel_time(job.groups.expert_tensor, gathered, p)
-    parts = layout.expert_tensor_parallel
-    shown = step.expert_parallel_time - summed
+    parts = layout.expert_tensor_parallel * layout.token_copies
+    apart = layout.expert_parallel / layout.token_copies
+    of_parts = summed * 2 / (2 + layout.recomputed_layers)  # what is summed again counts as recomputation
+    shown = step.expert_parallel_time - of_parts
     return [
-        Row("experts", "all-to-all", layout.expert_parallel, 2 * passes, each, passes * exchange.time, shown),
-        Row("expert parts", "all-reduce", parts, passes, gathered, summed, summed),
+        Row("experts", "all-to-all", apart, 2 * passes, each, passes * exchange.time, shown),
+        Row("expert parts", "all-reduce", parts, passes, gathered, summed, of_parts),
     ]
 
 
