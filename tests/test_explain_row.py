@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from docs.site.explained_rows import KINDS, PAGE, ROWS, drawn
 from perfmodel import explain_row, validate
 from perfmodel.core.errors import InputError
+from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy.campaigns import CAMPAIGNS
 from perfmodel.evidence.accuracy.readings import Reading
 from perfmodel.evidence.accuracy.report.refused_section import refused_table
@@ -98,11 +99,16 @@ def test_where_the_row_is_silent_something_was_assumed() -> None:
     assert reading("measured time", row.readings).stated == "tokens_per_second 778240"
 
 
-def test_software_nobody_described_is_its_nearest() -> None:
-    row = explain_row("primerl-0002", kind="transformers").rows[0]
-    software = reading("software", row.readings)
-    assert software.stated == "prime-rl (PyTorch FSDP2)"
-    assert software.read_as.startswith("fsdp of ")
+def test_software_nobody_described_is_its_nearest(tmp_path: Path) -> None:
+    text = (folder("validation") / "measured" / "transformer_runs.csv").read_text().splitlines()
+    row = next(line for line in text if line.startswith("simumax-003,"))
+    runs = tmp_path / "runs.csv"
+    runs.write_text("\n".join((text[0], row.replace("Megatron-LM (TE 2.11)", "Primus (Megatron-LM)"))))
+    software = reading(
+        "software", explain_row("simumax-003", data=str(runs), kind="transformers").rows[0].readings
+    )
+    assert software.stated == "Primus (Megatron-LM)"
+    assert software.read_as.startswith("megatron-lm of ")
     assert "nobody described it" in software.why
 
 

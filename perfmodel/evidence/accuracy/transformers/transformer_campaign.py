@@ -13,6 +13,7 @@ from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, read_facts
 from perfmodel.evidence.accuracy.scenarios import Refused
 from perfmodel.evidence.accuracy.transformers.transformer_compare import compare_transformers
+from perfmodel.evidence.accuracy.transformers.transformer_details import details_of, with_details
 from perfmodel.evidence.accuracy.transformers.transformer_networks import origin_of
 from perfmodel.evidence.accuracy.transformers.transformer_rows import (
     COLUMNS,
@@ -85,7 +86,7 @@ TIMES = {
 
 def readings_of_case(line: Line, case: Case) -> list[Reading]:
     """Return for each fact of a case what the row states, the value, and why that was assumed."""
-    framework, workload = line.cells["framework"], line.cells["workload"]
+    framework = line.cells["framework"]
     software = software_named(framework)
     assert software is not None
     why = f"nobody described it; nearest: {software.nearest}" if software.nearest else ""
@@ -100,20 +101,29 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     if drops_tokens(line):
         words = "as many of each; others are dropped"
         result.append(Reading("tokens of experts", "", words, "its recipe says so"))
-    share = packed_share(line.cells["source"], workload, case.sequence_length)
+    share = packed_share(line, case.sequence_length)
     if share < 1:
-        why = "its source packs short samples of fine-tuning into sequences"
+        why = "its source packs short samples or documents into sequences"
         result.append(Reading("scores of attention", "", f"{share:.1%} of all", why))
-    elif is_fine_tuning(workload):
+    elif is_fine_tuning(line):
         result.append(Reading("scores of attention", "", "of whole sequences", "no packing is known"))
     return result
+
+
+def _of_details(line: Line, id_column: str) -> list[Reading]:
+    """Return what a row's source says of it outside its table."""
+    return [
+        Reading(f"also: {each.column.replace('_', ' ')}", each.where, each.value or "none")
+        for each in details_of(line, id_column)
+    ]
 
 
 def _details(line: Line, run: TransformerRun, outcome: Outcome, catalogue: Catalogue) -> Details:
     """Return how a row was read, the terms of its step, and the command that predicts it."""
     if run.case is None:
         return Details()
-    readings = readings_of_case(line, run.case)
+    also, line = _of_details(line, "run_id"), with_details(line, "run_id")
+    readings = readings_of_case(line, run.case) + also
     if (column := next((name for name in TIMES if line.cells.get(name)), None)) is not None:
         stated = f"{column} {line.cells[column]}"
         usual = "" if run.states_batch else "; the batch is assumed, so rates are compared"
@@ -167,6 +177,7 @@ NOT_OPTIONS = (
     "accumulation_steps",
     "recomputed_layers",
     "micro_batch_size",
+    "token_copies",
     "embedding_slots",
 )
 """Words of a layout that are not passed as options: they follow from others, or are set with the batch."""
@@ -238,9 +249,10 @@ def _runs() -> dict[tuple[str, str], dict[str, str]]:
 
 
 def _with_run(line: Line) -> Line:
-    """Return a row of memory, whose blank cells are filled in from the run of the same source and id."""
+    """Return a row of memory with its details, whose blank cells are filled in from the run of that id."""
     run = _runs().get((line.cells["source"], line.cells["memory_id"]), {})
-    return line._replace(cells={**line.cells, **run, **line.published})
+    whole = line._replace(cells={**line.cells, **run, **line.published})
+    return with_details(whole, "memory_id")
 
 
 def _memory_of_line(line: Line, catalogue: Catalogue) -> MeasuredMemory:
@@ -273,6 +285,7 @@ def _memory_details(line: Line, measured: MeasuredMemory, outcome: Outcome, cata
     capacity = f"{case.chip.memory_bytes:.0f}"
     readings = [
         *readings_of_case(_with_run(line), case),
+        *_of_details(line, "memory_id"),
         Reading("memory of an accelerator", cells_of(line, ("device_memory_bytes",)), capacity, "its spec"),
         Reading("what was measured", cells_of(line, ("outcome", "peak_kind")), counted),
     ]

@@ -11,6 +11,7 @@ from perfmodel.evidence.accuracy.ledger.held_out import learned_part
 from perfmodel.evidence.accuracy.measured_table import Line, measured_lines
 from perfmodel.evidence.accuracy.scenarios import Refused, named
 from perfmodel.evidence.accuracy.transformers import transformer_rules as rules
+from perfmodel.evidence.accuracy.transformers.transformer_details import with_details
 from perfmodel.evidence.accuracy.transformers.transformer_networks import (
     architecture_of,
     measured_time,
@@ -23,6 +24,7 @@ from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
 from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
@@ -136,6 +138,7 @@ def transformer_run_of(
     ------
     InputError : a cell does not fit its column
     """
+    line = with_details(line, COLUMNS[0])
     case, reason, time = None, None, math.nan
     try:
         case = case_of_row(line, catalogue, as_stated)
@@ -189,7 +192,7 @@ def case_of_row(
     layout = _layout(row, facts, chip, architecture, parameters, length, world)
     options = _options(row, precision, year, facts)
     model = dimensions_of(architecture, length)
-    share = rules.packed_share(row.text("source"), workload, length)
+    share = rules.packed_share(row, length)
     model = model._replace(attended=model.attended * share)
     software = software_of(facts, chip, model, layout, options)
     if row.text("source") == "korthikanti-2022":  # rows with full recomputation have no sequence parallelism
@@ -207,9 +210,10 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
     words, workload = row.text("options").split("+"), row.text("workload").lower()
     return Options(
         precision=precision,
-        compiled="compiled" in words or rules.is_compiled(row.text("source"), row.text("locator")),
+        compiled="compiled" in words,
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
+        overlaps="no-overlap" not in words,
         adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
         drops_tokens=drops_tokens(row),
         graphs=facts.interleaves and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
@@ -226,7 +230,8 @@ def _options(row: Line, precision: str, year: int, facts: Release) -> Options:
 def drops_tokens(row: Line) -> bool:
     """Return whether every expert of a row takes as many tokens, and what exceeds them is dropped."""
     workload = row.text("workload").lower()
-    return "tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload)
+    padded = "padded-experts" in row.text("options").split("+")
+    return padded or "tokendrop" in workload or (row.text("source") in PADDED and "moe" in workload)
 
 
 def _layout(
@@ -244,7 +249,7 @@ def _layout(
     length : tokens of a sample
     world : number of accelerators
     """
-    source, workload = row.text("source"), row.text("workload")
+    source = row.text("source")
     sharding = row.word("sharding", SHARDING)
     is_sharded = sharding == "zero3" or facts.checkpoints_operations or bool(chip.is_tpu)
     tensor, stages = row.whole("tensor_parallel"), row.whole("pipeline_parallel")
@@ -255,7 +260,9 @@ def _layout(
         if "long-sequence" in source and samples:
             tensor, stages = rules.without_context(world, samples, length)
     context = row.whole("context_parallel") or 1
-    replica = tensor * stages * context
+    expert = (row.whole("expert_parallel") or 1) if model.experts else 1
+    copies = expert if facts.copies_tokens else 1
+    replica = tensor * stages * context * copies
     if not replicas or replicas * replica != world:
         replicas = max(1.0, world / replica)
     steps, micro = row.number("accumulation_steps"), row.number("micro_batch_size")
@@ -265,7 +272,7 @@ def _layout(
     if not micro and steps:
         micro = local / steps
     if not micro:
-        fine_tuning = rules.is_fine_tuning(workload)
+        fine_tuning = rules.is_fine_tuning(row)
         micro = rules.micro_batch(facts, local, length, stages, is_sharded, fine_tuning)
     micro = min(micro, local)
     steps = steps if steps and abs(micro * steps / local - 1) < 0.02 else max(1.0, local / micro)
@@ -280,7 +287,7 @@ def _layout(
         stages,
         virtual,
         context,
-        (row.whole("expert_parallel") or 1) if model.experts else 1,
+        expert,
         parts if model.experts else 1,
         replicas,
         SHARDING.index(word),
@@ -289,6 +296,7 @@ def _layout(
         micro,
         steps,
         end_slots=int(facts.embedding_slots and stages > 1),
+        token_copies=copies,
     )
 
 
@@ -302,8 +310,12 @@ def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int
         if own is not None and own.bandwidth.value < link.bandwidth.value:
             link = own
     nodes, per_node = row.whole("nodes") or 1, row.whole("accelerators_per_node") or 8
-    inter = _inter_link(row, accelerator, catalogue)
-    nics = row.number("nics_per_node") or (per_node if per_node >= 4 or nodes == 1 else 1)
+    usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None
+    inter = _inter_link(row, usual, catalogue)
+    own_nics = per_node if per_node >= 4 or nodes == 1 else 1
+    if usual is not None and usual.nics and not row.text("inter_link"):
+        own_nics = max(own_nics, usual.nics * per_node // usual.accelerators)
+    nics = row.number("nics_per_node") or own_nics
     if row.text("inter_link") == "dcn":
         nics = per_node
     domain = max(float(per_node), link.domain.value if link.domain is not None else 0.0)
@@ -311,9 +323,8 @@ def _fabric(row: Line, accelerator: Accelerator, catalogue: Catalogue, year: int
     return Fabric(accelerator, link, inter, float(per_node), domain, float(nics), host, library)
 
 
-def _inter_link(row: Line, accelerator: Accelerator, catalogue: Catalogue) -> Link:
-    """Return the link between nodes: as stated, else that of the accelerator's usual machine."""
+def _inter_link(row: Line, usual: Node | None, catalogue: Catalogue) -> Link:
+    """Return the link between nodes: as stated, else that of the usual machine, if there is one."""
     if row.text("inter_link"):
         return catalogue.link(named("links", row.text("inter_link"), catalogue))
-    usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None
     return catalogue.link((usual and usual.inter_link) or rules.USUAL_INTER_LINK)

@@ -18,8 +18,10 @@ Rows state much, but never everything.  No rule uses a measured value:
   as many layers as leave 8 % of the memory free.
 * software: by ``transformer_software.csv``.
 * dropout: only in networks without gates.
-* attention: in fine-tuning whose source packs short samples into sequences, within each sample alone.
-* NICs: one for each accelerator, or one if a node has fewer than 4; links as in the usual machine.
+* attention: in fine-tuning whose source packs short samples into sequences, within each sample alone; also
+  where ``transformer_details.csv`` has the length of documents.
+* NICs: one for each accelerator, or one if a node has fewer than 4; links as in the usual machine, with its
+  NICs if it has more.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import math
 from typing import Any
 
 from perfmodel.equations.transformer import model_flops_per_token
+from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.hardware.software import Release
 from perfmodel.model.options.layout import FULL, RECOMPUTE, SELECTIVE, Layout
 from perfmodel.model.transformers.job import Case, bare_job
@@ -52,10 +55,6 @@ read 2026-11-22)."""
 PACKED_TOKENS = 250
 """Tokens of a sample of SQuAD 1.1: 94.06 MiB over 98,169 samples (TensorFlow Datasets' catalogue, read
 2026-11-22), at 4 B a token."""
-COMPILED_SOURCES = ("torchtune-readme",)
-"""Sources whose networks torch.compile compiles, as the text next to their tables says."""
-BEFORE_COMPILED = "ladder row 1", "ladder row 2"
-"""Their rows before that: torchtune's ladder adds one technique a row, and compilation in the third."""
 LADDER: dict[str, dict[str, Any]] = {
     "2": {"loss": "plain"},
     "3": {"loss": "plain"},
@@ -181,18 +180,10 @@ def micro_batch(
     return max(1.0, size) if local >= 1 else local
 
 
-def is_fine_tuning(workload: str) -> bool:
-    """Whether the name of a row's workload says that a trained network is trained further."""
-    return "lora" in workload.lower() or "SFT" in workload
-
-
-def is_compiled(source: str, locator: str) -> bool:
-    """Return whether the publication of a row states that torch.compile compiles the network.
-
-    >>> is_compiled("torchtune-readme", "README.md optimisation ladder row 2")
-    False
-    """
-    return source in COMPILED_SOURCES and not locator.endswith(BEFORE_COMPILED)
+def is_fine_tuning(row: Line) -> bool:
+    """Whether a row says, mostly by the name of its workload, that a trained network is trained further."""
+    workload = row.text("workload")
+    return "lora" in workload.lower() or "SFT" in workload or "fine-tuning" in row.text("options")
 
 
 def of_ladder(locator: str) -> dict[str, Any]:
@@ -205,14 +196,17 @@ def of_ladder(locator: str) -> dict[str, Any]:
     return LADDER.get(row, {}) if of_ladder else {}
 
 
-def packed_share(source: str, workload: str, length: int) -> float:
+def packed_share(row: Line, length: int) -> float:
     """Return the share of a sequence's attention scores that are within one of its packed samples.
 
-    >>> packed_share("nemo-24.07", "LLAMA2-7B SFT", 4000), packed_share("nemo-24.07", "LLAMA2-7B", 4000)
-    (0.0625, 1.0)
+    >>> from pathlib import Path
+    >>> row = Line(Path("runs.csv"), 2, {"source": "nemo-24.07", "workload": "LLAMA2-7B SFT"})
+    >>> packed_share(row, 4000), packed_share(row._replace(cells={"document_length": "1000"}), 4000)
+    (0.0625, 0.25)
     """
-    packs = source in PACKED_SOURCES and is_fine_tuning(workload)
-    return min(1.0, PACKED_TOKENS / length) if packs else 1.0
+    packs = row.text("source") in PACKED_SOURCES and is_fine_tuning(row)
+    tokens = PACKED_TOKENS if packs else row.number("document_length") or length
+    return min(1.0, tokens / length)
 
 
 def chunks(stack: Release, source: str, layers: int, stages: int, interleaved: bool) -> int:
