@@ -314,3 +314,53 @@ def test_software_starts_with_the_exchanges():
         if row.layout["context_parallel"] == 8 and row.layout["pipeline_parallel"] == 1
     )
     assert "--parallelism.data_parallel_shard_degree 2" in flags
+
+
+# --- attention to the keys of each rank in turn
+
+
+IN_TURN = {
+    "workload": "llama-3-8b",
+    "accelerator": "h100-sxm5-80gb",
+    "world_size": 8,
+    "sharding": "zero3",
+    "recompute": "none",
+    "micro_batch_size": 1,
+    "sequence_length": 131072,
+    "framework": "torchtitan@2025",
+}
+
+
+def test_pytorch_gathers_keys_by_default_and_merges_what_each_rank_makes():
+    one, eight = (predict(**IN_TURN, context_parallel=ranks) for ranks in (1, 8))
+    assert eight.layout["context_method"] == "all-gather"
+    # as many tokens on each rank, which merge seven times, with gradients of eight blocks
+    tokens, width = 131072 / 8, 4096
+    moved = tokens * width * (38 * 7 + 8 * (10 + 36))
+    own = predict(**IN_TURN | {"sequence_length": 131072 // 8}, context_parallel=1)
+    merged = eight.terms["elementwise_time"] - own.terms["elementwise_time"]
+    rate = 32 * moved / merged
+    assert 0.3 * 3.35e12 < rate < 3.35e12  # of the memory
+    assert one.terms["context_parallel_time"] == 0
+
+
+def test_keys_repeated_for_all_heads_are_what_travels():
+    """Llama 3 8B has four heads for each of keys."""
+    sizes = {
+        name: next(
+            row
+            for row in predict(**IN_TURN | {"framework": name}, context_parallel=8).traffic
+            if row.group == "context"
+        )
+        for name in ("torchtitan@2025", "fsdp@2025")
+    }
+    repeated, own = (sizes[name].message_bytes for name in ("torchtitan@2025", "fsdp@2025"))
+    assert repeated == 4 * own == 4 * 131072 * 4 * 1024
+
+
+def test_a_gather_next_to_the_first_block_is_hidden_as_long_as_that():
+    """Between nodes a gather of many heads is longer than an eighth of attention."""
+    far = IN_TURN | {"world_size": 64, "tensor_parallel": 8, "sequence_length": 65536}
+    ring = predict(**far, context_parallel=8, context_method="ring").terms["context_parallel_time"]
+    gather = predict(**far, context_parallel=8).terms["context_parallel_time"]
+    assert gather > ring > 0

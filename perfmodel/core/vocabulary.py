@@ -412,6 +412,7 @@ QUANTITIES: dict[str, Quantity] = {
     "sum_time": Quantity("t_r", "s", "of an all-reduce of shards over groups of replicas"),
     "sums": Quantity("k", "1", "of shards over groups in a step"),
     "apart": Quantity("a", "1", "1 where two kinds of traffic run at once on different links, else 0"),
+    "query_width": Quantity("w_q", "1", "features of the heads of one rank"),
     "kv_width": Quantity("w", "1", "features of the key heads of one rank"),
     "inner_matrices": Quantity("g", "1", "that widen a feed-forward part: 2 where it is gated"),
     "inner_width": Quantity("f", "1", "inner features of a feed-forward part on one rank"),

@@ -1,4 +1,4 @@
-"""What context-parallel ranks exchange before and after attention, beyond a ring of keys and values.
+"""What context parallelism exchanges and merges beyond a ring of keys and values.
 
 Validity
 --------
@@ -126,3 +126,92 @@ def ring_head_share(sent_heads: Real, key_heads: Real, group_size: Real) -> Real
     (0.25, 0.5)
     """
     return sent_heads / (key_heads * group_size)
+
+
+@formula(cites="pytorch2024context")
+def block_merge_bytes(tokens: Real, query_width: Real, group_size: Real) -> Real:
+    r"""Bytes moved to merge the outputs of attention over the keys of each rank, operation by operation.
+
+    .. math:: D = 38\,T\,w_q\,(n - 1)
+
+    The output over the keys of a further rank is cast to fp32 (6 B for each feature), subtracted from that so
+    far (12), weighted (8), and subtracted again (12).
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    query_width : w_q [1]
+    group_size : n [1], ranks whose keys come one after another
+
+    Returns
+    -------
+    traffic_bytes [B]
+
+    Examples
+    --------
+    One token of 100 features, keys of four ranks: three merges.
+
+    >>> block_merge_bytes(1, 100, 4)
+    11400
+    """
+    return 38 * tokens * query_width * (group_size - 1)
+
+
+@formula(cites="pytorch2024context")
+def block_gradient_bytes(tokens: Real, query_width: Real, kv_width: Real, group_size: Real) -> Real:
+    r"""Bytes moved to sum the gradients of attention over the keys of each rank, in fp32.
+
+    .. math:: D = T\,n\,(10\,w_q + 36\,w)
+
+    For each rank, gradients of 2 B are added to sums of 4 B, those of queries, keys and values (10 B for each
+    feature); keys and values with their sums are copied into one message (8 B for each).
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    query_width : w_q [1]
+    kv_width : w [1]
+    group_size : n [1], ranks whose keys come one after another
+
+    Returns
+    -------
+    traffic_bytes [B]
+
+    Examples
+    --------
+    One token, 100 features of queries and 10 of keys, two ranks: 2 x (1,000 + 360).
+
+    >>> block_gradient_bytes(1, 100, 10, 2)
+    2720
+    """
+    return tokens * group_size * (10 * query_width + 36 * kv_width)
+
+
+@formula(cites="pytorch2024context")
+def gradient_ring_time(
+    communication_time: Real, attention_time: Real, hidden_fraction: Real, group_size: Real
+) -> Real:
+    r"""Exposed time of a ring of gradients: each hop runs during the next block, the last after all of them.
+
+    .. math:: t_x = \frac{t_c + (n - 1)\max(t_c - \eta\,t_a,\;0)}{n}
+
+    Parameters
+    ----------
+    communication_time : t_c [s], of all n hops
+    attention_time : t_a [s], of all n blocks
+    hidden_fraction : eta [1], of attention during which a ring can run
+    group_size : n [1]
+
+    Returns
+    -------
+    exposed_communication_time [s]
+
+    Examples
+    --------
+    Four hops of 1 s next to blocks of 2 s: the last is exposed. Blocks of 0.5 s leave half of the others.
+
+    >>> gradient_ring_time(4.0, 8.0, 1.0, 4), gradient_ring_time(4.0, 2.0, 1.0, 4)
+    (1.0, 2.5)
+    """
+    beyond = ops.maximum(communication_time - hidden_fraction * attention_time, 0)
+    return (communication_time + (group_size - 1) * beyond) / group_size

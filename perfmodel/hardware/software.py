@@ -187,6 +187,11 @@ class Release(Spec):
     """How context-parallel ranks exchange keys and values by default."""
     context_methods: ContextMethods = ("ring",)
     """How they can exchange them."""
+    attends_in_turn: bool = False
+    """Context-parallel ranks attend to the keys of each rank in turn, as keys arrive, and merge the outputs
+    operation by operation in fp32; a gather starts before the first turn, gradients go round in fp32."""
+    repeats_keys: bool = False
+    """Keys and values are repeated for all heads before context-parallel ranks exchange them."""
     repeats_key_heads: bool = False
     """All-to-alls of heads repeat key-value heads where a rank has fewer than ranks exchange them."""
     scatters_once: bool = False

@@ -22,7 +22,7 @@ from perfmodel.equations.transformer_products import (
     plain_attention_time,
 )
 from perfmodel.model.options.layout import FULL, SELECTIVE
-from perfmodel.model.transformers.context import exposed_exchange
+from perfmodel.model.transformers.context import exposed_exchange, merging_times
 from perfmodel.model.transformers.experts import (
     UNFUSED_GATES,
     counts_on_device,
@@ -196,6 +196,10 @@ def layer_alone(job: Job, p: Values, rates: Rates) -> Layer:
         expansion = where(software.adapts, expansion_time(job, rates), 0.0)
         element = time_of_parts(elements=element, expansion=expansion)
         element_backward = time_of_parts(elements=element_backward, expansion=expansion)
+    if any_of(software.attends_in_turn) and any_of(layout.context_parallel > 1):
+        merging = merging_times(job, rates.elementwise)
+        element = time_of_parts(elements=element, merging=merging.forward)
+        element_backward = time_of_parts(elements=element_backward, merging=merging.backward)
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
     hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))

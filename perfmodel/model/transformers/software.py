@@ -117,6 +117,10 @@ class Software(NamedTuple):
     """Bytes of a frozen parameter of a product, kept between passes."""
     expansion_kernels: Any
     """Kernels that expand the frozen weights of one product; 0 where they are not quantized."""
+    attends_in_turn: Any
+    """Whether attention to the keys of each context-parallel rank is a kernel of its own, merged in fp32."""
+    repeats_keys: Any
+    """Whether keys are repeated for all queries before context-parallel ranks exchange them."""
     layer_kernels: Any
     """Kernels of a layer's forward pass with fused attention, experts left out."""
     routing_kernels: Any
@@ -307,6 +311,8 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         adapted=adapted_of(stack.lora_targets if options.targets is None else options.targets),
         frozen_bytes=stored_bytes(options.frozen_weights),
         expansion_kernels=EXPANSION_KERNELS[options.frozen_weights],
+        attends_in_turn=stack.attends_in_turn,
+        repeats_keys=stack.repeats_keys,
         layer_kernels=stack.layer_kernels,
         routing_kernels=stack.routing_kernels,
         grouped_experts=stack.grouped_experts,

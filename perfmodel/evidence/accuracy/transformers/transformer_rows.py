@@ -27,7 +27,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release
-from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.model.options.layout import CONTEXT_METHODS, RECOMPUTE, SHARDING, ULYSSES, Layout
 from perfmodel.model.setting.routing import usual_expert_tensor
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.job import Case
@@ -296,6 +296,8 @@ def _layout(
         micro,
         steps,
         end_slots=int(facts.embedding_slots and stages > 1),
+        context_method=(method := CONTEXT_METHODS.index(facts.context_method)),
+        context_inner=context if method == ULYSSES else 1,
         token_copies=copies,
     )
 
