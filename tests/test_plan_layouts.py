@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 
 import pytest
 
@@ -158,6 +159,35 @@ def test_a_plan_refuses_what_the_model_that_answers_does_not_know(options, messa
     asked = {"workload": "gpt2", "samples": 1e6, "instances": "p4d.24xlarge", "max_gpus": 8}
     with pytest.raises(InputError, match=message):
         perfmodel.plan(**asked | options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lora": 8},
+        {"lora_targets": "q"},
+        {"loss": "fused"},
+        {"document_length": 512},
+        {"sequence_parallel": True},
+        {"attention_kernel": "flash2"},
+        {"recompute_modules": "layernorm"},
+        {"workload": "llama-3-8b", "recompute_modules": "norms"},
+        {"workload": "llama-3-8b", "frozen_weights": "nf4"},
+    ],
+)
+def test_what_refuses_every_candidate_is_what_predict_refuses(options):
+    job = {"workload": "resnet50"} | options
+    with pytest.raises(InputError) as refused:
+        predict(Scenario(**job, node="dgx-a100-80gb", world_size=8))
+    with pytest.raises(InputError) as refused_plan:
+        perfmodel.plan(**job, samples=1e6, nodes=("dgx-a100-80gb", "dgx-h100"), max_gpus=64)
+    assert str(refused_plan.value) == str(refused.value)
+    assert refused_plan.value.problems == refused.value.problems
+
+
+def test_the_note_of_an_error_is_the_error_in_another_process():
+    note = pickle.loads(pickle.dumps(InputError("no such thing").note()))
+    assert (note, note.about, str(note.error)) == ("no such thing", "unsorted", "no such thing")
 
 
 def test_a_plan_exchanges_gradients_of_copies_and_under_layouts():

@@ -82,12 +82,27 @@ class InputError(ValueError):
         error.after, error.most = self.after + after, self.most
         return error
 
-    def note(self) -> Note:
+    def note(self) -> ErrorNote:
         """Return the sentence as a note of an answer, about the code of the first problem."""
-        return Note(brief(self.words(shell)), self.problems[0].code)
+        return ErrorNote(self)
 
     def __str__(self) -> str:
         return brief(self.words())
+
+
+class ErrorNote(Note):
+    """The sentence of an error in an answer, which may still be raised."""
+
+    error: InputError
+
+    def __new__(cls, error: InputError) -> Self:
+        """Make the note of an error."""
+        note = super().__new__(cls, brief(error.words(shell)), error.problems[0].code)
+        note.error = error
+        return note
+
+    def __getnewargs__(self) -> tuple[InputError]:  # type: ignore[override]
+        return (self.error,)
 
 
 class MissingPackage(InputError):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the input down to a field."""
@@ -47,7 +47,7 @@ class Note(str):
     said: str
     """The value of the subject, where the line states one."""
 
-    def __new__(cls, words: str, about: str, said: str = "") -> Note:
+    def __new__(cls, words: str, about: str, said: str = "") -> Self:
         """Make a note of the line and its two attributes."""
         note = str.__new__(cls, words)
         note.about = about

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.core.candidates import TooManyCandidates
-from perfmodel.core.errors import refusal
+from perfmodel.core.errors import ErrorNote, InputError, refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
@@ -24,7 +24,6 @@ from perfmodel.decide.prices import carbon_intensity_of
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.options.kept import modules_of
 from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.step.terms import TERMS, of_kind
@@ -78,10 +77,9 @@ def candidates(
 
     Raises
     ------
-    InputError : no plan is possible, with the most frequent reason
+    InputError : no plan is possible: the refusal of every candidate, or the most frequent reason
     """
-    # raises for options, an invalid run or conditions before anything is predicted
-    _check_options(goal, network)
+    # raises for an invalid run or conditions before anything is predicted
     _samples(goal, network, fit, 1.0)
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: Counter[str] = Counter()
@@ -97,7 +95,7 @@ def candidates(
         tables += table
         under_layouts = under_layouts if table else None
     if not sum(len(table["machine"]) for table in tables):
-        raise refusal("plan.none_left", said=Words(_none_left(goal, network, left_out)))
+        raise _none_left(goal, network, left_out)
     result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     tried, most = set(jobs), MOST
     while under_layouts and (more := between(goal, machines, result, tried, most)):
@@ -115,20 +113,6 @@ def candidates(
             tables += table
             result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     return Candidates(_within_power(result, machines, goal.power_limit, left_out), left_out, layouts)
-
-
-def _check_options(goal: Goal, network: Workload) -> None:
-    """Refuse lists of parts of a transformer that no candidate could have.
-
-    Raises
-    ------
-    InputError : a network that is no transformer, or an unknown part
-    """
-    modules_of(goal.options.get("recompute_modules"))
-    for name in ("recompute_modules", "lora_targets"):
-        parts = goal.options.get(name)
-        if parts is not None and network.architecture is None:
-            raise refusal("layout.no_architecture", name, value=f" {parts}", workload=network.id)
 
 
 def _joined(tables: Sequence[Table]) -> Table:
@@ -166,15 +150,19 @@ def _within_power(
     return {name: column[able] for name, column in table.items()}
 
 
-def _none_left(goal: Goal, network: Workload, left_out: Counter[str]) -> str:
-    """Return why no plan is left, in words."""
+def _none_left(goal: Goal, network: Workload, left_out: Counter[str]) -> InputError:
+    """Return why no plan is left: the refusal itself where one and the same refuses every candidate."""
     if not left_out:
         precision_option = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
-        return f"none of these machines can train {goal.workload}{precision_option}"
+        said = f"none of these machines can train {goal.workload}{precision_option}"
+        return refusal("plan.none_left", said=Words(said))
     reason, count = max(left_out.items(), key=lambda item: item[1])
+    if isinstance(reason, ErrorNote) and len(left_out) == 1:
+        return reason.error
     alone = None if predicts_tokens(network) else replicas_alone(network)
     why = f"{reason}; {alone}" if alone else reason
-    return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {why}"
+    said = f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {why}"
+    return refusal("plan.none_left", said=Words(said))
 
 
 def valued(

@@ -364,13 +364,13 @@ def _refuse_layout_only(scenario: Scenario, workload: Workload, catalogue: Catal
                 default=DEFAULT_SOFTWARE,
             )
     elif scenario.precision in OPERANDS and not has_layouts(workload):
-        raise _no_transformer("precision", f" {scenario.precision}", workload)
+        option, value = "precision", f" {scenario.precision}"
     elif scenario.optimizer == "adam-in-backward":
         option, value = "optimizer", f" {scenario.optimizer}"
-        if not has_layouts(workload):
-            raise _no_transformer(option, value, workload)
     else:
         return
+    if not has_layouts(workload):
+        raise _no_transformer(option, value, workload)
     raise refusal("layout.only", option, value=value, layouts=Words(_layouts(scenario, workload)))
 
 
