@@ -12,7 +12,8 @@ from app.options import as_command, written
 from perfmodel.core.units import show, show_range, three_digits
 from perfmodel.decide.planning.launch import OF_JAX, torchrun_line
 from perfmodel.hardware.software import parts
-from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.transformers.flops import NOMINAL_WORDS
 from perfmodel.model.transformers.layout_words import in_full

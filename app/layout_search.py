@@ -14,7 +14,8 @@ from app.backend import backend
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
-from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.cli.types import Counts
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import DEGREES, NEUTRAL, RECOMPUTE, SHARDING

@@ -9,7 +9,7 @@ import perfmodel.model.transformers.memory as transformers_memory
 from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
 from app.figure import Figure
 from app.fills import filled, letters_on
-from perfmodel.interfaces.api.layouts import LayoutRow
+from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.memory_odds import verdict
 from perfmodel.model.prediction.result import Memory

@@ -15,7 +15,8 @@ from perfmodel.decide.planning.goal import OF_SCENARIO
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.evidence.accuracy import ratio_fit, ratio_pairs
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.layouts import ORDERED
+from perfmodel.model.options.laid_out import LaidOut
+from perfmodel.model.options.layout import DEGREES
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.intervals.ratio import (
     COPIES,
@@ -32,6 +33,7 @@ from perfmodel.model.prediction.intervals.ratio import (
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.levels import covariance, traits_of
 from perfmodel.model.transformers.levels import learned as learned_levels
+from perfmodel.model.transformers.search import search
 
 BASE = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
 CHANGES = (
@@ -253,15 +255,58 @@ def asked_of(row):
 
 
 def test_a_layout_that_is_hardly_slower_may_be_the_faster_one():
-    """As sure as the ratio of two predictions of them."""
+    """As sure as the ratio of two predictions of them, and within the same interval."""
     job = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100", "global_batch_size": 256}
     rows = layouts(**job).rows
     assert rows[0].slower_than_first is None
-    chances = [row.slower_than_first for row in rows[1:ORDERED]]
+    assert rows[0].time_ratio == {"value": 1.0, "low_80": 1.0, "high_80": 1.0}
+    chances = [row.slower_than_first for row in rows[1:]]
     assert all(0.5 <= chance <= 1 for chance in chances)
-    assert all(row.slower_than_first is None for row in rows[ORDERED:])
-    far = rows[ORDERED - 1]
-    assert far.slower_than_first > chances[0]
-    first, second = (predict(**job, **{name: row.layout[name] for name in HOW}) for row in (rows[0], far))
-    expected = ratio_between(first, second, "far").sure
-    assert far.slower_than_first == pytest.approx(expected, abs=0.02)
+    assert chances[-1] > chances[0]
+    first = predict(**job, **{name: rows[0].layout[name] for name in HOW})
+    for far in (rows[1], rows[50], rows[-1]):
+        ratio = ratio_between(predict(**job, **{name: far.layout[name] for name in HOW}), first, "first")
+        assert far.slower_than_first == pytest.approx(ratio.sure, abs=0.02)
+        assert far.time_ratio["value"] == pytest.approx(1 / ratio.value, rel=1e-9)
+        assert far.time_ratio["low_80"] == pytest.approx(1 / ratio.high_80, rel=0.02)
+        assert far.time_ratio["high_80"] == pytest.approx(1 / ratio.low_80, rel=0.02)
+        assert far.ties_with_first == (ratio.low_80 <= 1 <= ratio.high_80)
+
+
+@pytest.mark.parametrize("top", [None, 3])
+def test_ties_are_broken_by_spare_memory_and_then_by_simplicity(top):
+    """The layout taken is the first by brute force over every row, however many are listed."""
+    job = {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 512, "global_batch_size": 1024}
+    rows, ties = layouts(**job).rows, layouts(**job, top=top).ties
+    tied = [row for row in rows if row.time_ratio["low_80"] <= 1]
+    assert [row.ties_with_first for row in rows] == [row in tied for row in rows]
+    assert ties.layouts == len(tied) < len(rows)
+    factors = [row.time_ratio["high_80"] / row.time_ratio["value"] for row in tied[1:]]
+    assert (ties.least_factor, ties.largest_factor) == pytest.approx((min(factors), max(factors)))
+
+    def unlike(row):
+        degrees = [row.layout[name] for name in (*DEGREES, "expert_tensor_parallel")]
+        words = (row.layout["sharding"], row.layout["recompute"])
+        in_use = sum(degree > 1 for degree in degrees) + sum(word != "none" for word in words)
+        return -min(row.memory["fits_probability"], 0.95), in_use, row.iteration_time
+
+    assert ties.preferred == min(tied, key=unlike)
+    assert ties.preferred.memory["fits_probability"] >= 0.95
+
+
+def test_of_layouts_that_take_as_long_the_simpler_comes_first():
+    setting = resolve(
+        LaidOut(workload="llama-3-8b", node="dgx-h100", world_size=64, micro_batch_size=1),
+        Catalogue.built_in(),
+    )
+    found = search(setting, 256)
+    keys = zip(
+        np.round(np.log(found.iteration_time), 9),
+        np.round(np.log(found.memory_bytes), 9),
+        found.layouts.in_use,
+        found.layouts.context_parallel,
+        strict=True,
+    )
+    kept = list(keys)
+    assert kept == sorted(kept)
+    assert len({key[:2] for key in kept}) < len(kept)

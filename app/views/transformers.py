@@ -37,8 +37,10 @@ from app.plain import plain
 from app.state import choose, show_mistake
 from perfmodel.core.errors import InputError
 from perfmodel.decide.economics import economics
-from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.run_costs import Costs
+from perfmodel.interfaces.reports.layout_comparison import tie_lines
 from perfmodel.model.options.laid_out import laid_out
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -103,6 +105,7 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "step [s]": row.iteration_time,
             "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
+            "ties": row.ties_with_first,
             "MFU": row.mfu,
             "MFU, nominal": row.mfu_nominal,
             "HFU": row.hfu,
@@ -144,6 +147,9 @@ CONFIG = {
     "step [s]": _SECONDS,
     "80 % from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
+    "ties": st.column_config.CheckboxColumn(
+        help="whether 1 is inside the 80 % interval of its time over the first's"
+    ),
     "MFU": st.column_config.NumberColumn(
         format="percent", help="model FLOP that are computed, over the peak's"
     ),
@@ -271,6 +277,7 @@ def page(request: PageRequest) -> None:
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
         ratio = None if second is None else ratio_between(prediction, second, "the next")
         st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
+        st.caption(plain(" ".join(map(sentence, tie_lines(answer)))))
         if "tokens" in request.picked:
             st.markdown(f"**{decisions.of_run(plain(request.picked['tokens']), costs, prediction)}**")
     show_warnings(best.caveats)

@@ -17,15 +17,17 @@ from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layout_row import LayoutRow, rows_of
+from perfmodel.interfaces.api.layout_ties import Ties
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.api.run_costs import Costs, costs_of, first_scenario
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.laid_out import LaidOut
-from perfmodel.model.options.layout import Layout, caveats
+from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
-from perfmodel.model.prediction.layout_order import Timed, slower_than_first
+from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
 from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.accelerator_caveats import of_hardware
@@ -33,11 +35,9 @@ from perfmodel.model.setting.link_caveats import warn_of_network_limit
 from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
-from perfmodel.model.transformers.figures import again_over_model
-from perfmodel.model.transformers.flags import flags, with_chosen
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import short
-from perfmodel.model.transformers.many import distinct
+from perfmodel.model.transformers.levels import traits_of
 from perfmodel.model.transformers.search import SearchResult, search
 from perfmodel.model.transformers.uncertainty import why_wider
 from perfmodel.workloads import workload as workload_named
@@ -47,47 +47,10 @@ SHOWN = 10
 """Layouts of a table, unless more are asked for."""
 NICS_OF_ACCELERATOR = 4
 """The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
-ORDERED = 50
-"""Of the fastest layouts, which know how likely they are slower than the first."""
 SAME_TIME = 1e-8
 """Relative difference of times that are the same."""
 DOUBLINGS = 6
 """Of the accelerators, to see where something fits."""
-
-
-@dataclass(frozen=True)
-class LayoutRow:
-    """One layout, and what it takes; times in seconds."""
-
-    layout: dict[str, int | str]
-    """Degrees by name, ``sharding`` and ``recompute``."""
-    iteration_time: float
-    interval: dict[str, float]
-    """``low_80`` and ``high_80``, the former no less than peaks allow."""
-    terms: dict[str, float]
-    """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
-    memory: dict[str, float]
-    """``bytes``, ``low_80``, ``high_80``, ``capacity``, ``fits_probability``, and what fills it, by name."""
-    mfu: float
-    """By the model's FLOP that are computed."""
-    mfu_nominal: float
-    """By what publications count, masked scores and embeddings too."""
-    hfu: float
-    """With what is computed again."""
-    tokens_per_second: float
-    bubble_fraction: float
-    """Share of the step in which stages wait for each other."""
-    flags: list[str]
-    """Options that start it, where the stack has such."""
-    caveats: list[str]
-    """What is possible and poor of it."""
-    slower_than_first: float | None = None
-    """Probability that it is slower than the first layout; None of the first, and beyond ``ORDERED``."""
-
-    @property
-    def words(self) -> str:
-        """The layout in short: degrees above 1, sharding and recomputation."""
-        return short(self.layout)
 
 
 @dataclass(frozen=True)
@@ -120,6 +83,8 @@ class Layouts(Table):
     """How many a reason kept out: layouts that do not fit, and degrees that were not tried."""
     capacity: float
     """Memory of one accelerator [B]."""
+    ties: Ties
+    """The layouts of which the model cannot tell whether they or the first are faster."""
     ruled_out: RuledOut | None = None
     """The fastest layout, where memory alone keeps it out."""
     grid: tuple[LayoutCell, ...] = ()
@@ -154,6 +119,7 @@ class Layouts(Table):
     def to_json(self) -> str:
         """Return what ``perfmodel layouts --json`` prints."""
         report = {name: value for name, value in vars(self).items() if name not in ("rows", "question")}
+        report["ties"] = asdict(self.ties)
         report |= {"layouts": [vars(row) for row in self.rows], "grid": [vars(cell) for cell in self.grid]}
         report["ruled_out"] = None if self.ruled_out is None else asdict(self.ruled_out)
         if self.economics is None:
@@ -218,8 +184,18 @@ def searched(
         job, case = with_layout(setting, layout), case_of_setting(setting, layout)
         return job_of_layouts(job, case, calibration(), None, left_open_by(options["framework"], {}))
 
-    rows = _rows(setting, evaluated(chosen(result.layouts, slice(top))))
-    new = evaluated(result.layout(0)).new
+    every, new = evaluated(result.layouts), evaluated(result.layout(0)).new
+    order = _order(setting, every, new.common)
+    taken = preferred(
+        order, stated_odds(result.memory_bytes, setting.accelerator.memory_capacity)[0], result.layouts
+    )
+
+    def rows(some: slice) -> list[LayoutRow]:
+        part = every if some == slice(None) else evaluated(chosen(result.layouts, some))
+        return rows_of(setting, part, Order(*(column[some] for column in order)))
+
+    listed = rows(slice(top))
+    first_choice = listed[taken] if taken < len(listed) else rows(slice(taken, taken + 1))[0]
     notes = [
         *network.notes,
         *of_hardware(setting.accelerator, setting.intra_link, setting.software),
@@ -230,11 +206,12 @@ def searched(
     answer = Layouts(
         network.name,
         _machine(setting),
-        _with_order(rows, setting, new.common),
+        tuple(listed),
         fitting,
         result.candidates,
         result.rejected,
         setting.accelerator.memory_capacity,
+        Ties.of(order, first_choice),
         None if result.ruled_out is None else RuledOut.of(result.ruled_out),
         _grid(result),
         question,
@@ -258,15 +235,19 @@ def _machine(setting: Setting) -> str:
     return words
 
 
-def _with_order(rows: list[LayoutRow], setting: Setting, scale: float) -> tuple[LayoutRow, ...]:
-    """Return rows that know how likely each is slower than the first, without the ledger's scale."""
-    near = rows[:ORDERED]
-    halves = [math.log(row.interval["high_80"] / row.iteration_time) / scale for row in near]
-    timed = [Timed(row.layout, row.iteration_time, half) for row, half in zip(near, halves, strict=True)]
-    network, job = setting.workload, (setting.accelerator.id, setting.software_name, setting.precision)
-    chances = slower_than_first(network.id, network_of(network)[1], job, timed)
-    later = (replace(row, slower_than_first=chance) for row, chance in zip(near[1:], chances, strict=True))
-    return rows[0], *later, *rows[ORDERED:]
+def _order(setting: Setting, every: Evaluated, scale: float) -> Order:
+    """Return how layouts compare with the first of them.
+
+    Parameters
+    ----------
+    setting : of the job
+    every : the layouts, the fastest first
+    scale : factor of their half-widths that all of them share
+    """
+    layouts, high = every.ranks.layout, every.job.ends["high_80"]
+    times = np.broadcast_to(every.job.iteration_time, layouts.sharding.shape)
+    timed = Timed(traits_of(setting)._replace(layout=layouts), times, np.log(high / times) / scale)
+    return order_of(timed.at(0), timed)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
@@ -297,61 +278,3 @@ def _nothing(setting: Setting, result: SearchResult, on: Callable[[int], SearchR
             fast = {"layout": short(first), "time": show(time, "s")}
             return refusal("layout.too_few", "gpus", **job, enough=world, **fast)
     return refusal("layout.no_memory", "gpus", **job)
-
-
-def _rows(setting: Setting, evaluated: Evaluated) -> list[LayoutRow]:
-    """Return layouts with what each takes."""
-    job, layouts = evaluated.job, evaluated.ranks.layout
-    (model, length), adapts = network_of(setting.workload), setting.scenario.lora is not None
-    count, capacity, needed = len(layouts.sharding), job.need.capacity, job.need.bytes
-    kept = {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict()}
-    idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
-    figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
-    columns = (
-        (Layout._make(row) for row in zip(*layouts, strict=True)),
-        _each({**figures, **job.figures}, count),
-        _each({end: job.ends[end] for end in ("low_80", "high_80")}, count),
-        _each(job.terms, count),
-        _each({**kept, **job.need.rows}, count),
-    )
-    return [
-        LayoutRow(
-            layout.words(),
-            of["time"],
-            interval,
-            terms,
-            memory,
-            of["mfu"],
-            of["mfu_nominal"],
-            of["mfu"] * of["again"],
-            of["samples_per_second"] * length,
-            of["idle"],
-            []
-            if adapts
-            else with_chosen(
-                flags(setting.software_name, layout, model, length, setting.precision),
-                layout,
-                setting.scenario,
-            ),
-            caveats(layout, model),
-        )
-        for layout, of, interval, terms, memory in zip(*columns, strict=True)
-    ]
-
-
-def _each(values: Mapping[str, Any], count: int) -> list[dict[str, float]]:
-    """Return the values of each of many layouts by name; a value may be an array, or a number all share."""
-    numbers = {name: value for name, value in values.items() if value is not None}
-    columns = [np.broadcast_to(value, (count,)).tolist() for value in numbers.values()]
-    return [dict(zip(numbers, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _again(setting: Setting, evaluated: Evaluated) -> Any:
-    """Return what layouts run over the model's FLOP, shape (layouts,): one number for a way to recompute."""
-    layouts, stack = evaluated.ranks.layout, evaluated.ranks.stack
-    first, way = distinct(layouts.recompute, stack.checkpoints_operations)
-    (model, length) = network_of(setting.workload)
-    each = [
-        again_over_model(model, chosen(layouts, row), chosen(stack, row), length) for row in first.tolist()
-    ]
-    return np.array(each)[way]

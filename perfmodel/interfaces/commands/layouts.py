@@ -26,7 +26,8 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.interfaces.api.layouts import LayoutRow, Layouts
+    from perfmodel.interfaces.api.layout_row import LayoutRow
+    from perfmodel.interfaces.api.layouts import Layouts
 
 SHOWN = 10
 """Layouts in a table for people, by default."""
@@ -169,6 +170,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     from perfmodel.core.units import show
     from perfmodel.interfaces.cli.render import console, table
     from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+    from perfmodel.interfaces.reports.layout_comparison import tie_lines
     from perfmodel.model.prediction.memory_odds import short_verdict
     from perfmodel.model.prediction.result import sureness
     from perfmodel.model.transformers.flops import NOMINAL_WORDS
@@ -198,6 +200,8 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     if others:
         last = f", than the last here {sureness(others[-1])}" if len(others) > 1 else ""
         out.print(Text(f"the first is faster than the second: {sureness(others[0])}{last}"))
+    for words in tie_lines(answer):
+        out.print(Text(words))
     if (line := run_of_layouts(answer)) is not None:
         out.print(Text(f"by the first, {line}"))
     for reason in answer.wider_because:

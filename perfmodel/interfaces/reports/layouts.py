@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from perfmodel.core.units import rate, show, without_rounding
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.layouts import SHOWN, LayoutRow, Layouts
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layouts import SHOWN, Layouts
 from perfmodel.interfaces.api.run_costs import first_scenario
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+from perfmodel.interfaces.reports.layout_comparison import full_name, tie_lines
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -68,6 +70,7 @@ def page_of_layouts(
             f"{rate(best.tokens_per_second)} tokens/s.",
             f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
             f"{capacity:.1f} GiB on the fullest accelerator: {verdict(best.memory['fits_probability'])}.",
+            *tie_lines(answer),
             *([] if run is None else [run]),
         ],
         charts=[_times([row for row, _ in rows]), _terms(best)],
@@ -81,11 +84,6 @@ def page_of_layouts(
     )
 
 
-def _name(row: LayoutRow) -> str:
-    """Return layout, micro-batch and passes in words."""
-    return f"{row.words}, {row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}"
-
-
 def _listed(rows: list[LayoutRow], whole: int) -> Listing:
     """Return a table of layouts."""
     of = "" if len(rows) == whole else f" ({len(rows)} of {whole:,} that differ in time)"
@@ -93,6 +91,7 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
         "layout, micro-batch x passes",
         "step",
         "at 80 %",
+        "over the first's, 80 %",
         "MFU",
         "nominal",
         "HFU",
@@ -106,9 +105,10 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
         columns,
         [
             [
-                _name(row),
+                full_name(row),
                 show(row.iteration_time, "s"),
                 f"{show(row.interval['low_80'], 's')} to {show(row.interval['high_80'], 's')}",
+                _over_first(row),
                 f"{row.mfu:.1%}",
                 f"{row.mfu_nominal:.1%}",
                 f"{row.hfu:.1%}",
@@ -120,6 +120,14 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
             for row in rows
         ],
     )
+
+
+def _over_first(row: LayoutRow) -> str:
+    """Return the interval of a layout's time over the first's, and whether they tie."""
+    if row.slower_than_first is None:
+        return "the first"
+    low, high = (f"{row.time_ratio[end]:.2f}" for end in ("low_80", "high_80"))
+    return f"{low} to {high}" + ", a tie" * row.ties_with_first
 
 
 def _memory(row: LayoutRow) -> Listing:
@@ -141,7 +149,7 @@ def _times(rows: list[LayoutRow]) -> Spans:
     """Return a chart of the step times of layouts with their intervals."""
     spans = [
         Span(
-            _name(row),
+            full_name(row),
             row.iteration_time,
             row.interval["low_80"],
             row.interval["high_80"],

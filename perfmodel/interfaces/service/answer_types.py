@@ -5,7 +5,9 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from perfmodel.equations.sgd_variants import StragglerPrediction
-from perfmodel.interfaces.api.layouts import LayoutCell, LayoutRow
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layout_ties import Ties
+from perfmodel.interfaces.api.layouts import LayoutCell
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood
@@ -68,6 +70,8 @@ class LayoutsAnswer(TypedDict):
     """Memory of one accelerator [B]."""
     layouts: list[LayoutRow]
     """The fastest first."""
+    ties: Ties
+    """The layouts of which the model cannot tell whether they or the first are faster."""
     ruled_out: RuledOut | None
     """The fastest layout, if only memory rules it out."""
     notes: list[str]

@@ -120,6 +120,12 @@ class Layout(NamedTuple):
         }
 
     @property
+    def in_use(self) -> Any:
+        """Number of degrees above 1, sharding and recomputation counted too: the fewer, the simpler."""
+        degrees = (getattr(self, name) > 1 for name in (*DEGREES, "expert_tensor_parallel"))
+        return sum(1 * each for each in (*degrees, self.sharding > 0, self.recompute > 0))
+
+    @property
     def schedule_name(self) -> Schedule:
         """The schedule of one layout's pipeline."""
         interleaves = int(self.schedule) == 0 and self.virtual_stages > 1

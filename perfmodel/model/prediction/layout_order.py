@@ -1,47 +1,89 @@
-"""Probability that the fastest predicted layout of a transformer is faster than the others."""
+"""How surely the fastest predicted layout of a transformer is the fastest, and which others tie with it.
+
+Layouts of one job share most of their error; what two of them do not share widens the ratio of their times.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from perfmodel.equations.ratio import ratio_half_width
-from perfmodel.model.prediction.intervals.ratio import SHARED_OUT, Job, chance_above_one, unshared_of
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.options.layout import Layout
+from perfmodel.model.prediction.intervals.ratio import chance_above_one
+from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.transformers.levels import Traits, apart, is_same, learned
 
 
 class Timed(NamedTuple):
-    """A layout with its predicted time and interval."""
+    """A layout with its predicted time and interval, or several as arrays."""
 
-    layout: Mapping[str, int | str]
-    """Options of the layout by name, as in a prediction."""
-    iteration_time: float
-    half_width: float
+    traits: Traits
+    iteration_time: Any
+    half_width: Any
     """Half-width of its 80 % interval in log time, without the ledger's scale, which layouts share."""
 
+    def at(self, row: int) -> Timed:
+        """Return one of several layouts."""
+        layout = Layout(*(np.asarray(column)[row] for column in self.traits.layout))
+        traits = self.traits._replace(layout=layout)
+        return Timed(traits, self.iteration_time[row], self.half_width[row])
 
-def slower_than_first(
-    network: str, length: int, where: tuple[str, str, str], timed: Sequence[Timed]
-) -> list[float]:
-    """Return, for each layout after the first, the probability that it is slower than the first.
+
+class Order(NamedTuple):
+    """Layouts against the first; shape (layouts,) each."""
+
+    ratio: Any
+    """Time over that of the first."""
+    half_width: Any
+    """Half-width of the ratio's 80 % interval, as a logarithm; 0 of the first itself."""
+    slower: Any
+    """Probability that the layout is slower than the first."""
+
+    @property
+    def is_first(self) -> Any:
+        """Whether the layout is the first itself."""
+        return self.half_width == 0
+
+    @property
+    def is_tie(self) -> Any:
+        """Whether 1 is inside the interval: the model does not tell which of the two is faster."""
+        return np.abs(np.log(self.ratio)) <= self.half_width
+
+
+def order_of(first: Timed, others: Timed) -> Order:
+    """Return how layouts compare with the first one of the same job.
 
     Parameters
     ----------
-    network, length : the network, and the tokens of a sample
-    where : accelerator, software and precision
-    timed : layouts of one job, the fastest first
+    first : one layout
+    others : any number of them, shape (layouts,)
     """
-    accelerator, software, precision = where
+    levels = learned()
+    shared = levels.shared(0.0, 1.0, apart(first.traits, others.traits))
+    one, other = first.half_width, others.half_width
+    unshared = NORMAL_80**2 * (levels.within - shared) / (one * other)
+    unshared = np.where(is_same(first.traits, others.traits), 0.0, unshared)
+    ratio = np.asarray(others.iteration_time / first.iteration_time)
+    half = np.broadcast_to(ratio_half_width(one, other, unshared), ratio.shape)
+    chances = [chance_above_one(*pair) for pair in zip(ratio.tolist(), half.tolist(), strict=True)]
+    return Order(ratio, half, np.array(chances))
 
-    def job(one: Timed) -> Job:
-        batch = float(one.layout["micro_batch_size"])
-        start: tuple[str, ...] = ()
-        return Job(
-            SHARED_OUT, (network, length), accelerator, software, precision, {}, start, one.layout, 1, batch
-        )
 
-    def chance(other: Timed) -> float:
-        halves = timed[0].half_width, other.half_width
-        half = float(ratio_half_width(*halves, unshared_of(job(timed[0]), job(other), halves)))
-        return chance_above_one(other.iteration_time / timed[0].iteration_time, half)
+def preferred(order: Order, odds: Any, layouts: Layout) -> int:
+    """Return the row of the layout to take of those that tie with the first.
 
-    return [chance(other) for other in timed[1:]]
+    The one with the most spare memory, which brings nothing beyond certainty that the layout fits; then the
+    simplest, which has the fewest degrees in use; then the fastest.
+
+    Parameters
+    ----------
+    order : of the layouts
+    odds : probability that each fits into memory
+    layouts : shape (layouts,) each
+    """
+    spare = np.minimum(odds, CERTAIN)
+    rows = np.lexsort((order.ratio, layouts.in_use, -spare, ~order.is_tie))
+    return int(rows[0])

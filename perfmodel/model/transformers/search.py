@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 ALIKE_DIGITS = 9
-"""Digits of log time that must agree for a tie, which least memory, then least context degree, breaks."""
+"""Digits of log time that must agree for layouts to take as long; the one of least memory then comes first,
+then the one with the fewest degrees in use, then the one of least context degree."""
 
 
 class Changed(NamedTuple):
@@ -110,7 +111,8 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
     with np.errstate(divide="ignore", invalid="ignore"):
         times = np.broadcast_to(step_of_many(job, fitted().parameters).iteration_time, (count,))
     alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
-    order = np.lexsort((layouts.context_parallel, np.round(np.log(total), ALIKE_DIGITS), alike))
+    alike_bytes = np.round(np.log(total), ALIKE_DIGITS)
+    order = np.lexsort((layouts.context_parallel, layouts.in_use, alike_bytes, alike))
     order = order[: int(fits.sum())]
     return SearchResult(
         rows(layouts, order),
