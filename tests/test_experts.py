@@ -199,6 +199,14 @@ def test_a_limit_of_nodes_is_the_networks_own_unless_stated():
     assert times[8] / times[4] == pytest.approx(of_nodes, rel=0.02)
 
 
+def test_a_limit_of_nodes_leaves_as_many_as_hold_a_tokens_experts():
+    """Of experts in 8 parts a node holds one, so the 8 of a token are on 8 nodes, whatever the limit."""
+    job = DEEPSEEK | {"pipeline_parallel": 1, "schedule": None, "tensor_parallel": 8}
+    job |= {"expert_parallel": 256, "expert_tensor_parallel": 8}
+    times = {nodes: exchanged(predict(**job, routing_nodes=nodes)).time for nodes in (1, 4, 8, 64)}
+    assert list(times.values()) == pytest.approx([times[64]] * 4, rel=1e-9)
+
+
 @pytest.mark.published("DeepSeek-AI 2024, arXiv:2412.19437, section 1: 180,000 H800 hours for 10^12 tokens")
 def test_deepseek_v3_takes_what_its_publisher_states():
     """15,360 sequences of 4,096 tokens on 2,048 accelerators: 19.9 s; nothing is fitted to it."""

@@ -84,14 +84,15 @@ def exchange_of(job: Job, p: Values) -> Exchange:
     """Return what a rank sends to the experts of its tokens and gets back; 0 where experts are not apart.
 
     A token is sent to each node that has one of its experts, at most as many as routing allows, and from
-    there over the fast link to each rank that has one.
+    there over the fast link to each rank that has one.  Routing allows as many nodes as hold its experts.
     """
     model, layout, where = job.model, job.layout, ops.where
     group = layout.expert_parallel
     near = ops.minimum(group, ops.maximum(job.domain / layout.expert_tensor_parallel, 1.0))
-    nodes = group / near
-    reached = where(model.routing_nodes > 0, ops.minimum(nodes, ops.maximum(model.routing_nodes, 1.0)), nodes)
-    top, experts = ops.maximum(model.top_k, 1.0), ops.maximum(model.experts, 1.0) * reached / nodes
+    nodes, top, every = group / near, ops.maximum(model.top_k, 1.0), ops.maximum(model.experts, 1.0)
+    allowed = ops.maximum(model.routing_nodes, top * nodes / every)
+    reached = where(model.routing_nodes > 0, ops.minimum(nodes, allowed), nodes)
+    experts = every * reached / nodes
     ranks_apart = distinct_destinations(reached * near, top, experts)
     nodes_apart = distinct_destinations(reached, top, experts)
     tokens = job.stack.expert_load * job.tokens / job.sequence_shards
