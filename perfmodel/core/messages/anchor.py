@@ -9,8 +9,6 @@ MESSAGES = {
     "anchor.gpus": "anchor {text!r}: expected a run on one accelerator (@1), or on several (@8), of "
     "at most {largest_world_size:,}",
     "anchor.range": "anchor {text!r}: expected {quantity} between {low:g} and {high:g}, in SI units",
-    "anchor.option": "anchor {text!r}: {each!r}: expected an option=value, e.g. tensor_parallel=8",
-    "anchor.twice": "anchor {text!r}: {name} is given twice",
     "anchor.and_profile": "--anchor and --profile: give one, both say how fast one accelerator is",
     "anchor.copies": "anchor {given!r}: copies of a network are measured by the options of the job "
     "itself; leave {known} out",

@@ -75,6 +75,7 @@ def rows_of(setting: Setting, evaluated: Evaluated, order: Order) -> list[Layout
     kept = {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict()}
     idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
     figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
+    chances = order.slower.tolist()
     columns = (
         (Layout._make(row) for row in zip(*layouts, strict=True)),
         _each({**figures, **job.figures}, count),
@@ -83,7 +84,7 @@ def rows_of(setting: Setting, evaluated: Evaluated, order: Order) -> list[Layout
         _each({**kept, **job.need.rows}, count),
         _each(_ratios(order), count),
         order.is_tie.tolist(),
-        (None if same else chance for same, chance in zip(order.is_first, order.slower, strict=True)),
+        [None if same else chance for same, chance in zip(order.is_first, chances, strict=True)],
     )
     return [
         LayoutRow(

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.layout_order import Order
+from perfmodel.model.transformers.search import SearchResult
 
+SAME_TIME = 1e-8
+"""Relative difference of times that are the same."""
 SMALL = 1e-3
-"""Difference of a term, over the time of the first, below which it explains nothing."""
+"""Difference of a term over the time of the first, below which it explains nothing."""
+FITS_NOT, NOT_TRIED = "it does not fit", "the search does not try it"
+"""Reasons why a layout is not among those listed."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +40,38 @@ class Ties:
         factors = np.exp(order.half_width[order.is_tie & ~order.is_first])
         least, largest = (float(factors.min()), float(factors.max())) if len(factors) else (1.0, 1.0)
         return cls(int(order.is_tie.sum()), least, largest, preferred)
+
+
+@dataclass(frozen=True)
+class AgainstFirst:
+    """A layout that was named, against the first."""
+
+    row: LayoutRow
+    """What it takes; it need not fit."""
+    rank: int
+    """1 more than the number of layouts that fit and are faster."""
+    not_listed: str
+    """Why it is not among the layouts that fit; empty if it is."""
+    difference: dict[str, float]
+    """Its terms less those of the first [s], the largest difference first; without what explains nothing."""
+
+    @classmethod
+    def of(cls, row: LayoutRow, layout: Layout, first: LayoutRow, result: SearchResult) -> AgainstFirst:
+        """Return a layout against the first of a search.
+
+        Parameters
+        ----------
+        row, layout : of the named layout
+        first : of the search
+        result : of the search
+        """
+        is_listed = np.logical_and.reduce([a == b for a, b in zip(result.layouts, layout, strict=True)]).any()
+        fits = row.memory["bytes"] <= row.memory["capacity"]
+        difference = {name: row.terms[name] - time for name, time in first.terms.items()}
+        largest = sorted(difference.items(), key=lambda item: -abs(item[1]))
+        return cls(
+            row,
+            1 + int((result.iteration_time < row.iteration_time * (1 - SAME_TIME)).sum()),
+            "" if is_listed else NOT_TRIED if fits else FITS_NOT,
+            {name: by for name, by in largest if abs(by) > SMALL * first.iteration_time},
+        )

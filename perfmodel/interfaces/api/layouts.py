@@ -18,13 +18,14 @@ from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layout_row import LayoutRow, rows_of
-from perfmodel.interfaces.api.layout_ties import Ties
+from perfmodel.interfaces.api.layout_ties import SAME_TIME, AgainstFirst, Ties
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.api.run_costs import Costs, costs_of, first_scenario
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import Layout
+from perfmodel.model.options.pairs import AGAINST, stated_pairs
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
@@ -47,8 +48,6 @@ SHOWN = 10
 """Layouts of a table, unless more are asked for."""
 NICS_OF_ACCELERATOR = 4
 """The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
-SAME_TIME = 1e-8
-"""Relative difference of times that are the same."""
 DOUBLINGS = 6
 """Of the accelerators, to see where something fits."""
 
@@ -95,6 +94,8 @@ class Layouts(Table):
     """What to know of the network."""
     wider_because: tuple[str, ...] = ()
     """What makes the intervals of all layouts wider than usual."""
+    against: AgainstFirst | None = None
+    """The layout that was named, against the first."""
     economics: Costs | None = None
     """Time, cost, energy and carbon of a run by the first layout, where asked for."""
 
@@ -122,6 +123,7 @@ class Layouts(Table):
         report["ties"] = asdict(self.ties)
         report |= {"layouts": [vars(row) for row in self.rows], "grid": [vars(cell) for cell in self.grid]}
         report["ruled_out"] = None if self.ruled_out is None else asdict(self.ruled_out)
+        report["against"] = None if self.against is None else asdict(self.against)
         if self.economics is None:
             del report["economics"]
         return json.dumps(report, allow_nan=False)
@@ -135,7 +137,11 @@ class Layouts(Table):
 
 
 def searched(
-    question: Mapping[str, Any], top: int | None, conditions: Conditions | None, known: Catalogue
+    question: Mapping[str, Any],
+    top: int | None,
+    against: str | None,
+    conditions: Conditions | None,
+    known: Catalogue,
 ) -> Layouts:
     """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
 
@@ -143,12 +149,14 @@ def searched(
     ----------
     question : the job by the parameters of ``layouts``
     top : so many layouts at most, by default all
+    against : a layout to compare with the first: options and values, separated by commas
     conditions : prices, power and failures, and the length of a run whose cost by the first layout is told
     known : hardware to choose from
 
     Raises
     ------
-    InputError : an unknown name, a network that is no transformer, or nothing that fits
+    InputError : an unknown name, a network that is no transformer, a layout that is impossible, or nothing
+        that fits
     """
     options = dict(question)
     gpus, global_batch_size = options.pop("gpus"), options.pop("global_batch_size")
@@ -164,7 +172,9 @@ def searched(
     def on(world: int) -> Setting:
         return resolve(LaidOut(**stated, world_size=world, micro_batch_size=1), known)
 
-    setting = on(gpus)
+    setting, named = on(gpus), None
+    if against is not None:
+        named = _named(against, {**stated, "world_size": gpus, "global_batch_size": global_batch_size}, known)
     own, held = setting.node.nics or 1, setting.node.accelerators
     if setting.nics > (most := max(own, NICS_OF_ACCELERATOR * held)):
         raise refusal(
@@ -180,22 +190,28 @@ def searched(
     if not fitting:
         raise _nothing(setting, result, lambda world: search(on(world), global_batch_size))
 
-    def evaluated(layout: Layout) -> Evaluated:
-        job, case = with_layout(setting, layout), case_of_setting(setting, layout)
+    def evaluated(layout: Layout, of: Setting = setting) -> Evaluated:
+        job, case = with_layout(of, layout), case_of_setting(of, layout)
         return job_of_layouts(job, case, calibration(), None, left_open_by(options["framework"], {}))
 
     every, new = evaluated(result.layouts), evaluated(result.layout(0)).new
-    order = _order(setting, every, new.common)
-    taken = preferred(
-        order, stated_odds(result.memory_bytes, setting.accelerator.memory_capacity)[0], result.layouts
-    )
+    timed = _timed(setting, every, new.common)
+    order = order_of(timed.at(0), timed)
+    odds = stated_odds(result.memory_bytes, setting.accelerator.memory_capacity).fits_probability
+    taken = preferred(order, odds, result.layouts)
 
     def rows(some: slice) -> list[LayoutRow]:
         part = every if some == slice(None) else evaluated(chosen(result.layouts, some))
         return rows_of(setting, part, Order(*(column[some] for column in order)))
 
     listed = rows(slice(top))
-    first_choice = listed[taken] if taken < len(listed) else rows(slice(taken, taken + 1))[0]
+    to_take = listed[taken] if taken < len(listed) else rows(slice(taken, taken + 1))[0]
+    compared = None
+    if named is not None:
+        layout = Layout(*(np.array([value]) for value in named.layout or ()))
+        part = evaluated(layout, named)
+        row = rows_of(named, part, order_of(timed.at(0), _timed(named, part, new.common)))[0]
+        compared = AgainstFirst.of(row, layout, listed[0], result)
     notes = [
         *network.notes,
         *of_hardware(setting.accelerator, setting.intra_link, setting.software),
@@ -211,12 +227,13 @@ def searched(
         result.candidates,
         result.rejected,
         setting.accelerator.memory_capacity,
-        Ties.of(order, first_choice),
+        Ties.of(order, to_take),
         None if result.ruled_out is None else RuledOut.of(result.ruled_out),
         _grid(result),
         question,
         tuple(notes),
         tuple(why_wider(new)),
+        compared,
     )
     if conditions is None:
         return answer
@@ -235,19 +252,38 @@ def _machine(setting: Setting) -> str:
     return words
 
 
-def _order(setting: Setting, every: Evaluated, scale: float) -> Order:
-    """Return how layouts compare with the first of them.
+def _named(text: str, options: Mapping[str, Any], known: Catalogue) -> Setting:
+    """Return the setting of a layout that was named, on the machines of a search.
 
     Parameters
     ----------
-    setting : of the job
-    every : the layouts, the fastest first
+    text : options of the layout, and their values
+    options : of the search
+    known : hardware to choose from
+
+    Raises
+    ------
+    InputError : not such a text, or an impossible layout
+    """
+    layout = stated_pairs("against", text, text.split(","), AGAINST, "--against")
+    try:
+        return resolve(LaidOut(**{**options, **layout}), known)
+    except InputError as error:
+        raise error.under("against", said=f"--against {text}") from None
+
+
+def _timed(setting: Setting, every: Evaluated, scale: float) -> Timed:
+    """Return layouts with their times and intervals.
+
+    Parameters
+    ----------
+    setting : of their job
+    every : the layouts, shape (layouts,)
     scale : factor of their half-widths that all of them share
     """
     layouts, high = every.ranks.layout, every.job.ends["high_80"]
     times = np.broadcast_to(every.job.iteration_time, layouts.sharding.shape)
-    timed = Timed(traits_of(setting)._replace(layout=layouts), times, np.log(high / times) / scale)
-    return order_of(timed.at(0), timed)
+    return Timed(traits_of(setting)._replace(layout=layouts), times, np.log(high / times) / scale)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:

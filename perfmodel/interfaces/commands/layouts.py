@@ -33,6 +33,10 @@ SHOWN = 10
 """Layouts in a table for people, by default."""
 
 
+_OF_ANSWER = ("against", "top", "conditions")
+"""Options of what is said of the layouts, not of the job."""
+
+
 class LayoutsRequest(Described):
     """A transformer to train in parallel on a number of accelerators.
 
@@ -59,6 +63,8 @@ class LayoutsRequest(Described):
     context_inner : [1] Neighbours that exchange heads in a nested exchange.
         [default: the most that key-value heads allow]
     shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
+    against : A layout to compare with the first, which may be one that does not fit, e.g.
+        tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2.
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
@@ -98,13 +104,14 @@ class LayoutsRequest(Described):
     context_method: ContextMethod | None = same_as(Scenario)
     context_inner: int | None = same_as(Scenario)
     shard_group: int | None = same_as(Scenario)
+    against: Annotated[str | None, OptionInfo(commas=True)] = None
     top: Count | None = None
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 
     def question(self) -> dict[str, Any]:
         """Return the job as options by name."""
         fields = LayoutsRequest.model_fields
-        return {name: getattr(self, name) for name in fields if name not in ("top", "conditions")}
+        return {name: getattr(self, name) for name in fields if name not in _OF_ANSWER}
 
 
 class Typed(LayoutsRequest):
@@ -132,7 +139,7 @@ def run(request: LayoutsRequest, context: Context) -> "Layouts":
     from perfmodel.interfaces.api.layouts import searched
 
     top = None if isinstance(request, Typed) else request.top
-    return searched(request.question(), top, request.conditions, context.catalogue)
+    return searched(request.question(), top, request.against, request.conditions, context.catalogue)
 
 
 def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
@@ -170,7 +177,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     from perfmodel.core.units import show
     from perfmodel.interfaces.cli.render import console, table
     from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
-    from perfmodel.interfaces.reports.layout_comparison import tie_lines
+    from perfmodel.interfaces.reports.layout_comparison import against_lines, tie_lines
     from perfmodel.model.prediction.memory_odds import short_verdict
     from perfmodel.model.prediction.result import sureness
     from perfmodel.model.transformers.flops import NOMINAL_WORDS
@@ -200,7 +207,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     if others:
         last = f", than the last here {sureness(others[-1])}" if len(others) > 1 else ""
         out.print(Text(f"the first is faster than the second: {sureness(others[0])}{last}"))
-    for words in tie_lines(answer):
+    for words in (*tie_lines(answer), *against_lines(answer)):
         out.print(Text(words))
     if (line := run_of_layouts(answer)) is not None:
         out.print(Text(f"by the first, {line}"))
@@ -271,6 +278,7 @@ COMMAND = Command(
             "gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --report page.html",
             "llama-3-8b --node dgx-h100 --gpus 64 --global-batch-size 256 --tokens 1T",
             "llama-3-70b --node dgx-h100 --gpus 8 --global-batch-size 64 --lora 16 --frozen-weights nf4",
+            "llama-3-8b --node dgx-h100 --gpus 64 --global-batch-size 256 --against tensor_parallel=4",
         )
     ),
     bodies={

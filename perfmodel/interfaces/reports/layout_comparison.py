@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from perfmodel.core.units import show
-from perfmodel.model.prediction.memory_odds import short_verdict
+from perfmodel.model.prediction.memory_odds import short_verdict, verdict
+from perfmodel.model.prediction.result import sureness
+from perfmodel.model.step.terms import TERMS
 
 if TYPE_CHECKING:
     from perfmodel.interfaces.api.layout_row import LayoutRow
     from perfmodel.interfaces.api.layouts import Layouts
+
+MOST_TERMS = 5
+"""Terms of a difference that are named, the largest."""
 
 
 def tie_lines(answer: Layouts) -> list[str]:
@@ -25,6 +31,68 @@ def tie_lines(answer: Layouts) -> list[str]:
         f"their times is known to a factor of {factor} (80 %)",
         f"of the ties, by spare memory until it surely fits, then by fewest degrees in use: {which}",
     ]
+
+
+def against_lines(answer: Layouts) -> list[str]:
+    """Return how a named layout compares with the first: rank, differing terms, and whether it fits."""
+    against = answer.against
+    if against is None:
+        return []
+    row, first = against.row, answer.rows[0]
+    low, high = (f"{row.time_ratio[end]:.2f}" for end in ("low_80", "high_80"))
+    return [
+        f"against the first: {full_name(row)}: {show(row.iteration_time, 's')}, "
+        f"{row.time_ratio['value']:.2f} times as long (80 %: {low} to {high}), {_tie_or_not(row)}",
+        f"{_rank(against.rank)} of {answer.fitting:,} that fit"
+        + (f"; not among them: {against.not_listed}" if against.not_listed else ""),
+        *difference_lines(against.difference, row.iteration_time - first.iteration_time),
+        f"memory {row.memory['bytes'] / 2**30:.1f} of {answer.capacity / 2**30:.1f} GiB: "
+        f"{verdict(row.memory['fits_probability'])}",
+    ]
+
+
+def _tie_or_not(row: LayoutRow) -> str:
+    """Return whether a layout ties with the first, and how surely it is slower or faster."""
+    chance = row.slower_than_first
+    if chance is None:
+        return "the first itself"
+    order = f"slower: {sureness(chance)}" if chance >= 0.5 else f"faster: {sureness(1 - chance)}"
+    return f"a tie ({order})" if row.ties_with_first else order
+
+
+def _rank(rank: int) -> str:
+    """Return how many layouts are faster, in words.
+
+    >>> _rank(1), _rank(2), _rank(12)
+    ('faster than any', 'slower than 1', 'slower than 11')
+    """
+    return "faster than any" if rank == 1 else f"slower than {rank - 1:,}"
+
+
+def difference_lines(difference: Mapping[str, float], whole: float) -> list[str]:
+    """Return which terms make the difference of two layouts' times.
+
+    Parameters
+    ----------
+    difference : seconds by term, the largest difference first
+    whole : seconds in all
+
+    >>> difference_lines({"bubble_time": 2.0, "recomputation_time": -0.5}, 1.5)
+    ['difference of +1.5 s: pipeline bubble +2 s, recomputation -500 ms']
+    """
+    if not difference:
+        return []
+    terms = (f"{TERMS[name].label} {_signed(by)}" for name, by in list(difference.items())[:MOST_TERMS])
+    return [f"difference of {_signed(whole)}: {', '.join(terms)}"]
+
+
+def _signed(seconds: float) -> str:
+    """Return seconds with their sign.
+
+    >>> _signed(2.0), _signed(-0.004)
+    ('+2 s', '-4 ms')
+    """
+    return f"{'-' if seconds < 0 else '+'}{show(abs(seconds), 's')}"
 
 
 def _with_figures(row: LayoutRow) -> str:

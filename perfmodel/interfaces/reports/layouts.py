@@ -9,7 +9,7 @@ from perfmodel.interfaces.api.layouts import SHOWN, Layouts
 from perfmodel.interfaces.api.run_costs import first_scenario
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
-from perfmodel.interfaces.reports.layout_comparison import full_name, tie_lines
+from perfmodel.interfaces.reports.layout_comparison import against_lines, full_name, tie_lines
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -71,6 +71,7 @@ def page_of_layouts(
             f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
             f"{capacity:.1f} GiB on the fullest accelerator: {verdict(best.memory['fits_probability'])}.",
             *tie_lines(answer),
+            *against_lines(answer),
             *([] if run is None else [run]),
         ],
         charts=[_times([row for row, _ in rows]), _terms(best)],

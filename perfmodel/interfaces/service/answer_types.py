@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.api.layout_row import LayoutRow
-from perfmodel.interfaces.api.layout_ties import Ties
+from perfmodel.interfaces.api.layout_ties import AgainstFirst, Ties
 from perfmodel.interfaces.api.layouts import LayoutCell
 from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
@@ -86,6 +86,8 @@ class LayoutsAnswer(TypedDict):
     """Number of layouts that were tried."""
     rejected: dict[str, int]
     """Number of layouts that do not fit or are impossible, by reason."""
+    against: AgainstFirst | None
+    """The layout that was named, against the first."""
     economics: NotRequired[Economics]
     """Time, cost, energy and carbon with the first layout, if requested."""
 

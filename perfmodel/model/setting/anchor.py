@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core import units
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
-from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.model.options.exchanges import EXCHANGES, takes_of
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import DEGREES
-from perfmodel.model.options.scenario import Scenario, field_of
+from perfmodel.model.options.pairs import stated_pairs
+from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.store import Catalogue
@@ -137,25 +138,8 @@ def parse_anchor(text: str) -> Anchor:
     low, high = RANGES[quantity]
     if not low <= measured <= high:
         raise refusal("anchor.range", "anchor", text=text, quantity=quantity, low=low, high=high)
-    return Anchor(quantity, measured, int(world_size), _options(text, options))
-
-
-def _options(text: str, written: str) -> dict[str, Any]:
-    """Parse the options after an anchor's number of GPUs into values of a ``Scenario``."""
-    result: dict[str, Any] = {}
-    for each in written.split(",")[1:]:
-        key, equals, value = (part.strip() for part in each.partition("="))
-        name = field_of(key)
-        if not equals or not value:
-            raise refusal("anchor.option", "anchor", text=text, each=each)
-        if name not in OWN:
-            raise unknown_name("option of an anchor's run", key, OWN)
-        if name in result:
-            raise refusal("anchor.twice", "anchor", text=text, name=name)
-        number = int(value) if re.fullmatch(r"\d{1,12}", value, re.ASCII) else value
-        read: dict[str, Any] = {name: number}
-        result[name] = getattr(Scenario(**read), name)
-    return result
+    stated = stated_pairs("anchor", text, options.split(",")[1:], OWN, "an anchor")
+    return Anchor(quantity, measured, int(world_size), stated)
 
 
 def with_measured_runs(
