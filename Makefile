@@ -77,6 +77,7 @@ readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
 	$(BIN)/python -m docs.site.systems
 	$(BIN)/python -m docs.site.published_recipes
+	$(BIN)/python -m docs.site.published_layouts
 	$(BIN)/python -m tests.example_answers
 
 keywords: $(VENV)/.dev

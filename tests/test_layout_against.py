@@ -67,6 +67,14 @@ def test_why_a_layout_is_not_in_the_list(named, why):
     assert why in layouts(**JOB, top=1, against=named).against.not_listed
 
 
+def test_a_micro_batch_that_is_no_power_of_2_is_not_tried():
+    job = JOB | {"global_batch_size": 768}
+    against = layouts(
+        **job, top=1, against="tensor_parallel=8,pipeline_parallel=4,micro_batch_size=3"
+    ).against
+    assert against.not_listed == "the search does not try it: micro-batches are powers of 2"
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [

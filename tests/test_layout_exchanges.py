@@ -364,3 +364,15 @@ def test_a_gather_next_to_the_first_block_is_hidden_as_long_as_that():
     ring = predict(**far, context_parallel=8, context_method="ring").terms["context_parallel_time"]
     gather = predict(**far, context_parallel=8).terms["context_parallel_time"]
     assert gather > ring > 0
+
+
+def test_whole_sequences_of_some_heads_need_no_long_blocks():
+    """MegaScale-MoE runs 8,192 tokens on 8 ranks by Ulysses: 1,024 positions of each, whole in attention."""
+    job = {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 64, "global_batch_size": 64}
+    job |= {"sequence_length": 8192}
+    most = {
+        method: max(row.layout["context_parallel"] for row in layouts(**job, context_method=method).rows)
+        for method in ("ring", "ulysses")
+    }
+    assert most["ring"] == 2
+    assert most["ulysses"] >= 8

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfmodel.hardware.software import Release
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.layout_order import Order
@@ -17,6 +18,7 @@ SMALL = 1e-3
 """Difference of a term over the time of the first, below which it explains nothing."""
 FITS_NOT, NOT_TRIED = "it does not fit", "the search does not try it"
 """Reasons why a layout is not among those listed."""
+NO_POWER = "micro-batches are powers of 2"
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,15 @@ class AgainstFirst:
     """Its terms less those of the first [s], the largest difference first; without what explains nothing."""
 
     @classmethod
-    def of(cls, row: LayoutRow, layout: Layout, first: LayoutRow, result: SearchResult) -> AgainstFirst:
+    def of(
+        cls, row: LayoutRow, layout: Layout, software: Release, first: LayoutRow, result: SearchResult
+    ) -> AgainstFirst:
         """Return a layout against the first of a search.
 
         Parameters
         ----------
-        row, layout : of the named layout
-        first : of the search
-        result : of the search
+        row, layout, software : of the named layout
+        first, result : of the search
         """
         is_listed = np.logical_and.reduce([a == b for a, b in zip(result.layouts, layout, strict=True)]).any()
         fits = row.memory["bytes"] <= row.memory["capacity"]
@@ -72,6 +75,17 @@ class AgainstFirst:
         return cls(
             row,
             1 + int((result.iteration_time < row.iteration_time * (1 - SAME_TIME)).sum()),
-            "" if is_listed else NOT_TRIED if fits else FITS_NOT,
+            "" if is_listed else _why_untried(row, software) if fits else FITS_NOT,
             {name: by for name, by in largest if abs(by) > SMALL * first.iteration_time},
         )
+
+
+def _why_untried(row: LayoutRow, software: Release) -> str:
+    """Return why a search does not try a layout that fits."""
+    micro, sharding = int(row.layout["micro_batch_size"]), row.layout["sharding"]
+    stages = int(row.layout["pipeline_parallel"])
+    if micro & (micro - 1):
+        return f"{NOT_TRIED}: {NO_POWER}"
+    if sharding not in (software.shardings if stages == 1 else software.pipelined_shardings):
+        return f"{NOT_TRIED}: the software is not known to share {sharding} there"
+    return NOT_TRIED

@@ -211,7 +211,7 @@ def searched(
         layout = Layout(*(np.array([value]) for value in named.layout or ()))
         part = evaluated(layout, named)
         row = rows_of(named, part, order_of(timed.at(0), _timed(named, part, new.common)))[0]
-        compared = AgainstFirst.of(row, layout, listed[0], result)
+        compared = AgainstFirst.of(row, layout, named.framework, listed[0], result)
     notes = [
         *network.notes,
         *of_hardware(setting.accelerator, setting.intra_link, setting.software),

@@ -18,6 +18,7 @@ from perfmodel.model.options.layout import (
     FULL,
     RECOMPUTE,
     SHARDING,
+    ULYSSES,
     Layout,
     end_slots,
     schedules,
@@ -25,8 +26,9 @@ from perfmodel.model.options.layout import (
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import fabric_of_setting, network_of
 
-LEAST_POSITIONS = 4096
-"""Fewest positions of a rank under context parallelism (assumed; rings of short blocks hide nothing)."""
+LEAST_POSITIONS, LEAST_OF_HEADS = 4096, 1024
+"""Fewest positions of a rank under context parallelism (assumed; rings of short blocks hide nothing), and
+where ranks exchange heads by Ulysses and attend to whole sequences (the block of MegaScale-MoE)."""
 MOST_CHUNKS, MOST_CHUNKS_OF_EXPERTS = 8, 24
 """Most chunks of a stage, without and with experts; Megatron-Bridge runs Qwen3-30B with 24 on two stages."""
 NO_BATCH = "the batch does not divide among replicas"
@@ -162,6 +164,7 @@ def _degrees(
     """Yield the possible degrees; count rejected ones by reason, and note the pairs without a batch."""
     shared = [[SHARDING.index(word) for word in words] for words in shardings]
     most_chunks = MOST_CHUNKS_OF_EXPERTS if experts else MOST_CHUNKS
+    least_positions = LEAST_OF_HEADS if exchanges.context_method == ULYSSES else LEAST_POSITIONS
     for tensor in _divisors(world):
         if tensor > domain:
             rejected["tensor parallelism beyond the fast link"] += 1
@@ -175,7 +178,7 @@ def _degrees(
                 rejected["more stages than layers"] += 1
                 continue
             for context in _divisors(world // (tensor * stages)):
-                if context > 1 and (length % context or length // context < LEAST_POSITIONS):
+                if context > 1 and (length % context or length // context < least_positions):
                     rejected["too few positions for context parallelism"] += 1
                     continue
                 method = exchanges.context_method
