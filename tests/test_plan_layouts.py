@@ -185,6 +185,52 @@ def test_what_refuses_every_candidate_is_what_predict_refuses(options):
     assert refused_plan.value.problems == refused.value.problems
 
 
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [
+        ("llama-3-8b", {"schedule": "zb-v", "embedding_slots": True}),
+        ("llama-3-8b", {"context_method": "ulysses", "sequence_length": 32768, "mtp_layers": 1}),
+        ("llama-3-8b", {"framework": "torchtitan", "shard_group": 8}),
+        (
+            "mixtral-8x7b",
+            {
+                "expert_imbalance": 1.3,
+                "expert_tensor_parallel": 1,
+                "routing_nodes": 1,
+                "schedule": "dualpipe",
+            },
+        ),
+        ("mixtral-8x7b", {"capacity_factor": 1.0}),
+    ],
+)
+def test_a_plan_takes_the_options_of_layouts(workload, options):
+    """The chosen plan is the first layout of as many accelerators, and what predict says of it."""
+    run = {"samples": 1e6, "nodes": ("dgx-h100",), "max_gpus": 32, "global_batch_size": 64}
+    found = search(Goal(workload=workload, **run, options=options))
+    for index in range(len(found)):
+        row = found.row(index)
+        job = {"node": "dgx-h100", "gpus": row["world_size"], "global_batch_size": 64, **options}
+        first = perfmodel.layouts(workload, **job, top=1).rows[0]
+        assert row["layout"] == first.layout
+        assert row["iteration_time"] == pytest.approx(first.iteration_time, rel=1e-9)
+        assert found.predicted(row).iteration_time == pytest.approx(first.iteration_time, rel=1e-9)
+    assert row["world_size"] == 32
+
+
+def test_a_plan_says_which_options_change_nothing():
+    options = {"schedule": "zb-v", "routing_nodes": 2}
+    plans = perfmodel.plan("resnet50", epochs=90, nodes=("dgx-1v",), max_gpus=16, **options)
+    for said in ("schedule changes nothing without", "routing-nodes changes nothing without experts"):
+        assert any(said in note.replace("_", "-") for note in plans.notes)
+
+
+def test_a_script_has_the_schedule_and_kernels_of_the_plan():
+    job = {"samples": 1e6, "nodes": ("aws-p5.48xlarge",), "max_gpus": 64, "global_batch_size": 64}
+    plans = perfmodel.plan("llama-3-70b", **job, embedding_slots=True, attention_kernel="flash3")
+    assert plans.chosen.layout["embedding_slots"] is True
+    assert "--attention-backend flash" in plans.launch.torchrun
+
+
 def test_the_note_of_an_error_is_the_error_in_another_process():
     note = pickle.loads(pickle.dumps(InputError("no such thing").note()))
     assert (note, note.about, str(note.error)) == ("no such thing", "unsorted", "no such thing")

@@ -637,12 +637,22 @@ def fleets(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
         lora_targets: str | None = ...,
         frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
         document_length: int | None = ...,
         document_spread: float = ...,
+        mtp_layers: int | None = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
+        schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        expert_tensor_parallel: int | None = ...,
+        shard_group: int | None = ...,
         attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
         sequence_parallel: bool | None = ...,
         recompute_modules: str | None = ...,
@@ -697,12 +707,22 @@ def fleets(
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
     lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
+    expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
+    capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
     lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
     frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
     document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
     document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
+    context_method : How they exchange keys and values: round a ring, during attention; gathered before it; by all-to-alls that leave each rank whole sequences of some heads (ulysses); or all-to-alls between neighbours, and a ring over these groups (nested).  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.  [default: the most that key-value heads allow]
+    expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor parallelism divides a stage's accelerators.  [default: 1 or tensor parallel, as the software has it]
+    shard_group : [1] Replicas that share one copy of sharded states, neighbours; the groups sum their gradients (HSDP).  [default: all replicas]
     attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
     sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
     recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
@@ -956,12 +976,22 @@ def plan(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
         lora_targets: str | None = ...,
         frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
         document_length: int | None = ...,
         document_spread: float = ...,
+        mtp_layers: int | None = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
+        schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        expert_tensor_parallel: int | None = ...,
+        shard_group: int | None = ...,
         attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
         sequence_parallel: bool | None = ...,
         recompute_modules: str | None = ...,
@@ -1028,12 +1058,22 @@ def plan(
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
     lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
+    expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
+    capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
     lora_targets : Products with adapters: q, k, v, o, gate, up, down; also attention, mlp, all.  [default: as the software does]
     frozen_weights : Storage of the products' frozen weights; nf4: 4 bits, expanded in every pass (QLoRA).  [default: 16-bit]
     document_length : [tokens] Mean length of documents that are packed into sequences; attention stays inside each.  [default: a sequence is one document]
     document_spread : [1] Standard deviation of the documents' lengths over their mean.  [default: 0]
+    mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks up.  [default: as the network is usually trained]
+    schedule : Order in which stages run forward and backward passes; zb, v and dualpipe compute gradients of weights later than those of inputs.  [default: 1f1b, interleaved where stages have several chunks]
+    embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
+    context_method : How they exchange keys and values: round a ring, during attention; gathered before it; by all-to-alls that leave each rank whole sequences of some heads (ulysses); or all-to-alls between neighbours, and a ring over these groups (nested).  [default: the software's]
+    context_inner : [1] Neighbours that exchange heads in a nested exchange.  [default: the most that key-value heads allow]
+    expert_tensor_parallel : [1] Accelerators that split every product of an expert; expert x expert tensor parallelism divides a stage's accelerators.  [default: 1 or tensor parallel, as the software has it]
+    shard_group : [1] Replicas that share one copy of sharded states, neighbours; the groups sum their gradients (HSDP).  [default: all replicas]
     attention_kernel : Kernel of attention; unfused stores the scores of all pairs of positions.  [default: the framework's]
     sequence_parallel : Whether tensor-parallel ranks share the tokens between products.  [default: as the framework does]
     recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
@@ -1109,12 +1149,22 @@ def plan(
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
         lora_targets: str | None = ...,
         frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
         document_length: int | None = ...,
         document_spread: float = ...,
+        mtp_layers: int | None = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
+        schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        expert_tensor_parallel: int | None = ...,
+        shard_group: int | None = ...,
         attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
         sequence_parallel: bool | None = ...,
         recompute_modules: str | None = ...,
@@ -1856,12 +1906,22 @@ class Calls:
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
         lora_targets: str | None = ...,
         frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
         document_length: int | None = ...,
         document_spread: float = ...,
+        mtp_layers: int | None = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
+        schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        expert_tensor_parallel: int | None = ...,
+        shard_group: int | None = ...,
         attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
         sequence_parallel: bool | None = ...,
         recompute_modules: str | None = ...,
@@ -1925,12 +1985,22 @@ class Calls:
         switch_ports: ByLink | None = ...,
         sequence_length: int | None = ...,
         lora: int | None = ...,
+        routing_nodes: int | None = ...,
+        expert_imbalance: float = ...,
+        capacity_factor: float | None = ...,
         lora_targets: str | None = ...,
         frozen_weights: Literal['16-bit', 'nf4', 'nf4-double'] | None = ...,
         document_length: int | None = ...,
         document_spread: float = ...,
+        mtp_layers: int | None = ...,
         image_tokens: int | None = ...,
         embedding: Literal['replicated', 'sharded'] | None = ...,
+        schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
+        embedding_slots: bool | None = ...,
+        context_method: Literal['ring', 'all-gather', 'ulysses', 'nested'] | None = ...,
+        context_inner: int | None = ...,
+        expert_tensor_parallel: int | None = ...,
+        shard_group: int | None = ...,
         attention_kernel: Literal['unfused', 'flash1', 'flash2', 'flash3', 'sdpa'] | None = ...,
         sequence_parallel: bool | None = ...,
         recompute_modules: str | None = ...,

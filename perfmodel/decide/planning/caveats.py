@@ -37,6 +37,17 @@ def extrapolated(result: SearchResult) -> list[str]:
     return lines
 
 
+def of_options(result: SearchResult) -> list[str]:
+    """Return what the prediction of the chosen plan says of given options, such as that one changes nothing.
+
+    Without a chosen plan, as where no price is known, it is that of any plan.
+    """
+    given = tuple(f"--{name.replace('_', '-')} " for name in result.goal.options)
+    return [
+        line for line in result.predicted(result.chosen or result.row(0)).warnings if line.startswith(given)
+    ]
+
+
 def harder_batches(result: SearchResult) -> list[str]:
     """Return notes on epochs that the batches of the chosen and the fastest plans need in addition.
 

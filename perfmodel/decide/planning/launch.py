@@ -10,14 +10,14 @@ from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning.goal import OF_LAYOUT, Goal, options_of
+from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
 from perfmodel.hardware.software import parts
-from perfmodel.model.options.layout import layout_of
+from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.unsupported import PRECISIONS
-from perfmodel.model.transformers.flags import flags
-from perfmodel.model.transformers.layout_words import in_full
+from perfmodel.model.transformers.flags import flags, with_chosen
+from perfmodel.model.transformers.layout_words import in_full, of_words
 from perfmodel.workloads import workload as network_of
 
 Row = Mapping[str, Any]
@@ -30,9 +30,9 @@ OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
 """JAX frameworks, which torchrun does not start."""
 
 
-def tuned(plan: Row, goal: Goal) -> dict[str, Any]:
-    """Return a plan with the rank of the adapters that the run trains, None without them."""
-    return {**plan, "lora": goal.options.get("lora")}
+def with_options(plan: Row, goal: Goal) -> dict[str, Any]:
+    """Return a plan with the options that every candidate has alike."""
+    return {**plan, "options": dict(goal.options)}
 
 
 def torchrun(plan: Row, workload: str) -> str:
@@ -109,17 +109,14 @@ def _flags(plan: Row, workload: str) -> list[str]:
 
     None of a data-parallel plan, nor of one that trains adapters, which are options of other scripts.
     """
-    words = plan.get("layout")
+    words, options = plan.get("layout"), plan.get("options", {})
     model = words and network_of(workload).architecture
-    if not words or model is None or plan.get("lora"):
+    if not words or model is None or options.get("lora"):
         return []
-    same_tokens = words.get("token_copies", 1) > 1
-    layout = layout_of(
-        plan["world_size"], **{name: words[name] for name in OF_LAYOUT}, copies_tokens=same_tokens
-    )
-    return flags(
-        parts(plan["framework"])[0], layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]]
-    )
+    layout = of_words(words)
+    stack, precision = parts(plan["framework"])[0], PRECISIONS[plan["precision"]]
+    lines = flags(stack, layout, model, plan["sequence_length"], precision)
+    return with_chosen(lines, layout, Scenario(**options))
 
 
 def _comments(plan: Row) -> list[str]:

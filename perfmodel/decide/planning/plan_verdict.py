@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, many, plural
 from perfmodel.decide.economics import COMMUNICATING, IDLE
 from perfmodel.decide.planning.alternatives import alternatives
-from perfmodel.decide.planning.caveats import extrapolated, harder_batches
+from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.front import LIKELY, SLACK
 from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.results import SearchResult
@@ -200,6 +200,7 @@ def notes(result: SearchResult) -> list[str]:
         *goal.meant,
         "the time to get the machines, to start and to evaluate is not in it",
         *extrapolated(result),
+        *of_options(result),
     ]
     network = workload(goal.workload, *map(goal.options.get, LENGTHS))
     lines += network.notes

@@ -14,7 +14,7 @@ from perfmodel.core.files.tables import Table, aligned
 from perfmodel.core.records.record import Record, late
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning.alternatives import alternatives
-from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, tuned
+from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import named, notes, verdict
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.model.prediction.result import Ratio
@@ -371,7 +371,7 @@ def _launch(search: SearchResult) -> Launch | None:
     if chosen is None:
         return None
     predict = predict_command(chosen, goal.workload, goal.options)
-    plan = tuned(chosen, goal)
+    plan = with_options(chosen, goal)
     return Launch(predict, *(_started(by, plan, goal.workload) for by in (torchrun, slurm_job)))
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from perfmodel.core.units import duration, many, rate, show, thousands, three_digits
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.front import evenly_spaced
-from perfmodel.decide.planning.launch import slurm_job, torchrun, tuned
+from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.interfaces.cli.render import console, table
 from perfmodel.model.transformers.layout_words import in_full, short
@@ -52,7 +52,9 @@ def show_script(result: SearchResult, as_slurm: bool) -> None:
     """Print what starts the plan chosen; where it meets no limits, why, on stderr."""
     chosen = result.chosen
     if chosen is not None:
-        click.echo((slurm_job if as_slurm else torchrun)(tuned(chosen, result.goal), result.goal.workload))
+        click.echo(
+            (slurm_job if as_slurm else torchrun)(with_options(chosen, result.goal), result.goal.workload)
+        )
     if not result.met:
         click.echo(f"perfmodel: {' '.join(verdict(result)[:2])}", err=True)
 

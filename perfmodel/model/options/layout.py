@@ -354,7 +354,7 @@ def schedules(schedule: Schedule | None, stages: Any, chunks: Any, steps: Any) -
     piped, several = stages > 1, chunks > 1
     if schedule is None or schedule == "interleaved":
         return 0 * stages, chunks, several | (piped == 0) | (schedule is None)
-    able = several == 0
+    able = (several == 0) | ((chunks == 2) & (schedule in V_SHAPED))
     if schedule == "dualpipe":
         able = able & (stages % 2 == 0) & (steps % 2 == 0) & (steps >= 2 * stages)
     index = ops.where(piped, SCHEDULES.index(schedule), 0)

@@ -8,6 +8,7 @@ from perfmodel.core.choices import (
     Algorithm,
     AttentionKernel,
     Cache,
+    ContextMethod,
     DecoderName,
     Embedding,
     FrozenWeights,
@@ -18,6 +19,7 @@ from perfmodel.core.choices import (
     Optimizer,
     Precision,
     Samples,
+    Schedule,
     StrategyOfCopies,
 )
 from perfmodel.core.records.options import Described, OptionInfo
@@ -38,12 +40,22 @@ class Shared(Described):
 
     sequence_length: int | None = same_as(Scenario)
     lora: int | None = same_as(Scenario)
+    routing_nodes: int | None = same_as(Scenario)
+    expert_imbalance: float = same_as(Scenario)
+    capacity_factor: float | None = same_as(Scenario)
     lora_targets: str | None = same_as(Scenario)
     frozen_weights: FrozenWeights | None = same_as(Scenario)
     document_length: int | None = same_as(Scenario)
     document_spread: float = same_as(Scenario)
+    mtp_layers: int | None = same_as(Scenario)
     image_tokens: int | None = same_as(Scenario)
     embedding: Embedding | None = same_as(Scenario)
+    schedule: Schedule | None = same_as(Scenario)
+    embedding_slots: bool | None = same_as(Scenario)
+    context_method: ContextMethod | None = same_as(Scenario)
+    context_inner: int | None = same_as(Scenario)
+    expert_tensor_parallel: int | None = same_as(Scenario)
+    shard_group: int | None = same_as(Scenario)
     attention_kernel: AttentionKernel | None = same_as(Scenario)
     sequence_parallel: bool | None = same_as(Scenario)
     recompute_modules: str | None = same_as(Scenario)

@@ -269,7 +269,8 @@ def _chunks_of(layers: int, stages: int, steps: int, schedule: Schedule | None, 
     """Return into how many chunks stages may be cut by a schedule and so many micro-batches."""
     given = [each for each in _chunks(layers, stages, most) if each == 1 or steps % stages == 0]
     by_schedule = [schedules(schedule, stages, each, steps) for each in given]
-    return [int(chunks) for _, chunks, able in by_schedule if able and stages * chunks <= layers]
+    possible = (int(chunks) for _, chunks, able in by_schedule if able and stages * chunks <= layers)
+    return list(dict.fromkeys(possible))
 
 
 def _expert_degrees(

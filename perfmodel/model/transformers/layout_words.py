@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.model.options.layout import CHOSEN, RECOMPUTE, SHARDING, Layout
+from perfmodel.equations.pipeline_orders import SCHEDULES
+from perfmodel.model.options.layout import CHOSEN, CONTEXT_METHODS, FULL, RECOMPUTE, SHARDING, Layout
 
 ABBREVIATIONS = {
     "tensor_parallel": "tp",
@@ -52,6 +53,27 @@ def short(layout: Mapping[str, int | str]) -> str:
     recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     slots = ["slots"] if layout.get("embedding_slots") else []
     return " ".join([*degrees, *sharding, *recompute, *slots])
+
+
+def of_words(words: Mapping[str, Any]) -> Layout:
+    """Return the layout of the dictionary of ``Layout.words``.
+
+    >>> hybrid = Layout(8, 2, 4, data_parallel=8, sharding=3, shard_group=4)
+    >>> of_words(hybrid.words()) == hybrid, of_words(Layout().words()) == Layout()
+    (True, True)
+    """
+    layout = Layout(**{name: words[name] for name in Layout._fields if isinstance(words.get(name), int)})
+    sharding, recompute = SHARDING.index(words["sharding"]), RECOMPUTE.index(words["recompute"])
+    grouped = sharding and words["shard_group"] != layout.replicas
+    return layout._replace(
+        sharding=sharding,
+        recompute=recompute,
+        recomputed_layers=float(recompute == FULL),
+        schedule=0 if words["schedule"] == "interleaved" else SCHEDULES.index(words["schedule"]),
+        end_slots=int(words.get("embedding_slots", False)),
+        shard_group=words["shard_group"] if grouped else 0,
+        context_method=CONTEXT_METHODS.index(words["context_method"]),
+    )
 
 
 def in_full(layout: Mapping[str, Any]) -> str:
