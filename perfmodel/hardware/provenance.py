@@ -57,8 +57,14 @@ class Quantity(Provenance):
         return f"{self.value:.4g}"
 
 
+ANNOUNCED = "announced"
+"""Basis of numbers of hardware that is not sold yet."""
+
+
 class SourcedSpec(Spec):
     """A spec that has a file of its own, with a table of the sources of its numbers."""
+
+    __slots__ = ("_announced",)
 
     id: Id
     """The name of the file, without ``.toml``."""
@@ -91,6 +97,16 @@ class SourcedSpec(Spec):
                 for key, item in value.items():
                     if isinstance(item, Provenance):
                         yield f"{field}.{key}", item
+
+    @property
+    def announced(self) -> tuple[str, ...]:
+        """The fields with numbers that the maker has only announced; found once for each spec."""
+        try:
+            return self._announced
+        except AttributeError:
+            keys = [key.partition(".")[0] for key, number in self.statements() if number.basis == ANNOUNCED]
+            object.__setattr__(self, "_announced", tuple(dict.fromkeys(keys)))
+            return self._announced
 
     def check_together(self) -> None:
         """Raise ValueError for a number whose source the file does not list."""

@@ -33,7 +33,7 @@ ContextMethods = Annotated[tuple[ContextMethod, ...], Within(strict=False)]
 Capability = Annotated[float, Within(ge=0)]
 PositiveNumber = Annotated[float, Within(gt=0, allow_inf_nan=False)]
 Year = Annotated[str, Within(pattern=r"^(19|20)\d\d$")]
-TURING, AMPERE, HOPPER, BLACKWELL = 7.5, 8.0, 9.0, 10.0
+AMPERE, HOPPER, BLACKWELL = 8.0, 9.0, 10.0
 NEVER = 99.0
 """A capability that no accelerator has."""
 

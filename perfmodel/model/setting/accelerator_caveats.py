@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from perfmodel.hardware.link import Link
     from perfmodel.hardware.provenance import SourcedSpec
 
-ANNOUNCED = "announced"
-"""Basis of numbers of hardware that is not sold yet."""
-
 
 def of_announced(*specs: SourcedSpec) -> list[str]:
     """Return a warning for each spec with numbers that its maker has only announced.
@@ -22,13 +19,11 @@ def of_announced(*specs: SourcedSpec) -> list[str]:
     ----------
     specs : accelerators and links of a job
     """
-    warnings = []
-    for spec in specs:
-        keys = [key.partition(".")[0] for key, number in spec.statements() if number.basis == ANNOUNCED]
-        if keys:
-            figures = ", ".join(dict.fromkeys(keys))
-            warnings.append(f"{spec.id} is announced, not measured: {figures} are preliminary figures")
-    return warnings
+    return [
+        f"{spec.id} is announced, not measured: {', '.join(spec.announced)} are preliminary figures"
+        for spec in specs
+        if spec.announced
+    ]
 
 
 def of_hardware(accelerator: Accelerator, intra: Link, software: str) -> list[str]:
