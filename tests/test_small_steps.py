@@ -11,7 +11,7 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import resolve
-from perfmodel.model.step.layer_rates import demand
+from perfmodel.model.step.layer_rates import demand, update_launches
 from perfmodel.model.step.layers import layer_table
 
 CATALOGUE = Catalogue.built_in()
@@ -41,9 +41,48 @@ def test_a_step_of_small_layers_costs_its_kernels(tmp_path, accelerator):
 
 def test_the_host_paces_small_kernels_on_every_chip(tmp_path):
     network, host = _perceptron(tmp_path, 40), calibration().efficiency.dispatch_time
-    slow, *_, fast = (_time(network, accelerator) for accelerator in ACCELERATORS)
+    slow, *_, fast = (_time(network, each, framework="pytorch@2023") for each in ACCELERATORS)
     assert fast < slow < 2 * fast
     assert fast > 40 * 3 * host  # at least a forward and two backward products
+
+
+def test_an_update_launches_what_its_software_launches(tmp_path):
+    """A loop over 80 tensors: 4 kernels of SGD with momentum and 2 of added gradients each."""
+    network = _perceptron(tmp_path, 40)
+    kernels = {
+        software: update_launches(
+            resolve(Scenario(workload=network, framework=software, **of), CATALOGUE), 80
+        )
+        for software, of in {
+            "pytorch@2022": {},
+            "pytorch@2023": {},
+            "tensorflow": {},
+            "mxnet@2018": {},
+            "mxnet@2019": {},
+            "torch7": {},
+            "pytorch-ngc@2021": {"optimizer": "adam"},
+            "pytorch@2021": {"optimizer": "adam"},
+        }.items()
+    }
+    assert kernels == {
+        "pytorch@2022": 6 * 80,
+        "pytorch@2023": 4 * 80 / 64,
+        "tensorflow": 80,
+        "mxnet@2018": 80,
+        "mxnet@2019": 20,
+        "torch7": 6,
+        "pytorch-ngc@2021": pytest.approx(80 / 36),
+        "pytorch@2021": 10 * 80,
+    }
+    alone = resolve(Scenario(workload=network, framework="pytorch@2022", optimizer="none"), CATALOGUE)
+    assert update_launches(alone, 80) == 0
+
+
+def test_a_loop_over_tensors_costs_its_launches_on_the_host(tmp_path):
+    """Between the two releases only the update's launches and the passes over gradients differ."""
+    network, host = _perceptron(tmp_path, 40), calibration().efficiency.dispatch_time
+    loop, groups = (_time(network, "h100-sxm5-80gb", framework=f"pytorch@{year}") for year in (2022, 2023))
+    assert loop - groups == pytest.approx((6 * 80 - 4 * 80 / 64) * host, rel=0.35)
 
 
 def test_gradients_are_cleared_and_added_until_a_framework_drops_them():

@@ -31,6 +31,7 @@ from perfmodel.model.step.layer_rates import (
     demand,
     launches_of,
     rates_of,
+    update_launches,
 )
 from perfmodel.model.step.layers import layer_table
 
@@ -115,8 +116,7 @@ def computation(
     )
     passes_on_device = busy_forward + busy_backward + launches.all_on_device
 
-    tensors = table.tensors / setting.framework.update_tensors
-    update_kernels = learned.optimizer_kernels * tensors if setting.optimizer != "none" else 0.0
+    update_kernels = update_launches(setting, table.tensors)
     update_traffic_time = load.update_time
     if tables is not None:
         from perfmodel.model.step.tables import update_time
