@@ -13,6 +13,7 @@ from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.step.layer_rates import demand, update_launches
 from perfmodel.model.step.layers import layer_table
+from perfmodel.workloads.catalogue import workload as network
 
 CATALOGUE = Catalogue.built_in()
 ACCELERATORS = ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-40gb", "h100-sxm5-80gb")
@@ -108,3 +109,20 @@ def test_autocast_leaves_lookups_in_fp32():
     ratio = demand(amp, table, 1e6).bytes / demand(half, table, 1e6).bytes
     assert ratio[table.lookup] == pytest.approx(2.0, rel=0.07)
     assert ratio[~table.lookup] == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("accelerator", ACCELERATORS)
+def test_a_step_that_the_host_paces_says_so_and_what_would_help(accelerator):
+    answer = predict(Scenario(workload="lenet", accelerator=accelerator, local_batch_size=64), CATALOGUE)
+    table, software = layer_table(answer_workload := network("lenet")), answer.scenario["framework"]
+    assert answer_workload.parameters == 61_706
+    job = resolve(Scenario(workload="lenet", framework=software), CATALOGUE)
+    updated = update_launches(job, table.tensors)
+    assert answer.verdict.startswith("host-bound: ")
+    assert f"the host starts {table.all_kernels + updated:.0f} kernels, {updated:.0f} of the update" in (
+        answer.verdict
+    )
+    share = float(answer.verdict.rpartition("would save ")[2].rstrip("%")) / 100
+    # without its host's pace a step takes what the accelerator takes: never more than its launch overhead
+    assert 0 < share <= answer.terms["launch_overhead_time"] / answer.iteration_time
+    assert "host-bound" not in predict(Scenario(workload="vgg16", accelerator=accelerator), CATALOGUE).verdict

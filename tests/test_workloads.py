@@ -282,6 +282,17 @@ def test_two_tower():
     assert network.forward_flops == pytest.approx(2 * (2 * (64 * 128 + 128 * 64) + 64), rel=1e-2)
 
 
+@pytest.mark.published(
+    "mnchapel.github.io/deep_learning_models: LeNet-5, 61,706 parameters; jovian.ai: an MLP of 512 and 512, "
+    "669,706; Caffe's layers of 20, 50, 500 and 10 by hand"
+)
+def test_networks_of_digits():
+    counts = {name: workload(name).parameters for name in ("lenet", "lenet-caffe", "mlp-mnist")}
+    by_hand = 20 * (25 + 1) + 50 * (20 * 25 + 1) + 500 * (50 * 16 + 1) + 10 * (500 + 1)
+    assert counts == {"lenet": 61_706, "lenet-caffe": by_hand, "mlp-mnist": 669_706}
+    assert by_hand == 431_080
+
+
 @pytest.mark.published("NGC, DLRM checkpoint, frequency limit 15: 15.61 GB of fp32, in units of 2^30 bytes")
 def test_dlrm():
     assert workload("dlrm").parameters * 4 / 2**30 == pytest.approx(15.61, abs=0.005)

@@ -16,6 +16,7 @@ FIXED: dict[str, tuple[str, ...]] = {
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "detection": ("yolov3", "deeplab-v3-plus"),
     "detr": ("detr-r50", "detr-r101"),
+    "digits": ("lenet", "lenet-caffe", "mlp-mnist"),
     "dit": ("dit-s-2", "dit-b-2", "dit-l-2", "dit-xl-2"),
     "googlenet": ("googlenet", "googlenet-bn"),
     "joint_transformer": (

@@ -6,6 +6,7 @@ import numpy as np
 
 from perfmodel.core.units import plural, show
 from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.host_words import host_text
 from perfmodel.model.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
 from perfmodel.model.prediction.numbers import Evaluated
 from perfmodel.model.prediction.remedies import exchanges, remedies, saved
@@ -13,7 +14,7 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import Step
 from perfmodel.model.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.model.step.parts import communicates
-from perfmodel.model.step.terms import TERMS, by_bound, only_of
+from perfmodel.model.step.terms import HOST, TERMS, by_bound, only_of
 
 
 def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
@@ -30,6 +31,8 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     constants : as for ``step``
     """
     most, head = largest_bound(step)
+    if most == HOST and (said := host_text(setting, step, constants)):
+        head = f"{head}; {said}"
     if not communicates(setting):
         return head
     ports = busiest_ports(setting, constants)
