@@ -20,6 +20,7 @@ from perfmodel.hardware.dataset import data_set
 from perfmodel.hardware.decoder import decoders
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.training.start_up import start_up_interval
 
 EIGHT = {"node": "dgx-1v", "world_size": 8, "input": "real"}
 FAST = {**EIGHT, "workload": "alexnet", "local_batch_size": 512}
@@ -199,14 +200,43 @@ def test_sweep_explain_sensitivity_and_round_trip_say_the_same(way, anchor):
 def test_what_a_job_starts_with_is_a_figure_of_its_own(invoke):
     answer = json.loads(invoke("predict", "--gpus", 16, "--json").stdout)
     assert answer["startup_time"] == pytest.approx(sum(answer["startup"].values()))
-    assert set(answer["startup"]) == {"processes", "first step", "parameters"}
+    assert list(answer["startup"]) == ["processes", "communicator", "parameters", "first step"]
+    low, high = answer["startup_80"]
+    assert 0 < low < answer["startup_time"] < high
     assert 0 < answer["startup"]["parameters"] < 0.2  # 102 MB over 100 Gbit/s
     alone = of(world_size=1)
-    assert "parameters" not in alone.startup
+    assert not {"communicator", "parameters"} & set(alone.startup)
     shown = invoke("predict", "--gpus", 8, "--input", "real").stdout
-    assert "processes 5 s (assumed)" in " ".join(shown.split())
+    assert "processes 5 s (measured once, on GTX 980 Ti)" in " ".join(shown.split())
     shared = of(workload="llama-3-8b", node="dgx-h100", world_size=16, tensor_parallel=8)
     assert shared.startup_time > 17
+
+
+def test_a_communicator_is_joined_where_gradients_travel_by_the_library():
+    """NCCL issue 534: 16.3 s for 8 communicators of 8 V100, 130 s for 32 of 32."""
+    each = {n: of(world_size=n, node="dgx-1v").startup["communicator"] for n in (8, 32)}
+    assert each == {8: pytest.approx(16.3 / 8, rel=0.01), 32: pytest.approx(130 / 32, rel=0.01)}
+    for strategy in ("parameter-server", "data-parallel-single-process"):
+        assert "communicator" not in of(world_size=8, node="dgx-1v", strategy=strategy).startup
+    assert "communicator" not in of(world_size=8, accelerator="tpu-v3").startup
+
+
+@pytest.mark.published("DLPerf, PyTorch/resnet50v1.5/README.md: the first iteration, beyond a usual one")
+@pytest.mark.parametrize(("ranks", "measured"), [(16, 12.05), (32, 13.5)])
+def test_the_first_iteration_of_a_published_log(ranks, measured):
+    """It joins the communicator, sends parameters and chooses kernels; 16 ranks have set that last number."""
+    parts = of(world_size=ranks, node="dgx-1v").startup
+    first = sum(parts[name] for name in ("communicator", "parameters", "first step"))
+    assert first == pytest.approx(measured, rel=0.02)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_profile_of_the_synchronisation_of_parameters(ranks):
+    """A published profile has 730 to 799 ms: mostly the communicator, which the first broadcast joins."""
+    parts = of(world_size=ranks, node="aws-p3.8xlarge", workload="resnet18").startup
+    low, high = start_up_interval({name: parts[name] for name in ("communicator", "parameters")})
+    assert low < 0.730 < 0.799 < high
+    assert parts["parameters"] < 0.01 * parts["communicator"]
 
 
 PAGE = Path(__file__).parents[1] / "docs" / "course-report.md"

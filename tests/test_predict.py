@@ -527,6 +527,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "update_bounds",
         "startup_time",
         "startup",
+        "startup_80",
         "epoch_start_time",
     }
     assert promised | added == table.keys()

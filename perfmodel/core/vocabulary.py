@@ -175,6 +175,8 @@ QUANTITIES: dict[str, Quantity] = {
     "dataset_bytes": Quantity("D", "B", "all samples as they are stored"),
     "accelerator_decode_rate": Quantity("r_a", "samples/s", "that one accelerator decodes"),
     "serial_input_time": Quantity("t_a", "s", "that samples take from the training itself"),
+    "communicator_base_time": Quantity("c_0", "s", "to join a communicator, whatever its size"),
+    "communicator_rank_time": Quantity("c_1", "s", "to join a communicator, for each further rank"),
     "worker_start_time": Quantity("t_w", "s", "to start one loader worker"),
     "busy_time": Quantity("t", "s", "the rest of the iteration"),
     "loader_workers": Quantity("w", "1", "processes or threads of a host that decode"),

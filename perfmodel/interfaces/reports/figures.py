@@ -180,10 +180,11 @@ def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 def start_up_line(parts: dict[str, float]) -> str:
     """Return the time before the first iteration, with the basis of each part, in words."""
-    from perfmodel.model.prediction.training.start_up import BASIS
+    from perfmodel.model.prediction.training.start_up import BASIS, start_up_interval
 
     listed = (f"{name} {show(time, 's')} ({BASIS[name]})" for name, time in parts.items() if time)
-    return f"{show(sum(parts.values()), 's')}: {', '.join(listed)}"
+    low, high = (show(end, "s") for end in start_up_interval(parts))
+    return f"{show(sum(parts.values()), 's')} ({low} to {high} with 80 % confidence): {', '.join(listed)}"
 
 
 def update_lines(prediction: Prediction) -> list[tuple[str, str]]:

@@ -33,6 +33,8 @@ SCALARS = (
     "page_cache_share",
     "worker_start_time",
     "process_start_time",
+    "communicator_base_time",
+    "communicator_rank_time",
     "first_step_time",
     "reserved_bytes",
     "allocator_share",
@@ -104,8 +106,12 @@ class Calibration(NamedTuple):
     """Time to start one loader worker [s]."""
     process_start_time: float
     """Time until a process is ready to build its network [s]."""
+    communicator_base_time: float
+    """Time to join a communicator of the collective library, whatever its size [s]."""
+    communicator_rank_time: float
+    """Time to join it, for each further rank [s]."""
     first_step_time: float
-    """Time of the first iteration beyond a usual one [s]."""
+    """Time of the first iteration beyond a usual one, without communicators [s]."""
     launch_time: float
     """Time of a library's collective before its first hop, on GPUs before Hopper [s]."""
     library_hop_latency: float

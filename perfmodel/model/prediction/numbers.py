@@ -15,7 +15,12 @@ from perfmodel.model.prediction.intervals.bound import least_times
 from perfmodel.model.prediction.intervals.interval import Width, width_of
 from perfmodel.model.prediction.memory import need_of
 from perfmodel.model.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
-from perfmodel.model.prediction.training.start_up import epoch_starts, start_up, startup_time
+from perfmodel.model.prediction.training.start_up import (
+    epoch_starts,
+    start_up,
+    start_up_interval,
+    startup_time,
+)
 from perfmodel.model.prediction.understood import understood
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import Step
@@ -112,6 +117,7 @@ def prediction_of(
         "bubble_fraction": None,
         "startup_time": lambda: sum(startup().values()),
         "startup": startup,
+        "startup_80": lambda: start_up_interval(startup()),
         "epoch_start_time": float(epoch_starts(setting, constants)),
         **NO_UPDATES,
     }

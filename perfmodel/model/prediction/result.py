@@ -250,6 +250,8 @@ class Prediction(_Result):
     """Time before the first iteration, once in a job [s]; None in answers saved by older versions."""
     startup: dict[str, float] = late(fresh(dict))
     """Parts that sum to ``startup_time``, by name [s]."""
+    startup_80: list[float] | None = late(None)
+    """80 % interval of ``startup_time``: lower and upper end [s]; None as for ``startup_time``."""
     epoch_start_time: float = 0.0
     """Time before the first batch of each epoch, which is not prefetched [s]; not part of ``epoch_time``.  0
     for synthetic samples."""
