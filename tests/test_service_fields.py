@@ -10,7 +10,8 @@ import pytest
 
 from perfmodel.interfaces.register import NAMES, command
 from perfmodel.interfaces.service.application import application
-from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.commands import COMMANDS, answer
+from perfmodel.interfaces.service.problems import Refused
 from perfmodel.interfaces.service.refusal import Refusal
 from tests.asgi import Caller
 
@@ -262,3 +263,11 @@ def test_what_a_limit_refuses_is_worded_as_what_a_command_refuses(status):
 
     answer = Caller(application(run=refuse)).post("/v1/plan", json={})
     assert json.loads(Refusal(status, "so much and no more").body()) == answer.json()
+
+
+@pytest.mark.parametrize("value", ["yes", "true", "on", 1, 0, 1.0])
+def test_a_truth_value_is_true_or_false(value):
+    for place in ({"pinned_memory": value}, {"network_cap": value}, {"sequence_parallel": value}):
+        with pytest.raises(Refused) as refusal:
+            answer("predict", json.dumps(place).encode())
+        assert "expected true or false" in str(refusal.value)

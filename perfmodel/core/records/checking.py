@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, StrictBool, TypeAdapter, create_model
 from pydantic_core import core_schema
 
 
@@ -21,12 +22,28 @@ def model_of(cls: type[Any]) -> type[BaseModel]:
     """Return a pydantic model with the fields of a class of records."""
     config = ConfigDict(extra="forbid", strict=cls.strict, protected_namespaces=())
     fields: dict[str, Any] = {
-        name: (cls.checked_as(name), field.checked) for name, field in cls.model_fields.items()
+        name: (_with_truth(cls.checked_as(name)), field.checked) for name, field in cls.model_fields.items()
     }
     model: type[BaseModel] = create_model(
         cls.__name__, __config__=config, __doc__=cls.__doc__, __module__=cls.__module__, **fields
     )
     return model
+
+
+def _with_truth(annotation: Any) -> Any:
+    """Return a type of a field in which a truth value is true or false alone, no "yes" and no number.
+
+    >>> _with_truth(bool | None) == StrictBool | None, _with_truth(dict[str, float])
+    (True, dict[str, float])
+    """
+    if annotation is bool:
+        return StrictBool
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return Annotated[_with_truth(parts[0]), *parts[1:]]
+    if get_origin(annotation) in (Union, UnionType):
+        return Union[tuple(map(_with_truth, parts))]  # noqa: UP007
+    return annotation
 
 
 def schema(cls: type[Any], handler: Any) -> core_schema.CoreSchema:

@@ -42,7 +42,7 @@ class CalibrateRequest(Scenario):
     skip: Annotated[int, Within(ge=0, le=1_000_000, strict=True)] = 0
     data: Annotated[str | None, OptionInfo(file=True)] = None
     collectives: Annotated[tuple[str, ...], OptionInfo(file=True, commas=True)] = ()
-    refit: Annotated[bool, Within(strict=True)] = False
+    refit: bool = False
     jobs: Jobs = None
     specs: Annotated[tuple[str, ...], OptionInfo(file=True, shell=False)] = ()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
-from perfmodel.core.records.record import Within, same_as
+from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON, Form, csv
 from perfmodel.interfaces.report import report
@@ -79,7 +79,7 @@ class QuoteRequest(Described):
     """
 
     quote: Annotated[AnyQuote | None, OptionInfo(sent=_sent)] = None
-    examples: Annotated[bool, Within(strict=True)] = False
+    examples: bool = False
     where: str = "quote"
     calibration: str | None = same_as(Scenario)
 

@@ -41,7 +41,7 @@ class WorkloadsRequest(Described):
     name: Annotated[str | None, OptionInfo(offers="workloads")] = None
     sequence_length: int | None = same_as(Scenario)
     image_tokens: int | None = same_as(Scenario)
-    recipes: Annotated[bool, Within(strict=True)] = False
+    recipes: bool = False
 
 
 class _List(Described):
