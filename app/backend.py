@@ -15,6 +15,7 @@ from app import bounded, layout_work, quote_work, searches, sensitivity_work, se
 from app.goal_keywords import keywords_of
 from app.search_worker import PlanAnswer, length_line
 from perfmodel.core.errors import InputError
+from perfmodel.core.records.options import Described
 from perfmodel.decide.comparison import Comparison, case_of, compare
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.caveats import harder
@@ -27,7 +28,6 @@ from perfmodel.interfaces.cli.app import SERVER, TOKEN
 from perfmodel.interfaces.client import Client, ServiceError
 from perfmodel.interfaces.client.connection import refusal_of
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.interfaces.function import request_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -59,15 +59,16 @@ class Backend:
         """Return the prediction of a scenario."""
         return predict(scenario, self.catalogue)
 
-    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+    def answer(self, one: Command, given: Mapping[str, Any], request: Described) -> Any:
         """Return the answer of a registered command.
 
         Parameters
         ----------
         one : the command
-        given : fields of its request
+        given : fields of its request, which a service gets
+        request : the request that they make
         """
-        return one.run(request_of(one, (), given), Context(self.catalogue))
+        return one.run(request, Context(self.catalogue))
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
         """Return the predictions of several scenarios, in order."""
@@ -160,7 +161,7 @@ class _ServiceBackend(Backend):
     def predict(self, scenario: Scenario) -> Prediction:
         return self._client.predict(scenario)
 
-    def answer(self, one: Command, given: Mapping[str, Any]) -> Any:
+    def answer(self, one: Command, given: Mapping[str, Any], request: Described) -> Any:
         return self._client.answer_of(one.name, given)
 
     def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:

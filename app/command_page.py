@@ -15,6 +15,7 @@ from app.backend import backend
 from app.layout import copy_buttons, download_buttons, errors_shown, options_form
 from app.options import Option, options, read, values
 from app.plain import plain
+from perfmodel.core.records.options import Described
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
@@ -39,8 +40,9 @@ def draw(name: str) -> None:
     st.markdown(f"**{plain(one.summary)}**")
     given = values(request.picked, known, name)
     with errors_shown():
-        answer = backend().answer(one, given)
-    st.code(_printed(one, answer, given), language=None)
+        parsed = request_of(one, (), given)
+        answer = backend().answer(one, given, parsed)
+    st.code(_printed(one, answer, parsed), language=None)
     rows = answer.records()
     with st.container(horizontal=True):
         copy_buttons(name, request.picked, _python(one, given))
@@ -62,11 +64,11 @@ def _text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _printed(one: Command, answer: Any, given: Mapping[str, Any]) -> str:
-    """Return the text that the shell prints for an answer."""
+def _printed(one: Command, answer: Any, request: Described) -> str:
+    """Return the text that the shell prints for the answer to a request."""
     out = io.StringIO()
     with _PRINTING, redirect_stdout(out):  # stdout is shared by all sessions
-        one.text(answer, request_of(one, (), given))
+        one.text(answer, request)
     return out.getvalue().rstrip()
 
 

@@ -48,6 +48,12 @@ def is_too_wide(prediction: Prediction) -> bool:
     return rates is not None and rates[1] > TOO_WIDE * rates[0]
 
 
+def samples_per_second(prediction: Prediction, samples: float) -> str:
+    """Return a throughput of all GPUs [samples/s] as text with its unit."""
+    words = three_digits(samples)
+    return f"{words} {plural(prediction.sample, 1 if words == '1' else 2)}/s"
+
+
 def per_second(prediction: Prediction, samples: float) -> str:
     """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
 
@@ -56,8 +62,7 @@ def per_second(prediction: Prediction, samples: float) -> str:
     prediction : of the job
     samples : throughput of all GPUs [samples/s]
     """
-    words = three_digits(samples)
-    words += f" {plural(prediction.sample, 1 if words == '1' else 2)}/s"
+    words = samples_per_second(prediction, samples)
     if not prediction.tokens_per_second:
         return words
     tokens = prediction.tokens_per_second / prediction.samples_per_second

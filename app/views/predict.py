@@ -35,7 +35,7 @@ from app.options import MONEY, options
 from app.plain import plain
 from perfmodel.core.units import duration, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
-from perfmodel.interfaces.reports.figures import interval_95, target_lines
+from perfmodel.interfaces.reports.figures import interval_95, target_words
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
@@ -99,7 +99,7 @@ def figures(prediction: Prediction) -> None:
         main_number("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
         main_number(
             "Throughput",
-            decisions.per_second(prediction, prediction.samples_per_second).partition(" (")[0],
+            decisions.samples_per_second(prediction, prediction.samples_per_second),
             rates and "-".join(map(three_digits, rates)),
         )
         if prediction.tokens_per_second:
@@ -168,9 +168,9 @@ def to_target(reached: dict[str, Any] | None, prediction: Prediction) -> None:
         low, high = (time * end / prediction.iteration_time for end in (spread.low_80, spread.high_80))
         ends = show_range(low, high, "s")
     main_number("Time to target", duration(time), ends)
-    counted = target_lines(reached)[0][1].partition(" for ")[2]
-    lines = [line.removesuffix(" (--recipe)") for _, line in target_lines(reached)[1:]]
-    st.caption(plain("; ".join([f"counted: {counted}"] * bool(counted) + lines)))
+    words = target_words(reached)
+    counted = [f"counted: {words.counted}"] if words.counted else []
+    st.caption(plain("; ".join([*counted, words.recipe, *words.more])))
     if not reached["within_range"]:
         low, high = reached["batch_sizes"]
         st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")

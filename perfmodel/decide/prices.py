@@ -158,7 +158,17 @@ def price_words(price: Price) -> str:
     >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
     '$24.48 an hour of one node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
     """
+    return ", ".join(price_lines(price))
+
+
+def price_lines(price: Price) -> list[str]:
+    """Return a price in one line, or in two if it has a region, date and source.
+
+    >>> price_lines(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))[1]
+    'us-east-1, 2026-07-20, source a price list'
+    """
     each = hour_words(price)
     if price.basis != "on demand":
-        return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
-    return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"
+        return [f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"]
+    where = f"{price.region}, {price.date}, source {price.source}"
+    return [f"{each}: {price.instance} on demand", where]

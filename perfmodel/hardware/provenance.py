@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from perfmodel.core.records.record import Record, Within, fresh
 
@@ -65,6 +65,8 @@ class SourcedSpec(Spec):
     """A spec that has a file of its own, with a table of the sources of its numbers."""
 
     __slots__ = ("_announced",)
+    if TYPE_CHECKING:
+        _announced: tuple[str, ...]
 
     id: Id
     """The name of the file, without ``.toml``."""

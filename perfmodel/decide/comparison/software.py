@@ -100,7 +100,8 @@ def facts_apart(releases: Sequence[Release], fields: Iterable[str]) -> list[list
         values = [getattr(each, field) for each in releases]
         if len(set(values)) > 1:
             for words, value in zip(stated, values, strict=True):
-                words.append(FACTS[field][value is False].format(value))
+                shown = f"{value:g}" if isinstance(value, float) else value
+                words.append(FACTS[field][value is False].format(shown))
     return stated
 
 

@@ -126,7 +126,7 @@ def collective_figure(
     figure.update_yaxes(type="log", dtick=1, tickformat="~s", exponentformat="SI")
     if stacked:
         figure.update_xaxes(domain=[0, 0.95])  # the last label needs room
-        figure.for_each_trace(lambda trace: trace.update(name=_in_lines(trace.name)))
+        figure.for_each_trace(lambda trace: trace.update(name=trace.meta or trace.name))
     figure.update_layout(
         yaxis={"title_text": "time", "ticksuffix": "s"},
         yaxis2={"title_text": "bus bandwidth", "ticksuffix": "B/s"},
@@ -198,7 +198,8 @@ def _measured(
             mode="lines+markers",
             line={"color": marker["color"], "width": 1, "dash": "dot"},
             marker=marker,
-            name=_label(curve),
+            name="{}: {} {}".format(*_label(curve)),
+            meta="{}:<br>{}<br>{}".format(*_label(curve)),
             legendgroup=curve.source,
             showlegend=axes is AXES[0],
             text=text,
@@ -207,21 +208,18 @@ def _measured(
         )
 
 
-def _label(curve: MeasuredCurve) -> str:
-    """Return the legend of a curve: ``measured by SOURCE: 16 x a100-sxm4-80gb on 2 nodes, 4 x efa-100g``."""
+def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
+    """Return the legend of a curve in three parts, each a line on a phone: source, ranks, machines.
+
+    As ``measured by SOURCE``, ``16 x a100-sxm4-80gb``, ``on 2 nodes, 4 x efa-100g``.
+    """
     at = curve.point
     chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
     if at.nodes == 1 or at.inter_link is None:
-        return f"{MEASURED_BY} {curve.source}: {chips} in one node, {at.link.id}"
-    return f"{MEASURED_BY} {curve.source}: {chips} on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
-
-
-def _in_lines(name: str) -> str:
-    """Return the legend of a measured curve in three lines, for the width of a phone."""
-    if not name.startswith(MEASURED_BY):
-        return name
-    source, _, where = name.partition(": ")
-    return f"{source}:<br>{where.replace(' on ', '<br>on ').replace(' in ', '<br>in ')}"
+        place = f"in one node, {at.link.id}"
+    else:
+        place = f"on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
+    return f"{MEASURED_BY} {curve.source}", chips, place
 
 
 def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> None:

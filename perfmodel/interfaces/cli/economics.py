@@ -29,11 +29,10 @@ def show_economics(result: Mapping[str, Any]) -> None:
 def _price(price: dict[str, Any] | None) -> list[str]:
     if price is None:
         return []
-    from perfmodel.decide.prices import Price, price_words
+    from perfmodel.decide.prices import Price, price_lines
 
-    first, on_demand, where = price_words(Price(**price)).partition(" on demand, ")
-    lines = [f"{'price':<22}{first}{on_demand.removesuffix(', ')}"]
-    return [*lines, f"{'':<22}{where}"] if where else lines
+    lines = price_lines(Price(**price))
+    return [f"{label:<22}{line}" for label, line in zip(("price", ""), lines, strict=False)]
 
 
 def _failures(reliability: dict[str, Any] | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
 from perfmodel.decide.economics import spans
@@ -84,30 +84,47 @@ def interval_95(interval: Interval) -> str:
     return f"{show(interval.low_95, 's')} to {show(interval.high_95, 's')}"
 
 
-def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """Return the time to a target, its recipe and learning rate, with labels."""
-    if reached is None:
-        return []
+class Target(NamedTuple):
+    """The time to a target in words."""
+
+    counted: str
+    """Samples or tokens to the target; empty if the recipe's words have them."""
+    outside: str
+    """How the batch is outside its publication; empty if it is not."""
+    recipe: str
+    more: list[str]
+    """Steps, phases, note and learning rate."""
+
+
+def target_words(reached: Mapping[str, Any]) -> Target:
+    """Return the parts of the time to a target in words, without the time itself."""
     amount = f"{reached['amount']:,.0f} {reached['unit']}"
-    first = show(reached["time"], "s")
-    if amount not in reached["recipe_words"]:
-        first += f" for {amount}"
-    if not reached["within_range"]:
-        first += f", at a batch {outside_published(*reached['batch_sizes'])}"
-    lines = [first, f"{reached['recipe_words']} (--recipe)"]
-    if reached["tokens"]:
-        lines.append(f"{reached['steps']:,} steps")
+    more = [f"{reached['steps']:,} steps"] if reached["tokens"] else []
     for phase in reached["phases"]:
         of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
-        lines.append(f"{show(phase['time'], 's')} for {of}")
+        more.append(f"{show(phase['time'], 's')} for {of}")
     if reached["note"]:
-        lines.append(reached["note"])
+        more.append(reached["note"])
     if rate := reached["learning_rate"]:
         beyond = "" if rate["within_published"] else "; beyond the batches the rule was shown for"
-        lines.append(
+        more.append(
             f"learning rate {rate['learning_rate']:.4g} by the {rate['rule']} rule, after "
             f"{rate['warm_up_epochs']:g} epochs of warm-up from {rate['warm_up_from']:g}{beyond}"
         )
+    outside = "" if reached["within_range"] else outside_published(*reached["batch_sizes"])
+    counted = "" if amount in reached["recipe_words"] else amount
+    return Target(counted, outside, reached["recipe_words"], more)
+
+
+def target_lines(reached: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the time to a target, its recipe and learning rate, with labels."""
+    if reached is None:
+        return []
+    words = target_words(reached)
+    first = show(reached["time"], "s")
+    first += f" for {words.counted}" if words.counted else ""
+    first += f", at a batch {words.outside}" if words.outside else ""
+    lines = [first, f"{words.recipe} (--recipe)", *words.more]
     return [("" if i else "time to target", line) for i, line in enumerate(lines)]
 
 
