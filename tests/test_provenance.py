@@ -46,6 +46,8 @@ NOT_ROWS = {
     "torch-products": "single products",
     "nvidia-forum": "single products",
     "nanogpt": "tokens of a data set",
+    "pytorch-22583": "the start of one process",
+    "nccl-534": "communicators alone",
 }
 """Sources of measured facts that are no source of rows in ``validation/measured``, and what they are."""
 PRIORS = {TRANSFORMERS: PARAMETERS, COLLECTIVES: COLLECTIVE_PARAMETERS}
