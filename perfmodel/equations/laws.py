@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from perfmodel.core import ops
 from perfmodel.core.errors import missing
+from perfmodel.equations import stalling
 from perfmodel.equations.quadrature import Array
 from perfmodel.equations.special import normal_at_logit
 
@@ -71,24 +72,11 @@ def _above(t: Array, lower: float = 0.0) -> Array:
     return np.maximum(np.asarray(t, dtype=np.float64) - lower, 0.0)
 
 
-def _normal_upper(x: Array) -> Array:
-    """Return P(Z > x) for a standard normal variable."""
-    import numpy as np
-
-    x = np.asarray(x, dtype=np.float64) / math.sqrt(2)
-    return np.array([math.erfc(value) for value in x.ravel().tolist()]).reshape(x.shape) / 2
-
-
-def _log_std(cv: float) -> float:
-    """Return the standard deviation of the logarithm of a lognormal law from its coefficient of variation."""
-    return math.sqrt(math.log1p(cv * cv))
-
-
 def _log_score(t: Array, mean: float, cv: float) -> Array:
     """Return the standard score of log t; -inf for t up to 0."""
     import numpy as np
 
-    s = _log_std(cv)
+    s = stalling.log_std(cv)
     with np.errstate(divide="ignore"):
         return (np.log(_above(t) / mean) + s * s / 2) / s
 
@@ -96,7 +84,7 @@ def _log_score(t: Array, mean: float, cv: float) -> Array:
 def _lognormal_at_logit(z: Array, mean: float, cv: float) -> Array:
     import numpy as np
 
-    s = _log_std(cv)
+    s = stalling.log_std(cv)
     return mean * np.exp(s * normal_at_logit(z) - s * s / 2)
 
 
@@ -147,6 +135,14 @@ def _two_point_check(fast: float, slow: float, probability: float) -> str | None
     if not 0 <= fast <= slow or slow <= 0:
         return f"fast must be at least 0 and at most slow, not {fast:g} and {slow:g}"
     return None if 0 <= probability <= 1 else f"probability must lie in 0..1, not {probability:g}"
+
+
+def _stalling_check(mean: float, cv: float, probability: float, length: float) -> str | None:
+    if not 1e-6 <= cv <= 10:
+        return f"cv must be at least 1e-6 and at most 10, not {cv:g}"
+    if not 0 <= probability <= 1:
+        return f"probability must lie in 0..1, not {probability:g}"
+    return None if length <= 1e6 else f"length must be at most 1e6, not {length:g}"
 
 
 def require_scipy(what: str) -> Any:
@@ -209,8 +205,8 @@ LAWS: dict[str, Law] = {
         lower=lambda mean, std: -math.inf,
         ageing=lambda mean, std: "better",
         at_logit=lambda z, mean, std: mean + std * normal_at_logit(z),
-        survival=lambda t, mean, std: _normal_upper((t - mean) / std),
-        cdf=lambda t, mean, std: _normal_upper((mean - t) / std),
+        survival=lambda t, mean, std: stalling.normal_upper((t - mean) / std),
+        cdf=lambda t, mean, std: stalling.normal_upper((mean - t) / std),
     ),
     "lognormal": Law(
         ("mean", "cv"),
@@ -220,8 +216,19 @@ LAWS: dict[str, Law] = {
         mean=lambda mean, cv: mean,
         variance=lambda mean, cv: (mean * cv) ** 2,
         at_logit=_lognormal_at_logit,
-        survival=lambda t, mean, cv: _normal_upper(_log_score(t, mean, cv)),
-        cdf=lambda t, mean, cv: _normal_upper(-_log_score(t, mean, cv)),
+        survival=lambda t, mean, cv: stalling.normal_upper(_log_score(t, mean, cv)),
+        cdf=lambda t, mean, cv: stalling.normal_upper(-_log_score(t, mean, cv)),
+    ),
+    "stalling": Law(
+        ("mean", "cv", "probability", "length"),
+        positive=("mean", "cv", "length"),
+        defaults=(("mean", 1.0),),
+        check=_stalling_check,
+        mean=lambda mean, cv, probability, length: mean,
+        variance=stalling.variance,
+        at_logit=stalling.at_logit,
+        survival=stalling.survival,
+        cdf=stalling.cdf,
     ),
     "pareto": Law(
         ("scale", "shape"),

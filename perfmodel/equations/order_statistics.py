@@ -19,6 +19,7 @@ from perfmodel.equations.order_formulas import (
     uniform_order_variance,
 )
 from perfmodel.equations.quadrature import beta_rule
+from perfmodel.equations.stalling import order_moments
 
 LARGEST_SAMPLE = 1_000_000_000
 """Largest number of workers; beyond it, rounding errors of n - k + 1 matter."""
@@ -28,8 +29,8 @@ def order_statistic(distribution: Distribution, order: Real, sample_size: Real) 
     """Return mean and variance of the k-th smallest of n independent draws.
 
     Closed forms for the exponential, shifted exponential, uniform, Pareto (mean) and two-point laws and for
-    samples; for the others the trapezoid rule in logit of ``beta_rule``, which agrees with 40-digit
-    arithmetic to 1e-11 for n up to 1,000,000.
+    samples; for stalling steps the trapezoid rule in log time; for the others that in logit of ``beta_rule``,
+    which agrees with 40-digit arithmetic to 1e-11 for n up to 1,000,000.
 
     Parameters
     ----------
@@ -100,6 +101,7 @@ _CLOSED: dict[str, Callable[..., tuple[Any, Any]]] = {
         uniform_order_mean(k, n, low, high),
         uniform_order_variance(k, n, low, high),
     ),
+    "stalling": order_moments,
 }
 
 
