@@ -36,12 +36,12 @@ class Measured(NamedTuple):
         return has_layouts(self.setting.workload)
 
 
-def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
-    """Return the runs of trust A and B that the model can predict, in order, without ``UNSEEN`` sources."""
+def measured(runs: Iterable[Run], catalogue: Catalogue, unseen: frozenset[str] = UNSEEN) -> list[Measured]:
+    """Return the runs of trust A and B that the model can predict, in order, without ``unseen`` sources."""
     result = []
     for run in runs:
         time = measured_time(run)
-        if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
+        if run.trust not in TRUSTED or time is None or run.source in unseen:
             continue
         try:
             result.append(Measured(run, resolve(scenario_of_run(run, catalogue), catalogue), time))

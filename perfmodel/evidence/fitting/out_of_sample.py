@@ -30,6 +30,7 @@ from perfmodel.evidence.fitting.runs import reach
 from perfmodel.evidence.fitting.runs import seen as seen_of
 from perfmodel.evidence.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.evidence.fitting.spread import Miss, learn_spread
+from perfmodel.evidence.fitting.straggler_fit import StragglerFit, predicted_runs, rows_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, before_fit, with_scaling
 from perfmodel.model.fitted.own_effects import component_keys
@@ -71,6 +72,7 @@ class OutOfSample:
         """
         self._catalogue = Catalogue.of(catalogue)
         self.jobs = jobs
+        self._has_shipped = set(shipped_runs()) <= set(runs)
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self.measured = measured(self._runs, self._catalogue)
         self._alone = np.array([row.run.world_size == 1 for row in self.measured])
@@ -116,9 +118,18 @@ class OutOfSample:
         return {name: float(f"{value:.6g}") for name, value in named(scores).items()}
 
     @cached_property
+    def stragglers(self) -> StragglerFit:
+        """The fit of what spreads steps, to runs on several ranks; with the shipped ones of more sources."""
+        runs = [*dict.fromkeys([*(predicted_runs() if self._has_shipped else ()), *self._runs])]
+        constants = self._efficient(None)
+        links = ScalingFit([*self._anchored()], constants, self.jobs).numbers()
+        return StragglerFit(rows_of(runs, self._catalogue, with_scaling(constants, links)))
+
+    @cached_property
     def scaling(self) -> ScalingFit:
         """The fit to runs on several accelerators."""
-        return ScalingFit([*self._anchored()], self._efficient(None), self.jobs)
+        constants = with_scaling(self._efficient(None), self.stragglers.learned().numbers)
+        return ScalingFit([*self._anchored()], constants, self.jobs)
 
     def calibration(self, without: str | None = None) -> Calibration:
         """Return the learned numbers, spreads of intervals included, from all sources or without one."""
@@ -131,13 +142,18 @@ class OutOfSample:
             spread = {
                 mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
             }
-            whole = self._judged["source", without].constants if without else self._scaled(None)
+            if without in self.sources:
+                whole = self._judged["source", without].constants
+            else:
+                whole = self._scaled(None, unseen=frozenset({without} if without else ()))
             self._known[without] = whole._replace(spread=spread)
         return self._known[without]
 
     def of(self, run: Run) -> Calibration:
         """Return the learned numbers without the source of ``run``."""
-        return self.calibration(run.source if run.source in self.sources else None)
+        return self.calibration(
+            run.source if run.source in {*self.sources, *self.stragglers.sources} else None
+        )
 
     def from_some(self, seen: Flags, others: Flags | None = None) -> Calibration:
         """Return the numbers learned from a part of the runs, with the spread of intervals from specs.
@@ -150,7 +166,13 @@ class OutOfSample:
         misses = [miss for place, miss in enumerate(self._misses["specs"]) if seen[place]]
         farther = [miss for place, miss in self._farther if seen[place]]
         left_out = frozenset(self.sources).difference(self._groups["source"][seen].tolist())
-        return self._scaled(seen, left_out, others)._replace(spread={"specs": learn_spread(misses, farther)})
+        some = self._scaled(seen, left_out, others, left_out, self._ids(seen))
+        return some._replace(spread={"specs": learn_spread(misses, farther)})
+
+    def _ids(self, seen: Flags) -> frozenset[str]:
+        """Return the ids of a part of the measured runs."""
+        kept = zip(self.measured, seen.tolist(), strict=True)
+        return frozenset(row.run.run_id for row, is_kept in kept if is_kept)
 
     def counts(self) -> dict[str, int]:
         """Return the number of runs that each part was fitted to."""
@@ -201,10 +223,22 @@ class OutOfSample:
         )
 
     def _scaled(
-        self, seen: Flags | None, left_out: frozenset[str] = frozenset(), others: Flags | None = None
+        self,
+        seen: Flags | None,
+        left_out: frozenset[str] = frozenset(),
+        others: Flags | None = None,
+        unseen: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
     ) -> Calibration:
-        """Return all learned numbers but spreads, from a part of the measured runs or from all."""
+        """Return all learned numbers but spreads, from a part of the measured runs or from all.
+
+        Parameters
+        ----------
+        seen, left_out, others : as in ``_efficient``
+        unseen, only : sources, and ids of all runs, that the spread of steps is not or only learned from
+        """
         constants = self._efficient(seen, left_out, others)
+        constants = with_scaling(constants, self.stragglers.learned(unseen, only).numbers)
         return with_scaling(constants, self.scaling.numbers(constants, seen))
 
     def _anchored(self) -> Iterator[Anchored]:
@@ -242,7 +276,11 @@ class OutOfSample:
     @cached_property
     def _judged(self) -> dict[LeftOut, Judged]:
         """The fit without each source and each architecture, and its errors on their runs."""
-        _ = self.transformers, self.scaling  # fitted before processes start: folds are linear around them
+        _ = (
+            self.transformers,
+            self.stragglers,
+            self.scaling,
+        )  # fitted before processes start: folds are linear around them
         left_out: list[LeftOut] = [("source", source) for source in self.sources]
         left_out += [("architecture", name) for name in self.architectures]
         return dict(each(OutOfSample.judge, self, left_out, self.jobs))
@@ -257,7 +295,7 @@ class OutOfSample:
         mine = self._groups[what] == name
         others = self._others(what, name)
         if what == "source":
-            constants = self._scaled(~mine, others=others)
+            constants = self._scaled(~mine, others=others, unseen=frozenset({name}))
         else:
             constants, mine = self._efficient(~mine, others=others), mine & self._alone
         misses: dict[int, tuple[Miss, Miss | None]] = {}

@@ -89,6 +89,12 @@ class ScalingFit:
             name: float(f"{math.exp(value):.6g}") for name, value in zip(DEVIATIONS, learned, strict=True)
         }
 
+    def widths(self) -> dict[str, float]:
+        """Return the standard deviation of the logarithm of each number that all runs and its prior leave."""
+        information = (self._slopes * self._weights[:, None]).T @ self._slopes / NOISE**2
+        deviations = np.sqrt(np.diag(np.linalg.inv(information + np.diag(self._deviation**-2))))
+        return {name: float(f"{each:.3g}") for name, each in zip(DEVIATIONS, deviations, strict=True)}
+
     def shares(self) -> Shares:
         """Return the sources that determine each learned number, as ``information_shares`` does."""
         return information_shares([*DEVIATIONS], self._slopes * self._deviation, self._weights, self._sources)

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 SCALARS = (
     "jitter",
+    "shared_jitter",
+    "stall_probability",
+    "stall_length",
+    "shared_slowdown",
+    "loader_jitter",
+    "loader_stall_probability",
+    "loader_slowdown",
     "tcp_ceiling",
     "connections_exponent",
     "server_fraction",
@@ -67,6 +74,24 @@ class Spread(NamedTuple):
     quantile_95: float
 
 
+class StepSpread(NamedTuple):
+    """How the steps of a job's ranks spread; fields as of ``Calibration``."""
+
+    jitter: float
+    stall_probability: float
+    stall_length: float
+    slowdown: float
+
+    def __str__(self) -> str:
+        """Return the distribution of a rank's time as ``--jitter`` takes it."""
+        if not self.jitter:
+            return "none"
+        if not self.stall_probability:
+            return f"lognormal:cv={self.jitter:g}"
+        stalls = f"probability={self.stall_probability:g},length={self.stall_length:g}"
+        return f"stalling:cv={self.jitter:g},{stalls}"
+
+
 class Calibration(NamedTuple):
     """The fitted or assumed constants, in SI units."""
 
@@ -84,6 +109,20 @@ class Calibration(NamedTuple):
     """Samples per second of one loader worker."""
     jitter: float
     """Coefficient of variation of one worker's iteration, independent of the others'."""
+    shared_jitter: float
+    """Coefficient of variation that all workers of a job share in each iteration."""
+    stall_probability: float
+    """Share of one worker's iterations that stall."""
+    stall_length: float
+    """Time of a stall over that of an iteration."""
+    shared_slowdown: float
+    """Time that all ranks of a job lose alike, over that of the same work on one accelerator alone."""
+    loader_jitter: float
+    """``jitter`` of workers that read samples; loaders of a machine share its processors."""
+    loader_stall_probability: float
+    """``stall_probability`` of such workers."""
+    loader_slowdown: float
+    """``shared_slowdown`` of such ranks."""
     tcp_ceiling: float
     """Rate of one adapter through the kernel's TCP with a library's usual connections [B/s]."""
     connections_exponent: float
@@ -130,6 +169,14 @@ class Calibration(NamedTuple):
     """Names of the constants that are neither measured nor fitted."""
     own: OwnEffects | None = None
     """Effects learned from a user's own runs."""
+
+    def spread_of_steps(self, loads: bool) -> StepSpread:
+        """Return how the steps of a job's ranks spread, which read samples if ``loads``."""
+        if loads:
+            return StepSpread(
+                self.loader_jitter, self.loader_stall_probability, self.stall_length, self.loader_slowdown
+            )
+        return StepSpread(self.jitter, self.stall_probability, self.stall_length, self.shared_slowdown)
 
     @property
     def latencies(self) -> tuple[float, float, float, float]:

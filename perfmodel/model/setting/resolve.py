@@ -243,7 +243,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         for name, value in updates.options(scenario.world_size).items():
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
-        taken.append(default("jitter", f"lognormal:cv={calibration().jitter:g}"))
+        taken.append(default("jitter", str(calibration().spread_of_steps(scenario.input == "real"))))
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings

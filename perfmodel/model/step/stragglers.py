@@ -41,9 +41,9 @@ def push_share(setting: Setting) -> float:
 
 ALIKE = Distribution("uniform", (1 - 1e-9, 1 + 1e-9))
 """Distribution of workers with equal times."""
-NOTED = 0.05
-"""Share of the iteration from which the wait for stragglers gets a note on its assumption: that of 16
-accelerators with the default jitter, so that small jobs have no note."""
+NOTED = 0.03
+"""Share of the iteration from which the wait for stragglers gets a note on its assumption: that of some
+100 accelerators with the default jitter, so that small jobs have no note."""
 
 
 def spread_note(
@@ -60,34 +60,74 @@ def spread_note(
     efficiency : scaling efficiency, with that wait
     calibration : with the default jitter
     """
-    share = waiting_time / iteration_time
-    if share < NOTED or setting.scenario.jitter is not None or setting.updates is not None:
+    share, law = waiting_time / iteration_time, usual_law(calibration, _loads(setting))
+    if share < NOTED or law is None or setting.scenario.jitter is not None or setting.updates is not None:
         return None
     if setting.profile is not None and setting.profile.jitter is not None:
         return None
     n = setting.world_size
-    allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration.jitter), n)
-    spread = f"{calibration.jitter:.1%}"
+    allowed = 1 / slowest_worker.straggler_factor(law, n)
+    spread = f"{calibration.spread_of_steps(_loads(setting)).jitter:.1%}"
     without, here = iteration_time - waiting_time, f"{show(iteration_time, 's')} and {efficiency:.1%}"
     return (
-        f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently, as single processes "
-        f"do: without that (--jitter none) {show(without, 's')} and an efficiency of "
+        f"stragglers cap {n} GPUs at {allowed:.0%} if ranks vary {spread} independently and stall at times: "
+        f"without that (--jitter none) {show(without, 's')} and an efficiency of "
         f"{efficiency / (1 - share):.1%}, with it {here}"
     )
 
 
 @remembered(maxsize=16)
-def _usual_law(jitter: float) -> Distribution:
-    """Return the default distribution of a worker's time, with a coefficient of variation."""
+def _stalling(jitter: float, probability: float, length: float) -> Distribution:
+    """Return the distribution of a worker's time with a spread and stalls."""
+    return Distribution("stalling", (1.0, jitter, probability, length))
+
+
+@remembered(maxsize=16)
+def _lognormal(jitter: float) -> Distribution:
+    """Return the distribution of a worker's time with a spread alone."""
     return Distribution("lognormal", (1.0, jitter))
+
+
+def usual_law(calibration: Calibration, loads: bool) -> Distribution | None:
+    """Return the default distribution of a worker's time, apart from what all workers share.
+
+    Parameters
+    ----------
+    calibration : with the learned spread
+    loads : whether workers read samples
+    """
+    spread = calibration.spread_of_steps(loads)
+    if not spread.jitter:
+        return None
+    if not spread.stall_probability:
+        return _lognormal(spread.jitter)
+    return _stalling(spread.jitter, spread.stall_probability, spread.stall_length)
+
+
+def _loads(setting: Setting) -> bool:
+    """Return whether the workers of a job read samples."""
+    return setting.scenario.input == "real"
 
 
 def law_of(setting: Setting, calibration: Calibration) -> Distribution | None:
     """Return the distribution of a worker's time, in any unit; None without jitter."""
     given = setting.scenario.jitter
-    if given is None:
-        return _usual_law(calibration.jitter) if calibration.jitter else None
-    return _parsed_law(given)
+    return usual_law(calibration, _loads(setting)) if given is None else _parsed_law(given)
+
+
+def shared_slowdown(setting: Setting, busy_time: Any, calibration: Calibration) -> Any:
+    """Return the time that all ranks of a job lose alike, compared with one accelerator alone [s].
+
+    Parameters
+    ----------
+    setting : of the job
+    busy_time : step of one accelerator alone [s], number or array
+    calibration : with the learned slowdown
+    """
+    if setting.strategy != "all-reduce" or setting.updates is not None:
+        return 0.0
+    slowdown = calibration.spread_of_steps(_loads(setting)).slowdown
+    return busy_time * slowdown * (setting.world_size > 1)
 
 
 def straggler_time(

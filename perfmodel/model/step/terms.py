@@ -20,7 +20,7 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.own_update import with_own_update
-from perfmodel.model.step.stragglers import straggler_time
+from perfmodel.model.step.stragglers import shared_slowdown, straggler_time
 
 Kind = Literal["busy", "network", "host", "wait"]
 Place = Literal["before", "start", "forward", "between", "passes", "after", "update"]
@@ -128,6 +128,15 @@ def _stragglers(step: StepContext, before: Mapping[str, Any]) -> Any:
     return straggler_time(setting, busy, by_exchange, step.constants)
 
 
+def _slowdown(step: StepContext, _: Mapping[str, Any]) -> Any:
+    setting, work = step.setting, step.work
+    return (
+        0.0
+        if work is None
+        else shared_slowdown(setting, work.alone(setting.accumulation_steps), step.constants)
+    )
+
+
 def _input(step: StepContext, before: Mapping[str, Any]) -> Any:
     """Return the wait for samples, which are loaded during all other terms [s]."""
     setting, factor = step.setting, step.anchor_factor
@@ -227,6 +236,15 @@ TERMS: dict[str, Term] = {
         Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
         _communication("exposed_communication_time", "exposed communication", "after", *EVERY),
         Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
+        Term(
+            "shared_slowdown_time",
+            "slower than alone",
+            "busy",
+            COMMUNICATION,
+            "passes",
+            _slowdown,
+            ("replicas",),
+        ),
         Term("node_growth_time", "node-count penalty", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
         Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
