@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.core import ops
+from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.equations.exchange import (
     hiding_cost_of_units,
     partitioned_times,
@@ -193,17 +194,23 @@ def communication(
 def hiding_cost(setting: Setting, communication_time: Any, fabric: Fabric, constants: Calibration) -> Any:
     """Return the computation lost for each second of hidden communication [1].
 
-    Collectives that sum gradients occupy the accelerators; copies to and from a server do not.
+    Collectives that sum gradients occupy the accelerators as long as their bytes take inside a node; copies
+    to and from a server do not, nor does waiting for a network.
     """
     if not adds_on_accelerators(setting):
         return 0.0
     cost = cost_of_sums(setting.accelerator, constants)
-    if setting.strategy == "all-reduce":
-        return cost
-    whole = layer_bytes(setting).sum(keepdims=True)
-    g = setting.accelerators_per_node
-    inside: Any = ring_all_reduce_time(g, whole, fabric.intra_hop_latency, fabric.intra_link_bandwidth)
-    return shared_hiding_cost(cost, inside.sum(axis=-1), communication_time)
+    whole: Any = layer_bytes(setting).sum(keepdims=True)
+    if setting.strategy != "all-reduce":
+        g = setting.accelerators_per_node
+        inside: Any = ring_all_reduce_time(g, whole, fabric.intra_hop_latency, fabric.intra_link_bandwidth)
+        own = inside.sum(axis=-1)
+    elif ops.holds(setting.domains > 1) and np.all(ops.plain(communication_time) > 0):
+        inside = all_reduce_bus_factor(setting.world_size) * whole / fabric.intra_link_bandwidth
+        own = ops.minimum(inside.sum(axis=-1), communication_time)
+    else:
+        return cost  # all of it is inside
+    return shared_hiding_cost(cost, own, communication_time)
 
 
 def cost_of_sums(accelerator: Accelerator, constants: Calibration) -> Any:
