@@ -133,8 +133,7 @@ def expected_efficiency(
 ) -> Expected | None:
     """Return the predicted efficiency or speed-up over ``claim.from_gpus`` accelerators, with its interval.
 
-    What both jobs have in common cancels: the interval is that of a prediction anchored at one accelerator's
-    time.
+    What both jobs have in common cancels: the interval is that of the ratio of their speeds.
 
     Raises
     ------
@@ -145,28 +144,19 @@ def expected_efficiency(
         raise refusal("quote.from_gpus", "from_gpus", m=m, n=n)
     if prediction.layout is not None:
         return _efficiency_of_replicas(claim, scenario, prediction, catalogue)
-    if m == 1:
-        speedup = prediction.speedup
-    else:
-        smaller = predict(changed(scenario, world_size=m), catalogue)
-        speedup = prediction.samples_per_second / smaller.samples_per_second
+    same_batch = {
+        "global_batch_size": None,
+        "local_batch_size": prediction.scenario["local_batch_size"],
+    }
+    smaller = predict(changed(scenario, world_size=m, **(same_batch if m == 1 else {})), catalogue)
+    speedup = prediction.speedup if m == 1 else prediction.samples_per_second / smaller.samples_per_second
     factor = speedup * m / n if claim.kind == "scaling_efficiency" else speedup
-    anchored = prediction
-    if scenario.anchor is None and scenario.profile is None:
-        one_accelerator = predict(
-            changed(
-                scenario,
-                world_size=1,
-                global_batch_size=None,
-                local_batch_size=prediction.scenario["local_batch_size"],
-            ),
-            catalogue,
-        )
-        anchored = predict(
-            changed(scenario, anchor=f"iteration_time={one_accelerator.iteration_time!r}s@1"), catalogue
-        )
-    ratio = Measure(factor * anchored.iteration_time, True)
-    return ratio.expected(anchored)
+    if scenario.anchor is not None or scenario.profile is not None:
+        return Measure(factor * prediction.iteration_time, True).expected(prediction)
+    ratio = ratio_between(prediction, smaller, f"{m} accelerators")
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    return Expected(*(factor / ratio.value * end for end in (ratio.value, ratio.low_80, ratio.high_80)))
 
 
 def _efficiency_of_replicas(

@@ -26,6 +26,8 @@ ALONE = 4.0
 """Exponent of the weights in the fit: pairs that differ in one thing count most."""
 MEAN_OVER_DEVIATION = 0.7978845608028654
 """Mean absolute value of a normal deviate over its standard deviation: the root of 2 / pi."""
+FARTHEST = 3.0
+"""Largest error of a ratio in standard deviations; one run that is far off is in many pairs."""
 CONFIDENCE = 0.8
 """Share of measured ratios that intervals must contain."""
 
@@ -85,7 +87,8 @@ def fit(pairs: Pairs) -> Array:
     shares = np.full(design.shape[1], START)
     for _ in range(ROUNDS):
         deviation = np.sqrt(fixed + design @ shares) / NORMAL_80
-        missed = design.T @ (weight * pairs.miss / MEAN_OVER_DEVIATION / deviation**3)
+        miss = np.minimum(pairs.miss, FARTHEST * deviation)
+        missed = design.T @ (weight * miss / MEAN_OVER_DEVIATION / deviation**3)
         shares = shares * np.sqrt(missed / np.maximum(design.T @ (weight / deviation**2), 1e-300))
     return shares * _factor(pairs, shares, weights(pairs))
 

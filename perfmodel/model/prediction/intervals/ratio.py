@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,27 +64,36 @@ class Job(NamedTuple):
     """Batch of one accelerator, or micro-batch [samples]."""
 
 
+OF_EXCHANGE = (
+    *("strategy", "algorithm", "overlap", "compression", "jitter"),
+    *("local_aggregation", "local_steps", "server_node", "server_shards"),
+)
+"""Options of a plan without effect on one accelerator."""
 DISTANCES = ("workload", "accelerator", "software", "precision", "fabric", "plan", "world size", "batch")
 """Distances of two jobs: 0 or 1, or for numbers the logarithm of their ratio."""
 
 
 def distances(one: Job, other: Job) -> tuple[float, ...]:
-    """Return the distance of two jobs in each of ``DISTANCES``."""
+    """Return the distance of two jobs in each of ``DISTANCES``.
+
+    One accelerator exchanges nothing: it has the plan of any number of them.
+    """
+    exchange = min(one.world_size, other.world_size) > 1 or one.kind != COPIES
     return (
         float(one.workload != other.workload),
         float(one.accelerator != other.accelerator),
         float(one.software != other.software),
         float(one.precision != other.precision),
         float(_differ(one.fabric, other.fabric)),
-        float(_differ(one.plan, other.plan)),
+        float(_differ(one.plan, other.plan, OF_EXCHANGE if not exchange else ())),
         abs(math.log(one.world_size / other.world_size)),
         abs(math.log(one.batch / other.batch)),
     )
 
 
-def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether any key known of both differs."""
-    return any(one[name] != other[name] for name in one.keys() & other.keys())
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any], but: Collection[str] = ()) -> bool:
+    """Return whether any key known of both differs, except some."""
+    return any(one[name] != other[name] for name in (one.keys() & other.keys()).difference(but))
 
 
 def job_of(prediction: Prediction) -> Job:
