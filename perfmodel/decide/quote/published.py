@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -20,9 +21,11 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 
-QUOTES = ("imagenet-one-hour", "powerai-ddl-256-p100", "horovod-512-gpus", "nccl-8gb-all-reduce")
+RECORDS, BANDWIDTHS = "imagenet-records", "nccl-8gb-all-reduce"
+QUOTES = ("imagenet-one-hour", "powerai-ddl-256-p100", "horovod-512-gpus", BANDWIDTHS, RECORDS)
 QUANTITIES = ("time_to_train", "epoch_time", "scaling_efficiency", "bus_bandwidth")
-"""The claims taken from these quotes; rates and speed-ups would repeat them."""
+"""The claims taken from these quotes; rates and speed-ups would repeat them, but for that of the records."""
+EFFICIENCY = "scaling_efficiency"
 POWERAI = "powerai-ddl-256-p100"
 LARGE = 8e9
 """Message size for machines without a published figure [B]."""
@@ -45,6 +48,23 @@ class PublishedClaim(NamedTuple):
     high_80: float
     source: str | None
     """Title of the publication."""
+    still: float | None = None
+    """The prediction with ``--jitter none``; None for a bandwidth."""
+
+    @property
+    def miss(self) -> float | None:
+        """Distance of a predicted efficiency from the published one [1]; None for another quantity."""
+        return self._miss(self.predicted)
+
+    @property
+    def still_miss(self) -> float | None:
+        """Distance of the efficiency predicted with ``--jitter none`` from the published one [1]."""
+        return self._miss(self.still)
+
+    def _miss(self, value: float | None) -> float | None:
+        if None in (value, self.published) or self.quantity != EFFICIENCY:
+            return None
+        return abs((value or 0.0) - (self.published or 0.0))
 
     @property
     def error(self) -> float | None:
@@ -89,8 +109,10 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
     result = []
     for name in QUOTES:
         quote, where = read_quote(name)
-        for each in check_quote(quote, catalogue, where):
-            if each.quantity not in QUANTITIES:
+        still = quote.model_copy(update={"scenario": quote.scenario | {"jitter": "none"}})
+        both = zip(check_quote(quote, catalogue, where), check_quote(still, catalogue, where), strict=True)
+        for each, at_rest in both:
+            if each.quantity not in QUANTITIES and name != RECORDS:
                 continue
             if each.expected is None or each.low_80 is None or each.high_80 is None:
                 raise refusal(
@@ -98,7 +120,8 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
                 ).under(where)
             source = quote.sources[each.source].title if each.source else None
             figures = (each.value, each.expected, each.low_80, each.high_80)
-            result.append(PublishedClaim(name, each.text, each.quantity, *figures, source))
+            without = None if each.quantity == "bus_bandwidth" else at_rest.expected
+            result.append(PublishedClaim(name, each.text, each.quantity, *figures, source, without))
     absent = read_toml(folder("validation") / "published_claims.toml")["without_figure"]
     return [*result, *(_without_figure(**each, catalogue=catalogue) for each in absent)]
 
@@ -107,7 +130,7 @@ def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedCla
     """Return the predicted bus bandwidth of a machine without a published figure [B/s]."""
     point = fabric_of(ranks, catalogue, node=node).of("all-reduce", LARGE)
     figures = expected_bus_bandwidth(point)[:3]
-    return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
+    return PublishedClaim(BANDWIDTHS, f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
 
 
 class ClaimValidation(Validation[PublishedClaim]):
@@ -130,7 +153,36 @@ def claims(catalogue: Catalogue) -> ClaimValidation:
     rows = tuple(published_claims(catalogue))
     result = errors([row.error for row in rows if row.error is not None])
     held = fmean(row.covered for row in rows if row.covered is not None)
-    return ClaimValidation(rows, {"rows": len(rows), **result._asdict(), "coverage_80": held})
+    parts = {
+        "earlier": [row for row in rows if row.quote != RECORDS],
+        "records": [row for row in rows if row.quote == RECORDS],
+    }
+    scaled = {name: _of_scaling(each) for name, each in (("all", rows), *parts.items())}
+    summary = {"rows": len(rows), **result._asdict(), "coverage_80": held, "scaling": scaled}
+    return ClaimValidation(rows, summary)
+
+
+def _of_scaling(rows: Sequence[PublishedClaim]) -> dict[str, float | int]:
+    """Return the statistics of claims on several accelerators, apart from bandwidths.
+
+    The mean misses are of efficiencies, in shares of 1; coverage and width, the mean over claims of the
+    logarithm of the prediction over the lower end of its 80 % interval, are of efficiencies and durations.
+    """
+    misses = [row.miss for row in rows if row.miss is not None]
+    still = [row.still_miss for row in rows if row.still_miss is not None]
+    timed = [row for row in rows if row.still is not None]
+    worse = [
+        row.predicted / row.low_80 if KINDS[row.quantity].higher_is_better else row.high_80 / row.predicted
+        for row in timed
+    ]
+    return {
+        "efficiencies": len(misses),
+        "mean_miss": fmean(misses),
+        "mean_miss_without_jitter": fmean(still),
+        "claims": len(timed),
+        "coverage_80": fmean(bool(row.covered) for row in timed),
+        "mean_half_width": fmean(map(math.log, worse)),
+    }
 
 
 def overlap_gap() -> tuple[Prediction, Prediction]:

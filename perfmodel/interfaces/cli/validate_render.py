@@ -226,6 +226,18 @@ def _show_claims(answer: Validation[Any]) -> None:
     mean = _percent(answer.errors.mean_absolute_error)
     held = _percent(answer.coverage_80)
     out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
+    scaling: Any = answer.summary["scaling"]
+    for name, each in scaling.items():
+        points, still = (f"{100 * each[key]:.1f}" for key in ("mean_miss", "mean_miss_without_jitter"))
+        out.print(
+            Text(
+                f"{name}: mean miss of {each['efficiencies']} efficiencies: {points} points; "
+                f"with --jitter none: {still}"
+            )
+        )
+        width = f"mean half-width in log {each['mean_half_width']:.2f}"
+        inside = _percent(each["coverage_80"])
+        out.print(Text(f"  with durations {each['claims']} claims: {inside} inside 80 %, {width}"))
 
 
 def show_leave_out(answer: LeaveOutTests) -> None:
