@@ -574,7 +574,10 @@ def test_what_a_profile_is_unsure_of_widens_the_interval(tmp_path):
     plain = asked("sure.toml", sure)
     width = np.log(plain.interval.high_80 / plain.iteration_time)
     assert not any("uncertain" in why for why in plain.interval.wider_because)
-    parts = {"computation": ("forward_time", "backward_time", "update_time"), "input_time": ("input_time",)}
+    parts = {
+        "computation": ("forward_time", "backward_time", "update_time", "shared_slowdown_time"),
+        "input_time": ("input_time",),
+    }
     for name, terms in parts.items():
         head, table, rest = sure.partition(f"[{name}]")
         value = float(re.search("value = (.*)", rest)[1])

@@ -13,6 +13,7 @@ from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.evidence.traces.nccl_tests import Timings
+from perfmodel.evidence.traces.over_ranks import spread_over_ranks
 from perfmodel.evidence.traces.summary import kept_steps
 from perfmodel.evidence.traces.traced_job import NOT_IN_TRACE, check_network, job_of
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -60,7 +61,8 @@ def profile_of_traces(
     setting = resolve(job_of(traces, scenario, catalogue)[0], catalogue)
     check_network(traces, setting.workload)
     result: dict[str, Any] = {}
-    steps = [row for trace in traces for row in _steps(trace, skip)]
+    of_ranks = [_steps(trace, skip) for trace in traces]
+    steps = [row for rows in of_ranks for row in rows]
     if traces and not steps:
         raise refusal("trace.no_steps").under(traces[0].file)
     if steps:
@@ -82,14 +84,40 @@ def profile_of_traces(
                 deviation=_error(hidden),
                 basis=f"{len(talk)} steps; for information, not carried over",
             )
-        if len(busy) >= FEWEST_STEPS:
-            spread = pstdev(busy) / fmean(busy)
-            deviation = spread / (2 * len(busy)) ** 0.5
-            result["jitter"] = Measure(
-                value=spread, deviation=deviation, basis=f"busy time of {len(busy)} steps"
-            )
+        result |= _spread([[row["compute"] for row in rows] for rows in of_ranks if rows])
     files = [*(trace.file for trace in traces), *(timing.file for timing in timings)]
     return _profile(setting, files, link=link_of_traces(traces, timings), **result)
+
+
+def _spread(busy: Sequence[Sequence[float]]) -> dict[str, Measure]:
+    """Return the spread of busy times: of several ranks what is independent and what they share.
+
+    Parameters
+    ----------
+    busy : of the steps of each rank [s]
+    """
+    steps, ranks = min(map(len, busy)), len(busy)
+    if ranks > 1 and steps >= FEWEST_STEPS:
+        split = spread_over_ranks([each[:steps] for each in busy])
+        basis = f"busy time of {steps} steps of {ranks} ranks"
+        return {
+            "jitter": Measure(
+                value=split.independent,
+                deviation=split.independent / (2 * (steps - 1) * (ranks - 1)) ** 0.5,
+                basis=f"{basis}: what is independent between them",
+            ),
+            "shared_jitter": Measure(
+                value=split.shared,
+                deviation=split.shared / (2 * (steps - 1)) ** 0.5,
+                basis=f"{basis}: what they share",
+            ),
+        }
+    every = [time for each in busy for time in each]
+    if len(every) < FEWEST_STEPS:
+        return {}
+    spread = pstdev(every) / fmean(every)
+    deviation = spread / (2 * len(every)) ** 0.5
+    return {"jitter": Measure(value=spread, deviation=deviation, basis=f"busy time of {len(every)} steps")}
 
 
 def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -85,11 +86,11 @@ class Emulator:
         self._random = np.random.default_rng(seed)
         self._number = 0
         given = prediction.scenario["jitter"]
-        self._still = given == "none"
-        cv = _settled(prediction, constants_of(constants)).jitter
-        self._law = (
-            parse_distribution(given or f"lognormal:cv={cv}") if not self._still and (given or cv) else None
-        )
+        known = _settled(prediction, constants_of(constants))
+        usual = str(known.spread_of_steps(prediction.scenario["input"] == "real"))
+        law = given or usual
+        self._law = None if law == "none" else parse_distribution(law)
+        self._shared = 0.0 if given else math.sqrt(math.log1p(known.shared_jitter**2))
         self._jittering = self._share()
 
     def step(self) -> Step:
@@ -110,7 +111,7 @@ class Emulator:
         terms, world_size = self._prediction.terms, self._prediction.scenario["world_size"]
         computing = sum(time for name, time in terms.items() if _computes(name))
         factors = self._factors(world_size)
-        stretched = 1 + self._jittering * (factors - 1)
+        stretched = self._common() * (1 + self._jittering * (factors - 1))
         ranks = tuple((computing * stretched).tolist())
         own = float(stretched[0])
         waited = max(ranks) - ranks[0]
@@ -123,6 +124,12 @@ class Emulator:
         ]
         self._number += 1
         return Step(self._number, sum(phase.time for phase in phases), ranks, tuple(phases))
+
+    def _common(self) -> float:
+        """Return a random factor on the times of all ranks of a step, with mean 1."""
+        if not self._shared:
+            return 1.0
+        return math.exp(self._shared * self._random.standard_normal() - self._shared**2 / 2)
 
     def _share(self) -> float:
         """Return the share of a rank's own time that jitters, so that the mean wait is the predicted one [1].

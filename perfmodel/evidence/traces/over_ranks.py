@@ -1,10 +1,16 @@
-"""Compare the same collective on all ranks: the shortest time is the transfer, the rest is waiting."""
+"""Compare ranks: waits in the same collective, and what of the spread of their steps is independent.
+
+The shortest time of a collective on any rank is the transfer, the rest is waiting.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from perfmodel.evidence.traces.device_trace import Collective, DeviceTrace, length, overlap
 
@@ -87,6 +93,43 @@ def by_rank(traces: Sequence[DeviceTrace], rows: Sequence[dict[str, Any]]) -> li
     for row in result:
         row["straggler"] = row["waited_for"] > max(STRAGGLES * fair, NOTICED * row["compute_time"])
     return result
+
+
+class StepSpread(NamedTuple):
+    """How step times of several ranks spread, as standard deviations over the mean [1]."""
+
+    independent: float
+    """Of each rank on its own: a job waits for the slowest."""
+    shared: float
+    """Of all ranks alike: it costs no wait."""
+
+
+def spread_over_ranks(times: Sequence[Sequence[float]]) -> StepSpread:
+    """Return what is independent and what is shared in the spread of step times.
+
+    What ranks share shows in the covariance of two ranks over steps, here its mean over all pairs.  A rank
+    that is slower in every step moves neither.
+
+    Parameters
+    ----------
+    times : of the same steps of each rank [s], shape (ranks, steps), at least two of each
+
+    Examples
+    --------
+    Both ranks are slower in the second step, and by turns in the third and fourth.
+
+    >>> spread = spread_over_ranks([[1.0, 1.4, 1.3, 1.1], [1.0, 1.4, 1.1, 1.3]])
+    >>> round(spread.independent, 3), round(spread.shared, 3)
+    (0.096, 0.118)
+    """
+    table = np.asarray(times, dtype=float)
+    table = table / table.mean(axis=1, keepdims=True)
+    covariance = np.atleast_2d(np.cov(table))
+    ranks = len(table)
+    own = float(np.trace(covariance)) / ranks
+    shared = (float(covariance.sum()) - ranks * own) / (ranks * (ranks - 1))
+    shared = min(max(shared, 0.0), own)
+    return StepSpread(math.sqrt(own - shared), math.sqrt(shared))
 
 
 def _last(row: dict[str, Any]) -> str:

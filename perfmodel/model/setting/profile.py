@@ -17,6 +17,7 @@ MEASURES = (
     "loader_time",
     "overlap",
     "jitter",
+    "shared_jitter",
 )
 """Tables of a profile's file that hold one number."""
 
@@ -66,7 +67,9 @@ class Profile(Record):
     """Share of the communication hidden behind computation [1]; for information only: it depends on the
     network, and the model computes its own."""
     jitter: Measure | None = None
-    """Standard deviation over mean of the steps [1]."""
+    """Standard deviation over mean of the steps [1]; of several ranks, what is independent between them."""
+    shared_jitter: Measure | None = None
+    """The part of it that all ranks share [1]; known from traces of several ranks."""
     input_time: Measure | None = None
     """Time that a step waits for samples [s]; used for real samples with the same number of workers."""
     loader_time: Measure | None = None

@@ -31,8 +31,18 @@ LEAST_REPORTED = 1e-3
 
 
 def with_profile(constants: Calibration, profile: Profile) -> Calibration:
-    """Return constants with the profile's jitter, if measured."""
-    return constants if profile.jitter is None else constants._replace(jitter=profile.jitter.value)
+    """Return constants with the profile's jitter, if measured, which then has stalls in it."""
+    if profile.jitter is None:
+        return constants
+    shared = 0.0 if profile.shared_jitter is None else profile.shared_jitter.value
+    of_steps = profile.jitter.value
+    return constants._replace(
+        jitter=of_steps,
+        loader_jitter=of_steps,
+        shared_jitter=shared,
+        stall_probability=0.0,
+        loader_stall_probability=0.0,
+    )
 
 
 def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[Note]]:
