@@ -25,6 +25,7 @@ OF_TERM = {
     "update_time": (OLIVE, ""),
     "coding_time": (OLIVE, "x"),
     "contention_time": (OLIVE, "."),
+    "shared_slowdown_time": (OLIVE, "/"),
     "exposed_communication_time": (ORANGE, ""),
     "hidden_communication_time": (ORANGE, "/"),
     "tensor_parallel_time": (ORANGE, "\\"),

@@ -33,6 +33,7 @@ EXAMPLES = {
     "uniform": "low=0.5,high=1.5",
     "normal": "mean=1,std=0.1",
     "lognormal": "mean=1,cv=0.1",
+    "stalling": "cv=0.02,probability=0.01,length=0.5",
     "pareto": "scale=1,shape=3",
     "weibull": "scale=1,shape=2",
     "gamma": "shape=4,scale=0.25",

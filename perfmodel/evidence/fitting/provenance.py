@@ -20,7 +20,9 @@ def write() -> None:
     kinds = {
         TRANSFORMERS: transformer_shares(),
         COLLECTIVES: collective_shares(),
-        DATA_PARALLEL: of_training.efficiency.shares() | of_training.scaling.shares(),
+        DATA_PARALLEL: of_training.efficiency.shares()
+        | of_training.scaling.shares()
+        | of_training.stragglers.shares(),
     }
     lines = ",\n".join(
         f' "{kind}": {{\n'
