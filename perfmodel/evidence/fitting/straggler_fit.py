@@ -80,8 +80,8 @@ def single_processes(without: frozenset[str] = frozenset()) -> dict[str, SingleP
     """Return what steps of one accelerator tell: ``jitter``, ``stall_probability`` and ``stall_length``.
 
     Of each configuration the spread is that of its 50 and 90 % quantiles, which stalls do not move; it
-    stalled if its longest step is ``BEYOND`` spreads above the median.  Medians of the configurations of a source,
-    then the mean of the logarithms over sources.
+    stalled if its longest step is ``BEYOND`` spreads above the median.  Medians of the configurations of a
+    source, then the mean of the logarithms over sources.
 
     Parameters
     ----------

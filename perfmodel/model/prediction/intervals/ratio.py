@@ -76,8 +76,10 @@ DISTANCES = ("workload", "accelerator", "software", "precision", "fabric", "plan
 def distances(one: Job, other: Job) -> tuple[float, ...]:
     """Return the distance of two jobs in each of ``DISTANCES``.
 
-    One accelerator exchanges nothing: it has the plan of any number of them.
+    One accelerator exchanges nothing: it has the plan of any number of them.  Errors of copies of a network
+    hardly grow with more accelerators once there are several.
     """
+    sizes = abs(math.log(one.world_size / other.world_size))
     exchange = min(one.world_size, other.world_size) > 1 or one.kind != COPIES
     return (
         float(one.workload != other.workload),
@@ -86,7 +88,7 @@ def distances(one: Job, other: Job) -> tuple[float, ...]:
         float(one.precision != other.precision),
         float(_differ(one.fabric, other.fabric)),
         float(_differ(one.plan, other.plan, OF_EXCHANGE if not exchange else ())),
-        abs(math.log(one.world_size / other.world_size)),
+        math.log1p(sizes) if one.kind == COPIES else sizes,
         abs(math.log(one.batch / other.batch)),
     )
 
