@@ -240,7 +240,7 @@ TERMS: dict[str, Term] = {
             "shared_slowdown_time",
             "slower than alone",
             "busy",
-            COMMUNICATION,
+            COMPUTE,
             "passes",
             _slowdown,
             ("replicas",),
