@@ -40,6 +40,8 @@ NAMES = {
     "real": ("loader_jitter", "loader_stall_probability", "loader_slowdown"),
 }
 """Input of runs on several ranks -> numbers that they determine, in the order of the axes of a likelihood."""
+SINGLE = ("jcjohnson", "ryujaehun")
+"""Sources of the steps of single processes."""
 BEYOND = 5.0
 """Distance of a stall from the median step, in standard deviations of the others."""
 NORMAL_90 = 1.2816
@@ -90,7 +92,7 @@ def single_processes(without: frozenset[str] = frozenset()) -> dict[str, SingleP
     rows = [
         (row["source"], {key: float(row[key]) for key in ("samples", "p50", "p90", "maximum")})
         for row in records(folder("validation") / "measured" / "iteration_jitter.csv")
-        if row["kind"] == "step-to-step" and row["world_size"] == "1"
+        if row["kind"] == "step-to-step" and row["world_size"] == "1" and row["source"] in SINGLE
     ]
     kept = [(source, row) for source, row in rows if source not in without] or rows
     of_source: dict[str, list[float]] = defaultdict(list)
@@ -274,7 +276,8 @@ class StragglerFit:
             result[name] = {
                 source: round(of[source] / whole, 2) for source in order if of[source] > 0.02 * whole
             }
-        return result
+        alone = {name: round(1 / len(SINGLE), 2) for name in SINGLE}
+        return result | {"stall_length": alone, "shared_jitter": dict(alone)}
 
 
 class _Series(NamedTuple):
