@@ -22,7 +22,10 @@ from perfmodel.model.step.ports import bulk_bandwidth
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"
-MACHINE = ("accelerator", "node", "intra-link", "inter-link", "nodes", "nics", "connections", "network-cap")
+MACHINE = (
+    *("accelerator", "node", "intra-link", "inter-link", "transport"),
+    *("nodes", "nics", "connections", "network-cap"),
+)
 RACKS = ("rack-nodes", "oversubscription", "placement")
 WHERE = (*MACHINE, *RACKS)
 """Options of ``perfmodel collective`` that place the ranks."""

@@ -346,3 +346,32 @@ def test_the_limit_is_in_the_json():
     table = json.loads(predict(**TCP).to_json())
     assert table["network_limit"].startswith("the kernel's TCP")
     assert json.loads(predict(gpus=1).to_json())["network_limit"] is None
+
+
+# --- the transport
+
+
+def test_tcp_over_an_adapter_is_what_a_spec_of_it_says():
+    ranks = {"ranks": 8, "nodes": 2, "nics": 2, "size": "64MB", "intra_link": "nvlink3-quad-mesh"}
+    own, spec = (
+        perfmodel.collective(**ranks, inter_link=link, transport=transport)
+        for link, transport in (("slingshot11-200g", "tcp"), ("slingshot11-200g-tcp", "plug-in"))
+    )
+    assert own.time == spec.time
+    assert own.interval.low_80 == spec.interval.low_80
+    assert "the kernel's TCP" in own.network_limit
+
+
+@pytest.mark.parametrize("job", [{}, {"workload": "gpt2"}, {"strategy": "parameter-server"}], ids=str)
+def test_without_its_plug_in_a_network_is_slower(job):
+    asked = {"node": "aws-p4d.24xlarge", "gpus": 32} | job
+    own, tcp = (predict(**asked, transport=transport) for transport in ("plug-in", "tcp"))
+    assert tcp.scenario["transport"] == "tcp"
+    assert tcp.iteration_time > 1.05 * own.iteration_time
+
+
+def test_a_link_of_tcp_has_no_other_transport():
+    times = {predict(**P3, transport=word).iteration_time for word in ("plug-in", "tcp", "sockets")}
+    assert len(times) == 1
+    with pytest.raises(perfmodel.InputError, match="plug-in"):
+        predict(**P3, transport="udp")

@@ -43,6 +43,8 @@ Schedule = Literal["1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v
 ContextMethod = Literal["ring", "all-gather", "ulysses", "nested"]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
+Transport = Literal["plug-in", "tcp"]
+"""What carries bytes over a network adapter: the link's own transport, or the kernel's TCP."""
 Optimizer = Literal[
     "none",
     "sgd",
@@ -136,6 +138,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "optimizer-in-backward": "adam-in-backward",
     },
     "attention_kernel": {"eager": "unfused", "flash": "flash2", "flash-attn": "flash2"},
+    "transport": {"socket": "tcp", "sockets": "tcp", "native": "plug-in", "plugin": "plug-in"},
     "loss": {"liger": "fused"},
     "decoder": {"pillow": "pil", "dali": "dali-gpu", "nvjpeg": "torchvision-gpu"},
     "cache": {"memory": "ram", "page-cache": "ram"},

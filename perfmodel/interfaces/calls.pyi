@@ -251,6 +251,7 @@ def collective(
         node: str | None = ...,
         intra_link: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nodes: int | None = ...,
         nics: int | None = ...,
         connections: int | None = ...,
@@ -275,6 +276,7 @@ def collective(
     node : Machine of the ranks, with its links and adapters, e.g. dgx-1v.  [default: the accelerator's usual one]
     intra_link : Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
+    transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.  [default: plug-in]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
     nics : [1] Network adapters per node.  [default: those of the machine, else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
@@ -315,6 +317,7 @@ def collective(
         node: str | None = ...,
         intra_link: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nodes: int | None = ...,
         nics: int | None = ...,
         connections: int | None = ...,
@@ -785,6 +788,7 @@ def layouts(
         node: str | None = ...,
         accelerator: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nics: int | None = ...,
         connections: int | None = ...,
         network_cap: bool = ...,
@@ -829,6 +833,7 @@ def layouts(
     node : Machine, e.g. dgx-h100.  [default: the usual one of the accelerator]
     accelerator : Accelerator, e.g. h100-sxm5-80gb.  [default: that of the node]
     inter_link : Link between machines.  [default: that of the machine]
+    transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.  [default: plug-in]
     nics : [1] Network adapters of each machine.  [default: the machine's]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
@@ -1689,6 +1694,7 @@ class Calls:
         node: str | None = ...,
         intra_link: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nodes: int | None = ...,
         nics: int | None = ...,
         connections: int | None = ...,
@@ -1713,6 +1719,7 @@ class Calls:
         node: str | None = ...,
         intra_link: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nodes: int | None = ...,
         nics: int | None = ...,
         connections: int | None = ...,
@@ -1815,6 +1822,7 @@ class Calls:
         node: str | None = ...,
         accelerator: str | None = ...,
         inter_link: str | None = ...,
+        transport: Literal['plug-in', 'tcp'] = ...,
         nics: int | None = ...,
         connections: int | None = ...,
         network_cap: bool = ...,

@@ -161,7 +161,7 @@ def _of_network(case: Case) -> list[str]:
         return []
 
 
-NETWORK = ("inter_link", "nics", "connections", "network_cap")
+NETWORK = ("inter_link", "transport", "nics", "connections", "network_cap")
 """Options that have no effect where the network has another limit."""
 
 

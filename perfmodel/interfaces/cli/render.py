@@ -117,7 +117,8 @@ def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
 def _network(prediction: Prediction) -> str:
     """Return the links of a job in words."""
     scenario = prediction.scenario
-    adapters = f"{scenario['nics']} x {scenario['inter_link']}"
+    over = " over TCP" if scenario["transport"] == "tcp" else ""
+    adapters = f"{scenario['nics']} x {scenario['inter_link']}{over}"
     if scenario["world_size"] == 1:
         return f"{adapters} to the servers" if scenario["servers"] else "no communication"
     if scenario["accelerators_per_node"] == 1:

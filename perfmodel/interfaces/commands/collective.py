@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.core.choices import Count, Placement
+from perfmodel.core.choices import Count, Placement, Transport
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.equations.algorithm import CollectiveName
@@ -54,6 +54,7 @@ class CollectiveRequest(Described):
         str | None, OptionInfo("Link inside a machine", offers="links in a node", old="link")
     ] = None
     inter_link: str | None = same_as(Scenario)
+    transport: Transport = same_as(Scenario)
     nodes: Annotated[Count | None, OptionInfo("Machines")] = None
     nics: int | None = same_as(Scenario)
     connections: int | None = same_as(Scenario)

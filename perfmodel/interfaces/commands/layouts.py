@@ -15,6 +15,7 @@ from perfmodel.core.choices import (
     Optimizer,
     Samples,
     Schedule,
+    Transport,
 )
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
@@ -75,6 +76,7 @@ class LayoutsRequest(Described):
     node: str | None = same_as(Scenario)
     accelerator: str | None = same_as(Scenario)
     inter_link: str | None = same_as(Scenario)
+    transport: Transport = same_as(Scenario)
     nics: int | None = same_as(Scenario)
     connections: int | None = same_as(Scenario)
     network_cap: bool = same_as(Scenario)

@@ -30,6 +30,7 @@ from perfmodel.core.choices import (
     Schedule,
     ServerShards,
     Strategy,
+    Transport,
 )
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
@@ -113,6 +114,8 @@ class Machines(Described, heading="The machines"):
     accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
     intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
+    transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs
+        one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
@@ -136,6 +139,9 @@ class Machines(Described, heading="The machines"):
         str | None,
         OptionInfo(label="Network between machines", offers="links between nodes", axis="place", basic=True),
     ] = None
+    transport: Annotated[
+        Transport, OptionInfo(label="Transport", synonyms=SYNONYMS["transport"], axis="place")
+    ] = "plug-in"
     nics: Annotated[Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
     connections: Annotated[Count | None, OptionInfo(label="TCP connections", axis="place")] = None
     network_cap: Annotated[bool, OptionInfo(label="Network limit of a machine holds", axis="place")] = True

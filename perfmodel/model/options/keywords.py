@@ -24,6 +24,7 @@ from perfmodel.core.choices import (
     Schedule,
     ServerShards,
     Strategy,
+    Transport,
 )
 from perfmodel.model.options.layout import Recompute, Sharding
 from perfmodel.model.options.scenario import AnyScenario, Scenario, laid_over, options_of
@@ -50,6 +51,7 @@ class Options(TypedDict, total=False):
     accelerators_per_node: int | None
     intra_link: str | None
     inter_link: str | None
+    transport: Transport
     nics: int | None
     connections: int | None
     network_cap: bool

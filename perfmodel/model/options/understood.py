@@ -23,6 +23,7 @@ from perfmodel.core.choices import (
     Schedule,
     ServerShards,
     Strategy,
+    Transport,
 )
 from perfmodel.model.options.layout import Recompute, Sharding
 
@@ -42,6 +43,7 @@ class Understood(TypedDict):
     accelerators_per_node: int
     intra_link: str
     inter_link: str | None
+    transport: Transport
     nics: int
     connections: int | None
     network_cap: bool

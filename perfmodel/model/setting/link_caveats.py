@@ -89,7 +89,7 @@ def capped(link: Link, node: Node, nics: int, keeps: bool = True) -> Link:
     if limit is None:
         return link
     rate = ops.minimum(link.bandwidth.value, limit / nics)
-    return link if rate is link.bandwidth.value else _with_bandwidth(_LinkIdentity(link), rate)
+    return link if rate is link.bandwidth.value else _with_bandwidth(LinkIdentity(link), rate)
 
 
 def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> Any:
@@ -98,7 +98,7 @@ def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> Any
     return link.bandwidth.value if limit is None else ops.minimum(limit, link.bandwidth.value)
 
 
-class _LinkIdentity:
+class LinkIdentity:
     """A hashable link, equal only to the key object: links of one id may differ."""
 
     def __init__(self, link: Link) -> None:
@@ -108,11 +108,11 @@ class _LinkIdentity:
         return id(self.link)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _LinkIdentity) and other.link is self.link
+        return isinstance(other, LinkIdentity) and other.link is self.link
 
 
 @remembered(maxsize=256)  # caches of a fabric compare specs by identity
-def _with_bandwidth(key: _LinkIdentity, rate: Any) -> Link:
+def _with_bandwidth(key: LinkIdentity, rate: Any) -> Link:
     """Return a link with another bandwidth [B/s], cached by the identity of the link."""
     link = key.link
     return link.model_copy(update={"bandwidth": link.bandwidth.model_copy(update={"value": rate})})

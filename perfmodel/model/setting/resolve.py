@@ -33,6 +33,7 @@ from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
+from perfmodel.model.setting.transport import over_transport
 from perfmodel.workloads.joined import with_joined_norms
 from perfmodel.workloads.workload import Workload
 
@@ -244,7 +245,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(default("jitter", str(calibration().spread_of_steps(scenario.input == "real"))))
-    inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
+    between = scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK
+    inter = over_transport(catalogue.link(between), scenario.transport, catalogue)
     link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
     )
@@ -291,7 +293,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         servers=servers,
         server_shards=shards,
         server_node=server_node,
-        server_link=inter if scenario.inter_link else catalogue.link(server_node.inter_link or inter.id),
+        server_link=inter
+        if scenario.inter_link
+        else over_transport(
+            catalogue.link(server_node.inter_link or inter.id), scenario.transport, catalogue
+        ),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
         accumulation_steps=scenario.accumulation_steps or 1

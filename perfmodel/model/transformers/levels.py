@@ -45,6 +45,7 @@ ALIKE = (
     "oversubscription",
     "placement",
     "network_cap",
+    "transport",
     "strategy",
     "input",
     "jitter",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
-from perfmodel.core.choices import Placement
+from perfmodel.core.choices import Placement, Transport
 from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import taken_as
 from perfmodel.core.units import show
@@ -31,6 +31,7 @@ from perfmodel.model.setting.link_caveats import (
 )
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.model.setting.torus import parse_torus
+from perfmodel.model.setting.transport import over_transport
 from perfmodel.model.step.ports import bulk_bandwidth
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
@@ -64,6 +65,7 @@ def fabric_of(
     node: str | None = None,
     intra_link: str | None = None,
     inter_link: str | None = None,
+    transport: Transport = "plug-in",
     nodes: int | None = None,
     nics: int | None = None,
     connections: int | None = None,
@@ -85,6 +87,7 @@ def fabric_of(
         each node holds one rank
     connections : TCP connections between two nodes; by default NCCL's
     network_cap : whether the network limit of a rented machine applies
+    transport : of the link between nodes, as in a scenario
     nodes : by default the number that the ranks fill; without a machine one, or with a link between nodes the
         fewest that hold the ranks evenly, with at most eight in each or as many as the link inside joins
     rack_nodes, oversubscription, placement : of racks, as in a scenario; by default none
@@ -125,7 +128,9 @@ def fabric_of(
         require_network(machine, inter_link, None if node else known.accelerator)
     adapters = each * (nodes // groups)
     between = _stated(inter_link) or (_outer_link(machine) if groups > 1 else None)
-    outer = catalogue.link(between.value) if between is not None else None
+    outer = None
+    if between is not None:
+        outer = over_transport(catalogue.link(between.value), transport, catalogue)
     own = outer
     if machine is not None and outer is not None:
         outer = capped(outer, machine, each, network_cap)

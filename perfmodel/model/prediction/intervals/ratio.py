@@ -28,7 +28,10 @@ COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
 ALWAYS = "anything"
 """Key of the error that any two different jobs do not share."""
 _LINKS = ("node", "intra_link")
-_NETWORK = ("inter_link", "nics", "connections", "network_cap", "oversubscription", "rack_nodes", "placement")
+_NETWORK = (
+    *("inter_link", "transport", "nics", "connections", "network_cap"),
+    *("oversubscription", "rack_nodes", "placement"),
+)
 _MORE = {"nics": 1, "connections": 1, "network_cap": -1, "oversubscription": -1}
 """Options of a network that are better larger (1) or smaller (-1)."""
 SPARE_KERNEL = ("roce", "rdma", "infiniband")
