@@ -28,6 +28,7 @@ from perfmodel.model.prediction.intervals.bound import least_computation_time
 from perfmodel.model.setting import resolve as resolving
 from perfmodel.model.setting.link_caveats import GENERIC_NODE
 from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.setting.transport import LIKE_TCP
 from perfmodel.model.step.evaluate import evaluate
 from perfmodel.workloads import names as workload_names
 
@@ -252,6 +253,7 @@ def test_code_names_no_hardware_but_for_its_defaults():
         ("model/setting/resolve.py", resolving.DEFAULT_ACCELERATOR),
         ("model/setting/link_caveats.py", GENERIC_NODE),
         ("model/setting/resolve.py", resolving.DEFAULT_INTER_LINK),
+        ("model/setting/transport.py", LIKE_TCP),
     }
 
 

@@ -375,3 +375,61 @@ def test_a_link_of_tcp_has_no_other_transport():
     assert len(times) == 1
     with pytest.raises(perfmodel.InputError, match="plug-in"):
         predict(**P3, transport="udp")
+
+
+# --- what passes between nodes
+
+
+H100S = {"intra_link": "nvlink4-nvswitch", "inter_link": "ib-ndr-400g", "size": "1GB"}
+
+
+def test_a_send_receive_takes_few_channels_of_its_port():
+    """NCCL 2.28 sends to a rank over two channels, or over one of more than 64 ranks."""
+    few, many = (
+        perfmodel.collective("send-receive", ranks=ranks, nodes=ranks // 8, nics=8, **H100S)
+        for ranks in (64, 128)
+    )
+    assert few.bus_bandwidth < 30e9 < 0.7 * 50e9
+    assert many.bus_bandwidth == pytest.approx(few.bus_bandwidth / 2, rel=0.05)
+
+
+def test_one_rank_of_a_machine_gets_less_of_its_port_than_eight_on_eight_rails():
+    large = H100S | {"size": "64GB"}
+    lone = perfmodel.collective("all-gather", ranks=4, nodes=4, nics=1, **large)
+    rails = perfmodel.collective("all-gather", ranks=8, nodes=4, nics=2, **large)
+    assert lone.bus_bandwidth < 0.9 * rails.bus_bandwidth / 2
+
+
+def test_adapters_share_what_the_kernel_carries():
+    hosts = {"ranks": 16, "nodes": 2, "intra_link": "nvlink4-nvswitch", "size": "1GB"}
+    one, four = (
+        perfmodel.collective(**hosts, inter_link="ethernet-100g-tcp", nics=nics).bus_bandwidth
+        for nics in (1, 4)
+    )
+    assert 1.3 * one < four < 3 * one
+
+
+def test_an_all_to_all_over_tcp_has_connections_for_every_pair():
+    hosts = {"ranks": 16, "nodes": 2, "nics": 2, "intra_link": "nvlink4-nvswitch", "size": "1GB"}
+    gather, exchange = (
+        perfmodel.collective(name, **hosts, inter_link="ethernet-100g-tcp").time
+        for name in ("all-gather", "all-to-all")
+    )
+    # 4.3 times as many bytes leave a node, less what more connections gain
+    assert 1.2 * gather < exchange < 3 * gather
+
+
+def test_all_to_all_over_two_racks_crosses_with_half_of_its_bytes():
+    one, two = (
+        perfmodel.collective("all-to-all", ranks=ranks, node="gcp-a4x-highgpu-4g", size="4GiB")
+        for ranks in (64, 128)
+    )
+    # 64 of 128 ranks lie in the other rack, over one port of 50 GB/s for each rank
+    assert two.time == pytest.approx(0.5 * 2**32 / 50e9, rel=0.3)
+    assert two.time > 3 * one.time
+
+
+def test_connections_beyond_the_cores_do_not_count():
+    few, many = (predict(node="aws-p3.2xlarge", gpus=4, connections=count) for count in (16, 512))
+    assert many.iteration_time == few.iteration_time
+    assert any("has 4 cores: 16 connections" in warning for warning in many.warnings)

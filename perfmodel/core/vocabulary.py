@@ -275,6 +275,8 @@ QUANTITIES: dict[str, Quantity] = {
     "usual_connections": Quantity("n_0", "1", "connections that a library opens where nobody says"),
     "connections_exponent": Quantity("e", "1", "growth of what the kernel's TCP carries with connections"),
     "flow_bandwidth": Quantity("B_f", "B/s", "what a provider lets one connection carry"),
+    "adapters_exponent": Quantity("e_a", "1", "growth of what the kernel's TCP carries with NICs"),
+    "cores": Quantity("c", "1", "of one machine's processors"),
     "connections_bandwidth": Quantity("B_c", "B/s", "what a provider lets all connections carry"),
     "path_bandwidth": Quantity("B_p", "B/s", "between the accelerators of a node and its adapters"),
     "machine_bandwidth": Quantity("B_v", "B/s", "what a provider lets a whole machine send"),

@@ -103,6 +103,63 @@ def kernel_ceiling(
 
 
 @formula(cites=())
+def adapters_ceiling(kernel_bandwidth: Real, adapters: Real, adapters_exponent: Real) -> Real:
+    r"""Largest bandwidth of the kernel's TCP over one of several NICs, which share cores and memory.
+
+    .. math:: B_k' = B_k\,n_a^{e_a - 1}
+
+    All together carry :math:`B_k n_a^{e_a}`.
+
+    Parameters
+    ----------
+    kernel_bandwidth : B_k [B/s], over one NIC alone
+    adapters : n_a [1]
+    adapters_exponent : e_a [1], 1 where NICs do not disturb each other
+
+    Returns
+    -------
+    kernel_bandwidth [B/s]
+
+    Examples
+    --------
+    Four NICs, with the square root: half of 3 GB/s each, 6 GB/s together.
+
+    >>> adapters_ceiling(3e9, 4, 0.5)
+    1500000000.0
+    """
+    return kernel_bandwidth * adapters ** (adapters_exponent - 1)
+
+
+@formula(cites=())
+def useful_connections(connections: Real, usual_connections: Real, cores: Real, adapters: Real) -> Real:
+    r"""Connections over one NIC that threads of their own serve: no more than the host has cores for.
+
+    .. math:: n_c' = \min\left(n_c, \max\left(n_0, \frac{c}{n_a}\right)\right)
+
+    The usual number is served by a few threads.
+
+    Parameters
+    ----------
+    connections : n_c [1]
+    usual_connections : n_0 [1]
+    cores : c [1]
+    adapters : n_a [1]
+
+    Returns
+    -------
+    connections [1]
+
+    Examples
+    --------
+    64 connections over each of two NICs on 48 cores: 24 of them count.
+
+    >>> useful_connections(64, 16, 48, 2)
+    24.0
+    """
+    return ops.minimum(connections, ops.maximum(usual_connections, cores / adapters))
+
+
+@formula(cites=())
 def node_bandwidth(
     link_bandwidth: Real, adapters: Real, server_fraction: Real, oversubscription_factor: Real
 ) -> Real:

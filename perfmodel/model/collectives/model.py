@@ -8,6 +8,7 @@ free parameters of the formulas, ``parameters``, are fitted to measured collecti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
 from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.collective_times import grown_ramp, ramp_of
+from perfmodel.equations.link_rates import adapters_ceiling
 from perfmodel.model.collectives import all_gather, all_reduce, all_to_all
 from perfmodel.model.collectives.all_reduce import Curve, Ranks, Values
 from perfmodel.model.collectives.parameters import PARAMETERS
@@ -52,6 +54,8 @@ CHAIN_HOP, CHAIN_SIMPLE_HOP = 0.6e-6, 3.4e-6
 """NCCL's hop over NVLink by LL and by Simple [s]: steps of a broadcast, without acknowledgement."""
 CHAIN_TRIP, CHAIN_SIMPLE_TRIP = 0.30, 1.55
 """The same between nodes, over a round trip [1]: 2.7 and 14 us over InfiniBand's 9."""
+MOST_FOR_TWO_CHANNELS = (64.0, 16.0)
+"""Most ranks for which NCCL sends over two channels: twice its 32 channels behind a switch, or twice 8."""
 HOPPER = 2
 """Index of the first generation for which libraries choose trees (NVLS trees) between nodes."""
 SHARES = ("infiniband", "slingshot", "efa", "one_sided", "gpudirect_tcp")
@@ -240,17 +244,26 @@ def _assumed_rate(at: Place) -> Any:
     return _of(NVLINK_SHARE, at.generation) * at.inside_rate
 
 
-def kernel_bandwidth(at: Place, p: Values, growth: Any) -> Any:
+def kernel_bandwidth(at: Place, p: Values, growth: Any, busy: Any = math.inf) -> Any:
     """Return the bandwidth of one adapter through the kernel's TCP [B/s].
 
-    ``growth`` is the ceiling by its connections, over that of the usual number of connections.
+    ``growth`` is the ceiling by its connections, over that of the usual number; ``busy`` of the machine's
+    adapters send at a time, by default all.
     """
-    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"] * growth)
+    sending = ops.minimum(at.host_adapters, busy)
+    ceiling = adapters_ceiling(p["tcp_ceiling"] * growth, sending, p["tcp_adapters"])
+    return ops.minimum(TCP_SHARE * at.port, ceiling)
 
 
 def port_bandwidth(at: Place, p: Values) -> Any:
     """Return the bandwidth of one adapter by its transport [B/s]; for kernel TCP, that of RDMA."""
-    return _of([*(p[name] for name in SHARES), ROCE_SHARE, ROCE_SHARE], at.transport) * at.port
+    share = _of([*(p[name] for name in SHARES), ROCE_SHARE, ROCE_SHARE], at.transport)
+    return lone_share(at.is_lone, p) * share * at.port
+
+
+def lone_share(is_lone: Any, p: Values) -> Any:
+    """Return the share of a port that the only rank of a machine reaches, over that of several ranks [1]."""
+    return ops.where(is_lone, ops.minimum(p["lone"], 1.0), 1.0)
 
 
 def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
@@ -259,14 +272,14 @@ def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
     Transports other than the kernel's TCP may fall back to it, with the usual connections; with more
     connections TCP carries no more than RDMA on the same ports.
     """
-    count = at.adapters if adapters is None else adapters
+    count, busy = (at.adapters, math.inf) if adapters is None else (adapters, adapters)
     pcie = PATH_SHARE * at.adapter_path * at.per_node
     path = ops.where(at.reaches_adapter, pcie, p["staged"])
     spared = ops.maximum(
-        rates.slower_bandwidth(count * port_bandwidth(at, p), path),
-        rates.slower_bandwidth(count * kernel_bandwidth(at, p, 1.0), pcie),
+        ops.minimum(count * port_bandwidth(at, p), path),
+        ops.minimum(count * kernel_bandwidth(at, p, at.usual_growth, busy), pcie),
     )
-    by_kernel = rates.slower_bandwidth(count * kernel_bandwidth(at, p, at.kernel_growth), pcie)
+    by_kernel = ops.minimum(count * kernel_bandwidth(at, p, at.kernel_growth, busy), pcie)
     return ops.where(at.transport == KERNEL_TCP, ops.minimum(by_kernel, spared), spared)
 
 
@@ -279,8 +292,20 @@ def _chain_byte_time(at: Place, p: Values) -> Any:
         # one send leaves each node, by one adapter
         between = between_bandwidth(at, p, 1.0 if at.collective == SEND_RECEIVE else None)
         between = rates.decayed_bandwidth(between, p["decay"], at.nodes)
+        if at.collective == SEND_RECEIVE:
+            between = rates.slower_bandwidth(between, _peer_channels(at) * p["channel"])
         one_way = rates.slower_bandwidth(one_way, between)
     return 1.0 / one_way
+
+
+def _peer_channels(at: Place) -> Any:
+    """Return the channels over which NCCL sends to one rank of another node [1]: two, or one of many ranks.
+
+    It takes one where two for each rank would be more than four times its channels (source of NCCL 2.28,
+    graph/paths.cc).
+    """
+    most = ops.where(at.interconnect == SWITCH, *MOST_FOR_TWO_CHANNELS)
+    return ops.where(at.nodes * at.per_node > most, 1.0, 2.0)
 
 
 def ramp_strength(several: bool, factor: Any, year: Any, p: Values) -> Any:
@@ -324,5 +349,5 @@ COLLECTIVES = "collectives"
 def shipped() -> Fitted:
     """Return the shipped fit with plain numbers, read once."""
     table = of_collectives()
-    parameters = {name: table["parameters"][name] for name in PARAMETERS}
+    parameters = {name: table["parameters"].get(name, PARAMETERS[name].mean) for name in PARAMETERS}
     return Fitted(parameters, table["spreads"], frozenset(table["transports"]))

@@ -59,6 +59,9 @@ PARAMETERS: dict[str, Prior] = {
     "one_sided": Prior(0.88, 0.1, "share of a port by one-sided GPUDirect TCP (TCPXO)"),
     "gpudirect_tcp": Prior(0.60, 0.3, "share of a port by GPUDirect TCP (TCPX)"),
     "tcp_ceiling": Prior(2.62e9, 0.4, "rate of one adapter through the kernel's TCP [B/s]"),
+    "tcp_adapters": Prior(0.5, 0.3, "exponent of the kernel's TCP with the adapters of a node [1]"),
+    "lone": Prior(0.85, 0.15, "share of its port that the only rank of a node reaches, over others [1]"),
+    "channel": Prior(14e9, 0.3, "rate of one channel of a send-receive between nodes [B/s]"),
     "net_exchange_share": Prior(0.90, 0.1, "bandwidth of all-to-all over the ports, over that of rings [1]"),
     "decay": Prior(1.03, 0.02, "bandwidth between nodes, over that with twice as many nodes [1]"),
     "tree": Prior(0.5, 0.4, "share of trees in all-reduces of Volta and Ampere over very slow ports"),
@@ -75,7 +78,8 @@ PARAMETERS: dict[str, Prior] = {
     "ramp_chain": Prior(0.8, 0.2, "ramp of broadcast and send-receive, over all-reduce [1]"),
 }
 """By name.  The means come from NCCL's own tables, from data sheets, and from a prototype shaped with the
-measured collectives in view; the spreads let the fit move them."""
+measured collectives in view; the spreads let the fit move them.  A channel's is what NCCL 2.29 assumes
+(``NCCL_P2P_PER_CHANNEL_NET_BW``)."""
 
 
 def means(instead: Mapping[str, float] | None = None) -> tuple[Array, Array]:

@@ -84,6 +84,10 @@ class Point(NamedTuple):
     """The machine whose network limit reduces ``inter_link``; None without a limit."""
     notes: tuple[str, ...] = ()
     """Notes about defaults taken."""
+    host_nics: float | None = None
+    """Adapters of one machine, whoever uses them; None: those of the ranks."""
+    shares_host: bool = False
+    """Whether other ranks of the job run on the same machines, in groups of their own."""
 
     def of(self, collective: str, message_bytes: float) -> Point:
         """Return the same placement with another collective and message size [B]."""
@@ -151,6 +155,12 @@ class Place(NamedTuple):
     """Bandwidth between the processors of a node [B/s]; infinite if no traffic of ranks crosses them."""
     kernel_growth: Array
     """Bandwidth of the kernel's TCP by its connections, over that of the usual number [1]."""
+    usual_growth: Array
+    """The same for the usual number of connections, of which each pair of ranks may have its own [1]."""
+    host_adapters: Array
+    """Adapters of one machine, which share its cores and memory."""
+    is_lone: Flags
+    """Whether a rank has no other on its machine."""
 
     def rows(self, which: Any) -> Place:
         """Return the places at some indices."""
@@ -181,10 +191,23 @@ def place_of(point: Point) -> Place:
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
         between = _network_numbers(point, point.inter_link)
-    return Place(*(*within, *between, point.year, point.sockets, kernel_growth(point.connections)))
+    host = (
+        point.nics * point.nodes / ops.number(point.hosts) if point.host_nics is None else point.host_nics,
+        per_node == 1 and not point.shares_host,
+    )
+    pairs = _connected_pairs(point)
+    growth = kernel_growth(pairs * point.connections), kernel_growth(pairs * NCCL_CONNECTIONS)
+    return Place(*(*within, *between, point.year, point.sockets, *growth, *host))
 
 
-def kernel_growth(connections: int) -> float:
+def _connected_pairs(point: Point) -> float:
+    """Return the pairs of ranks with connections of their own over an adapter: several in an all-to-all."""
+    if point.collective != "all-to-all":
+        return 1.0
+    return max(1.0, float(point.per_node**2 / ops.plain(point.nics)))
+
+
+def kernel_growth(connections: float) -> float:
     """Return the bandwidth of the kernel's TCP over ``connections``, over that of the usual number [1]."""
     if connections == NCCL_CONNECTIONS:
         return 1.0
@@ -195,7 +218,7 @@ def kernel_growth(connections: int) -> float:
 def _network_numbers(point: Point, outer: Link) -> tuple[Any, ...]:
     """Return the fields of ``Place`` about the network between nodes."""
     rate, adapters = outer.bandwidth.value / point.slowdown, ops.number(point.nics)
-    port = _port(outer, rate, point.connections)
+    port = _port(outer, rate, _connected_pairs(point) * point.connections)
     if point.collective == "send-receive" and point.lone_bandwidth is not None:
         # one send uses one adapter, which has the whole network limit of its machine while no other sends
         port = _port(outer, point.lone_bandwidth / point.slowdown, point.connections)
@@ -222,6 +245,7 @@ def _path(point: Point) -> float:
 
 
 _PORT_SHARES = {
+    "infiniband": "infiniband",
     "efa": "efa",
     "slingshot": "slingshot",
     "one-sided": "one_sided",
@@ -230,7 +254,7 @@ _PORT_SHARES = {
 
 
 def port_share(link: Link) -> str | None:
-    """Return the parameter for the share of a port; None for transports that training runs determine."""
+    """Return the parameter for the share of a port; None for kernel TCP, and links without a learned one."""
     return _PORT_SHARES.get("one-sided" if link.one_sided else link.kind)
 
 
@@ -242,7 +266,7 @@ def _transport(link: Link) -> str:
     return kind if kind in TRANSPORTS else "slingshot"
 
 
-def _port(link: Link, rate: float, connections: int) -> Any:
+def _port(link: Link, rate: float, connections: float) -> Any:
     """Return the rate of an adapter [B/s], limited by the rate of its TCP connections."""
     return rate if link.flow_bandwidth is None else ops.minimum(rate, connections * link.flow_bandwidth.value)
 

@@ -8,7 +8,7 @@ from perfmodel.core import ops
 from perfmodel.core.errors import refusal
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.core.units import show
-from perfmodel.equations.link_rates import node_bandwidth
+from perfmodel.equations.link_rates import node_bandwidth, useful_connections
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
@@ -96,6 +96,26 @@ def lone_bandwidth(link: Link, node: Node, nics: int, keeps: bool = True) -> Any
     """Return the bandwidth of one adapter while the other adapters of its machine are idle [B/s]."""
     limit = network_cap(node, link, nics, keeps)
     return link.bandwidth.value if limit is None else ops.minimum(limit, link.bandwidth.value)
+
+
+def connections_served(connections: int, usual: int, node: Node, nics: int, warnings: list[str]) -> int:
+    """Return the TCP connections over one adapter that a machine's cores serve; the usual ones always.
+
+    Parameters
+    ----------
+    connections, usual : stated, and the software's default
+    node, nics : the machine and its adapters
+    warnings : list to which a warning of fewer connections is added
+    """
+    if node.vcpus is None:
+        return connections
+    served = int(useful_connections(connections, usual, node.cores, nics))
+    if served < connections:
+        warnings.append(
+            f"{node.id} has {node.cores} cores: {served} connections over each of {nics} adapters count, "
+            f"not {connections}"
+        )
+    return served
 
 
 class LinkIdentity:

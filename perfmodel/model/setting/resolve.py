@@ -33,7 +33,7 @@ from perfmodel.model.setting.named_network import named_network
 from perfmodel.model.setting.rings import check_rings
 from perfmodel.model.setting.sharing import batch_of, layout_setting, software_of_copies, usual_precision
 from perfmodel.model.setting.torus import take_torus
-from perfmodel.model.setting.transport import over_transport
+from perfmodel.model.setting.transport import link_over
 from perfmodel.workloads.joined import with_joined_norms
 from perfmodel.workloads.workload import Workload
 
@@ -245,13 +245,16 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             taken.take(name.replace("_", "-"), getattr(scenario, name), value)
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(default("jitter", str(calibration().spread_of_steps(scenario.input == "real"))))
-    between = scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK
-    inter = over_transport(catalogue.link(between), scenario.transport, catalogue)
+    own = scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK
+    inter = link_over(own, scenario.transport, catalogue)
     link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
     )
     nics = scenario.nics or node.nics or 1
+    connections = _connections(scenario, over_adapters, inter, taken)
     if over_adapters:
+        few = usual_connections(strategy)
+        connections = link_caveats.connections_served(connections, few, node, nics, warnings)
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.take("nics", scenario.nics, nics)
         link_caveats.warn_of_network_limit(node, inter, nics, scenario.network_cap, warnings)
@@ -275,7 +278,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         socket_link=None if node.socket_link is None else catalogue.link(node.socket_link),
         nics=nics,
-        connections=_connections(scenario, over_adapters, inter, taken),
+        connections=connections,
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,
@@ -295,9 +298,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         server_node=server_node,
         server_link=inter
         if scenario.inter_link
-        else over_transport(
-            catalogue.link(server_node.inter_link or inter.id), scenario.transport, catalogue
-        ),
+        else link_over(server_node.inter_link or own, scenario.transport, catalogue),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
         accumulation_steps=scenario.accumulation_steps or 1

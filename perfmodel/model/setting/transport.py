@@ -24,7 +24,7 @@ FACTS = (
 """Fields of a link that its transport determines."""
 
 
-def over_transport(link: Link, transport: Transport, catalogue: Catalogue) -> Link:
+def link_over(name: str, transport: Transport, catalogue: Catalogue) -> Link:
     """Return a link between nodes with the facts of a transport over its adapters.
 
     A library that finds no plug-in for a network uses the kernel's sockets: bytes pass the host's memory, and
@@ -32,10 +32,11 @@ def over_transport(link: Link, transport: Transport, catalogue: Catalogue) -> Li
 
     Parameters
     ----------
-    link : with its own transport
-    transport : ``plug-in`` for that transport, ``tcp`` for the kernel's
-    catalogue : with ``LIKE_TCP``
+    name : of the link
+    transport : ``plug-in`` for the link's own transport, ``tcp`` for the kernel's
+    catalogue : with the link and ``LIKE_TCP``
     """
+    link = catalogue.link(name)
     if transport == "plug-in" or link.passes_kernel:
         return link
     return _over_tcp(LinkIdentity(link), LinkIdentity(catalogue.link(LIKE_TCP)))

@@ -211,6 +211,8 @@ class Fabric(NamedTuple):
             year=self.year,
             # the number of machines that the group spans
             machines=max(nodes, round(ranks * apart / ops.plain(self.per_node))) if self.racks else 0,
+            host_nics=self.nics,
+            shares_host=ops.plain(self.per_node) > 1,
             racks=self.racks,
             connections=self.connections,
             lone_bandwidth=self.lone_bandwidth,

@@ -122,7 +122,7 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     chip = _accelerator(row, catalogue)
     inside = row["intra_link"] or _link_to_nic(chip, ranks // nodes)
     link = catalogue.link(named("links", inside, catalogue))
-    nics = line.read("nics_per_node", _count) or 1
+    nics = line.read("nics_per_node", _count) or _usual_nics(chip, catalogue)
     groups = link.domains(nodes, ranks // nodes)
     adapters = nics * (nodes // groups)
     between = line.text("inter_link") if groups > 1 else ""
@@ -147,6 +147,12 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     except InputError as error:
         raise Refused("more ranks than the mesh joins", error.note()) from None
     return point
+
+
+def _usual_nics(chip: Accelerator | None, catalogue: Catalogue) -> int:
+    """Return the adapters of an accelerator's usual machine, where a row states none; by default 1."""
+    usual = chip.usual_node if chip is not None else None
+    return 1 if usual is None else catalogue.node(usual).nics or 1
 
 
 def _year(line: Line) -> int:

@@ -24,6 +24,7 @@ from perfmodel.model.setting.link_caveats import (
     GENERIC_NODE,
     capped,
     check_racks,
+    connections_served,
     lone_bandwidth,
     require_network,
     warn_of_misplaced_links,
@@ -31,7 +32,7 @@ from perfmodel.model.setting.link_caveats import (
 )
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.model.setting.torus import parse_torus
-from perfmodel.model.setting.transport import over_transport
+from perfmodel.model.setting.transport import link_over
 from perfmodel.model.step.ports import bulk_bandwidth
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
@@ -128,9 +129,7 @@ def fabric_of(
         require_network(machine, inter_link, None if node else known.accelerator)
     adapters = each * (nodes // groups)
     between = _stated(inter_link) or (_outer_link(machine) if groups > 1 else None)
-    outer = None
-    if between is not None:
-        outer = over_transport(catalogue.link(between.value), transport, catalogue)
+    outer = link_over(between.value, transport, catalogue) if between is not None else None
     own = outer
     if machine is not None and outer is not None:
         outer = capped(outer, machine, each, network_cap)
@@ -153,13 +152,27 @@ def fabric_of(
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_group_name(nodes)}")
     host_link = catalogue.link(known.host_link.value) if known.host_link is not None else None
-    point = Point(ranks, groups, link, outer, adapters, known.accelerator, host_link, capped_by=capped_by)
+    point = Point(
+        ranks,
+        groups,
+        link,
+        outer,
+        adapters,
+        known.accelerator,
+        host_link,
+        capped_by=capped_by,
+        host_nics=each,
+    )
     if machine is not None and own is not None:
         point = point._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
     if machine is not None and (sockets := _between_sockets(machine, point, catalogue)) is not None:
         point = point._replace(sockets=sockets.bandwidth)
         notes.append(taken_as(f"{sockets.words} between the processors of a node, as {machine.id} has"))
     if connections is not None:
+        if machine is not None and groups > 1 and outer is not None and outer.passes_kernel:
+            few: list[str] = []
+            connections = connections_served(connections, point.connections, machine, each, few)
+            notes += few
         point = point._replace(connections=connections)
     elif outer is not None and groups > 1 and (outer.passes_kernel or outer.flow_bandwidth is not None):
         notes.append(taken_as(f"--connections {point.connections}, by default"))

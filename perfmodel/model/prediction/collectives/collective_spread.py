@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.model.collectives.model import fitted
-from perfmodel.model.collectives.place import Point, inside
+from perfmodel.model.collectives.place import Point, inside, reaches_adapter
 from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95
 from perfmodel.model.fitted.ledger_scales import COLLECTIVES, ONE, SEVERAL, SMALL, Scale, reason, scale_of
 from perfmodel.model.prediction.intervals.bound import cut_ends
@@ -22,15 +22,21 @@ OCTAVES = 2.0
 FLOOR = 0.35
 """Least spread of an unmeasured transport."""
 NVLINK_DOMAIN = "NVLink domains of several nodes"
+BY_HOST = " through host memory"
 
 
 def transport_of(point: Point) -> str:
-    """Return the class of a fabric's errors: its transport between nodes, or interconnect inside one."""
+    """Return the class of a fabric's errors: its transport between nodes, or interconnect inside one.
+
+    Adapters without access to accelerators' memory, whose messages pass the host's, are another transport.
+    """
     outer = point.inter_link
     if point.machines > point.nodes:
         return NVLINK_DOMAIN
     if point.nodes > 1 and outer is not None:
-        return "one-sided" if outer.one_sided else outer.kind
+        kind = "one-sided" if outer.one_sided else outer.kind
+        reaches = outer.passes_kernel or reaches_adapter(outer, point.link, point.accelerator)
+        return kind if reaches else f"{kind}{BY_HOST}"
     return f"inside {inside(point)[0]}"
 
 
@@ -93,8 +99,9 @@ def is_seen(point: Point) -> bool:
 def interval_of(point: Point, time: float) -> Interval:
     """Return the interval of a collective's predicted time [s], by the shipped fit."""
     known = is_seen(point)
-    by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
-    over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
+    over = transport_of(point)
+    if point.nodes == 1 and over != NVLINK_DOMAIN:
+        over = point.link.kind
     spread, reasons = spread_of(point, known, fitted().spreads), []
     if not known:
         factor = spread / spread_of(point, True, fitted().spreads)
