@@ -16,15 +16,9 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.communication import message_times, uses_library
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.evaluate import evaluate
-from perfmodel.model.step.fabric import (
-    Fabric,
-    adapter_limits,
-    busiest_ports,
-    crosses_network,
-    inside_link,
-    port_times,
-)
+from perfmodel.model.step.fabric import Fabric, adapter_limits, busiest_ports, crosses_network, port_times
 from perfmodel.model.step.input_wait import stage_times
+from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.layout import gradient_group
 from perfmodel.model.step.library import library_times
 from perfmodel.model.step.messages import messages

@@ -23,8 +23,9 @@ from perfmodel.model.setting.leaves import OF_TERMS
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.step.communication import uses_library
-from perfmodel.model.step.fabric import crosses_network, crosses_sockets
+from perfmodel.model.step.fabric import crosses_network
 from perfmodel.model.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
+from perfmodel.model.step.inside import crosses_sockets
 
 LINKS = ("intra_link", "inter_link", "host_link", "socket_link", "server_link")
 SPECS = ("accelerator", "node", "server_node", "workload", *LINKS)

@@ -2,8 +2,7 @@
 
 Prior: the error of a run is the sum of parts that runs with the same software, accelerator, network or all
 three have in common.  ``evidence.fitting.components`` learned their standard deviations from left-out
-sources, in units of the run's interval.  Likelihood: logarithmic times are normal around the predictions,
-with a noise that is learned from them, too.
+sources, in units of the run's interval.  Likelihood: normal in the logarithm, with a noise that is learned.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from perfmodel.model.prediction.limits import crossed_link
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.communication import message_times
 from perfmodel.model.step.evaluate import evaluate
-from perfmodel.model.step.fabric import fabric, inside_link
+from perfmodel.model.step.fabric import fabric
+from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.layer_rates import conditions
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ from perfmodel.core.units import show
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.setting.resolve import Setting, usual_connections
+from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.fabric import (
+    adapter_ceiling,
     adapter_limits,
     busiest_ports,
     crosses_network,
     inside_limits,
-    inside_link,
 )
+from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.parts import communicates
-from perfmodel.model.step.ports import tcp_ceiling
 from perfmodel.workloads.workload import Workload
 
 KERNEL = "the kernel's TCP"
@@ -93,6 +93,8 @@ def limit_words(setting: Setting, limit: str) -> str:
         "server": "what one server adds up",
         "uplinks": "what the uplinks of racks carry to servers and back",
         "sockets": "the way between sockets",
+        "staged": "host memory, through which the accelerators reach their adapters",
+        "host": "host memory, through which the accelerators reach each other",
     }[limit]
 
 
@@ -100,7 +102,7 @@ def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
     """Return the text of a limit, with rate and origin if it is learned."""
     if limit != "kernel":
         return limit_words(setting, limit)
-    ceiling = tcp_ceiling(constants, setting.connections, usual_connections(setting.strategy))
+    ceiling = adapter_ceiling(setting, constants)
     return kernel_words(ceiling, setting.connections, f"runs of {TCP_YEARS}")
 
 

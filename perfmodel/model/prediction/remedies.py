@@ -11,7 +11,8 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import limit_words, limits_inside, narrowest
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import Step, evaluate
-from perfmodel.model.step.fabric import Fabric, adapter_limits, crosses_network, inside_link
+from perfmodel.model.step.fabric import Fabric, adapter_limits, crosses_network
+from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.library import runs_nccl
 from perfmodel.model.step.messages import MERGED
 from perfmodel.model.step.parts import OVERLAPS, Exchanged, exchange

@@ -25,7 +25,8 @@ from perfmodel.model.collectives.generation import adds
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
-from perfmodel.model.step.fabric import Fabric, adds_on_accelerators
+from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.inside import adds_on_accelerators
 from perfmodel.model.step.layout import Group, gradient_group
 from perfmodel.model.step.library import library_all_gather, library_curve, rings_only, runs_nccl
 from perfmodel.model.step.messages import layer_bytes, messages

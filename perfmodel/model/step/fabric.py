@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from perfmodel.core import ops
 from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
+    adapters_ceiling,
     node_bandwidth,
-    staged_bandwidth,
 )
 from perfmodel.hardware.link import Link
 from perfmodel.model.collectives.generation import generation_index
-from perfmodel.model.collectives.model import PATH_SHARE, Start, fitted, start_of
-from perfmodel.model.collectives.place import BUILT_IN, has_low_latency
+from perfmodel.model.collectives.model import PATH_SHARE, Start, fitted, lone_share, start_of
+from perfmodel.model.collectives.place import BUILT_IN, has_low_latency, reaches_adapter
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.link_caveats import network_cap
 from perfmodel.model.setting.resolve import Setting, usual_connections
 from perfmodel.model.setting.rings import filled_racks
+from perfmodel.model.step.inside import inside_link, rates_inside, runs_library
 from perfmodel.model.step.ports import (
     KERNEL_TCP,
     fraction,
     narrowest,
     port_limits,
-    ring_bandwidth,
     tcp_ceiling,
 )
 from perfmodel.model.step.server_shards import imbalance
@@ -94,8 +96,13 @@ def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Sta
     """Return the latencies of collectives of NCCL or RCCL, in the order of ``Fabric``."""
     chip, outer, several = setting.accelerator, setting.inter_link, bool(setting.domains > 1)
     of_link = outer.hop_latency.value, outer.kind in BUILT_IN, has_low_latency(outer, inside, chip)
-    known = several, inside.switched, generation_index(inside, chip), *of_link
+    known = several, inside.switched and not is_alone(setting), generation_index(inside, chip), *of_link
     return start_of(*known, calibration.latencies, fitted().parameters)
+
+
+def is_alone(setting: Setting) -> bool:
+    """Return whether every node or NVLink domain has a single rank, so that no link inside one is used."""
+    return bool(np.all(ops.plain(setting.accelerators_per_domain) == 1))
 
 
 def at_servers(setting: Setting) -> Setting:
@@ -139,7 +146,7 @@ def adapter_limits(
 def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
     """Return the bandwidth limits of all rings inside a node [B/s], by name, with own runs' effects."""
     link = inside_link(setting)
-    return _with_own_effect(_inside_limits(setting, link, calibration), link, calibration)
+    return _with_own_effect(rates_inside(setting, link, calibration), link, calibration)
 
 
 def _with_own_effect(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
@@ -169,6 +176,8 @@ def _adapter_limits(
     slower = rack_factor(setting) if slowdown is None else slowdown
     usual = usual_connections(setting.strategy)
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections, usual, slower)}
+    if link.passes_kernel:
+        limits["kernel"] = adapter_ceiling(setting, calibration)
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
@@ -180,11 +189,12 @@ def _adapter_limits(
         reached: Any = achieved_bandwidth(whole, _share_of_cap(setting, calibration, whole, slower))
         is_plain = is_plain and joined == 1
         limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
-    if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
+    if runs_library(setting):
         path: Any = achieved_bandwidth(
             setting.host_link.bandwidth.value, given(PATH_SHARE, "collectives.path_share", "assumed")
         )
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
+        _limit_of_accelerators(setting, calibration, limits)
     if served:
         limits["server"] = calibration.server_ceiling
         if (racks := racks_of(setting)) is not None:
@@ -196,6 +206,40 @@ def _adapter_limits(
             crossed = racks.server_slowdown(setting.nodes, setting.servers, both)
             limits["uplinks"] = node_bandwidth(sent, 1, 1.0, crossed)
     return limits
+
+
+def _limit_of_accelerators(setting: Setting, calibration: Calibration, limits: dict[str, Any]) -> None:
+    """Limit a library's adapters by where its ranks are: alone on their machines, or behind host memory.
+
+    The kernel's TCP over the same adapters passes the host in any case, and is never slower for it.
+    """
+    link, p = setting.inter_link, fitted().parameters
+    is_lone = bool(np.all(ops.plain(setting.accelerators_per_node) == 1))
+    is_staged = not reaches_adapter(link, inside_link(setting), setting.accelerator)
+    if link.passes_kernel or not (is_staged or is_lone):
+        return
+    nics, share = setting.nics * setting.nodes_per_domain, calibration.link_fraction[KERNEL_TCP]
+    ceiling = node_bandwidth(adapter_ceiling(setting, calibration), nics, 1.0, 1.0)
+    ports: dict[str, Any] = {"link": node_bandwidth(link.bandwidth.value, nics, 1.0, 1.0)}
+    if (whole := machine_limit(setting)) is not None:
+        ports["machine"] = whole
+    by_tcp: dict[str, Any] = {
+        name: ops.minimum(achieved_bandwidth(rate, share), ceiling) for name, rate in ports.items()
+    }
+    if is_lone:
+        limits |= {
+            name: ops.maximum(achieved_bandwidth(limits[name], lone_share(True, p)), rate)
+            for name, rate in by_tcp.items()
+        }
+    if is_staged:
+        limits["staged"] = ops.maximum(p["staged"], narrowest(by_tcp))
+
+
+def adapter_ceiling(setting: Setting, calibration: Calibration) -> Any:
+    """Return the largest rate of the kernel's TCP over one of a machine's adapters [B/s]."""
+    usual = usual_connections(setting.strategy)
+    ceiling = tcp_ceiling(calibration, setting.connections, usual)
+    return adapters_ceiling(ceiling, setting.nics, fitted().parameters["tcp_adapters"])
 
 
 def _own_port(setting: Setting, calibration: Calibration, shared: dict[str, float], between: Any) -> Any:
@@ -236,20 +280,16 @@ def _share_of_cap(setting: Setting, calibration: Calibration, whole: float, slow
     share = fraction(link, calibration, ceiling, slower * below)
     if link.id == setting.node.inter_link or link.passes_kernel:
         return share
-    least: Any = ops.maximum(share, calibration.link_fraction[KERNEL_TCP])
+    by_tcp = ops.minimum(
+        calibration.link_fraction[KERNEL_TCP], setting.nics * adapter_ceiling(setting, calibration) / whole
+    )
+    least: Any = ops.maximum(share, by_tcp)
     return least  # type: ignore[no-any-return]
 
 
 def crosses_network(setting: Setting) -> bool:
     """Return whether gradients leave their machine, or NVLink domain, over adapters."""
     return setting.strategy == "parameter-server" or bool(setting.domains > 1)
-
-
-def adds_on_accelerators(setting: Setting) -> bool:
-    """Return whether the accelerators of a node sum gradients by a collective."""
-    if setting.strategy == "parameter-server":
-        return setting.local_aggregation
-    return setting.strategy == "all-reduce"
 
 
 def _latency(link: Link) -> float:
@@ -276,74 +316,3 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
         "rack_factor": between / carried(1.0),
         "uplink_factor": between / carried(scenario.oversubscription),
     }
-
-
-def inside_link(setting: Setting) -> Link:
-    """Return the link of gradients inside a node: the host's if the named one does not join all ranks."""
-    link = setting.intra_link
-    if setting.strategy == "parameter-server-local":
-        return setting.host_link
-    if link.joins is not None and setting.accelerators_per_domain > link.joins:
-        return setting.host_link  # a bridge joins two cards; a larger ring uses the host's link
-    if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
-        return setting.host_link  # the mesh has no ring of so many ranks
-    return link
-
-
-def _inside_limits(setting: Setting, link: Link, calibration: Calibration) -> dict[str, float]:
-    """Return the bandwidth limits of all rings inside a node [B/s], by name.
-
-    ``link``: measured, from the graph of a mesh, or the link's rate; ``sockets``: the link between
-    processors.
-    """
-    if _is_mesh(setting, link):
-        return {"link": _mesh_bandwidth(setting, link)}
-    limits: dict[str, Any] = {"link": ring_bandwidth(link, setting.accelerators_per_domain, calibration)}
-    if link.kind != "pcie":
-        return limits
-    if crosses_sockets(setting):
-        limits["sockets"] = socket_bandwidth(setting, calibration)
-    if setting.accelerator.peer_access or not adds_on_accelerators(setting):
-        return limits  # others sum in host memory, or copy in one direction at a time
-    # through host memory, without access to peers
-    share = calibration.staged_fraction
-    staged: dict[str, Any] = {name: staged_bandwidth(rate, share) for name, rate in limits.items()}
-    return staged
-
-
-def crosses_sockets(setting: Setting) -> bool:
-    """Return whether the exchange of gradients crosses the link between a node's processors."""
-    node, inside = setting.node, inside_link(setting)
-    known = setting.socket_link is not None or node.cross_socket_bandwidth is not None
-    return known and inside.kind == "pcie" and bool(2 * setting.accelerators_per_domain > node.accelerators)
-
-
-def socket_bandwidth(setting: Setting, calibration: Calibration) -> float:
-    """Return the bandwidth between the processors of a node [B/s]: the machine's own, else its link's."""
-    own, link = setting.node.cross_socket_bandwidth, setting.socket_link
-    if own is not None:
-        return own.value
-    assert link is not None  # one of them is known where sockets are crossed
-    rate: Any = achieved_bandwidth(link.bandwidth.value, fraction(link, calibration))
-    return rate  # type: ignore[no-any-return]
-
-
-def _is_mesh(setting: Setting, link: Link) -> bool:
-    """Return whether the bandwidth inside a node depends on which accelerators the link joins."""
-    return bool(
-        setting.node.peer_graph
-        and setting.accelerators_per_node > 1
-        and link.kind != "pcie"
-        and link.ring_bandwidth is None
-        and link.id == setting.node.intra_link
-    )
-
-
-def _mesh_bandwidth(setting: Setting, link: Link) -> float:
-    """Return the bandwidth of all rings in the graph of a mesh [B/s]; 0 without a ring."""
-    from perfmodel.equations.ring_search import ring_bandwidth as of_rings
-
-    graph = setting.node.peer_graph
-    links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
-    each: Any = link.bandwidth.value / links_of_first
-    return of_rings(graph, setting.accelerators_per_node, each)

@@ -10,7 +10,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.torus import Torus, parse_torus
-from perfmodel.model.step.fabric import Fabric
+from perfmodel.model.step.fabric import Fabric, is_alone
 
 
 class Group(NamedTuple):
@@ -47,4 +47,5 @@ def gradient_group(setting: Setting, fabric: Fabric) -> Group:
     per_domain, year = setting.accelerators_per_domain, setting.software_year
     dimensions = setting.scenario.torus_dimensions
     torus = None if dimensions is None else parse_torus(dimensions)
-    return Group(per_domain, setting.domains, setting.intra_link, fabric, setting.accelerator, year, torus)
+    link = setting.host_link if is_alone(setting) else setting.intra_link
+    return Group(per_domain, setting.domains, link, fabric, setting.accelerator, year, torus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core import ops
+from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
@@ -14,7 +15,8 @@ from perfmodel.equations.link_rates import (
     node_bandwidth,
 )
 from perfmodel.hardware.link import Link
-from perfmodel.model.collectives.model import fitted
+from perfmodel.model.collectives.generation import generation_index
+from perfmodel.model.collectives.model import NVLINK_SHARE, fitted
 from perfmodel.model.collectives.place import port_share
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
@@ -108,6 +110,14 @@ def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL
     return narrowest(port_limits(link, calibration, connections, connections))
 
 
+def _switched_share(link: Link, calibration: Calibration) -> Any:
+    """Return the share of a switched link that rings of many ranks reach, of NVLink as collectives do."""
+    if link.kind != "nvlink":
+        return fraction(link, calibration)
+    assumed = given(NVLINK_SHARE[generation_index(link)], "collectives.nvlink_share", "NCCL's assumption")
+    return assumed * fitted().parameters["switched"]
+
+
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
     """Return the bandwidth of all rings over one link [B/s]; measured ones by the nearest number of ranks."""
     if link.ring_bandwidth is not None:
@@ -116,7 +126,7 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
         return by_size[nearest]
     if link.switched:
         pair_loss = ops.minimum(fitted().parameters["pair"], 1.0)
-        share, ranks = fraction(link, calibration), ops.maximum(group_size, 2)
+        share, ranks = _switched_share(link, calibration), ops.maximum(group_size, 2)
         rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
         return rate  # type: ignore[no-any-return]
     return bulk_bandwidth(link, calibration)

@@ -9,7 +9,7 @@ from perfmodel.model.fitted.own_effects import OwnEffects, effect_names, fingerp
 from perfmodel.model.prediction.limits import crossed_link
 from perfmodel.model.prediction.understood import understood
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.step.fabric import inside_link
+from perfmodel.model.step.inside import inside_link
 from perfmodel.model.step.layer_rates import conditions
 
 NOT_COMPARED = ("anchor", "profile", "calibration", "scaling")
