@@ -349,5 +349,5 @@ COLLECTIVES = "collectives"
 def shipped() -> Fitted:
     """Return the shipped fit with plain numbers, read once."""
     table = of_collectives()
-    parameters = {name: table["parameters"].get(name, PARAMETERS[name].mean) for name in PARAMETERS}
+    parameters = {name: table["parameters"][name] for name in PARAMETERS}
     return Fitted(parameters, table["spreads"], frozenset(table["transports"]))
