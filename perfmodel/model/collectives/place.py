@@ -248,14 +248,17 @@ _PORT_SHARES = {
     "infiniband": "infiniband",
     "efa": "efa",
     "slingshot": "slingshot",
-    "one-sided": "one_sided",
     "gpudirect-tcp": "gpudirect_tcp",
 }
 
 
 def port_share(link: Link) -> str | None:
-    """Return the parameter for the share of a port; None for kernel TCP, and links without a learned one."""
-    return _PORT_SHARES.get("one-sided" if link.one_sided else link.kind)
+    """Return the parameter for the share of a port; None for Ethernet's own, and for links inside a node."""
+    if link.one_sided:
+        return "one_sided"
+    if link.scope != "inter" or link.kind in ("roce", "rdma", "ethernet-tcp"):
+        return _PORT_SHARES.get(link.kind)
+    return _PORT_SHARES.get(link.kind, "slingshot")
 
 
 def _transport(link: Link) -> str:
