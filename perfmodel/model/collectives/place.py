@@ -229,13 +229,13 @@ def _network_numbers(point: Point, outer: Link) -> tuple[Any, ...]:
         outer.hop_latency.value,
         port,
         adapters,
-        _path(point),
+        host_path(point),
         reaches_adapter(outer, point.link, point.accelerator),
         has_low_latency(outer, point.link, point.accelerator),
     )
 
 
-def _path(point: Point) -> float:
+def host_path(point: Point) -> float:
     """Return the bandwidth from an accelerator to its adapter [B/s]."""
     if point.host_link is not None:
         return point.host_link.bandwidth.value
@@ -302,7 +302,7 @@ def inside(point: Point) -> tuple[str, float]:
     """
     link, ranks = point.link, point.per_node
     if link.joins is not None and ranks > link.joins:
-        return "pcie", _path(point)
+        return "pcie", host_path(point)
     if link.kind != "nvlink":
         kind = {"pcie": "pcie", "xgmi": "xgmi"}.get(link.kind, "other")
         return kind, link.bandwidth.value
@@ -315,7 +315,7 @@ def inside(point: Point) -> tuple[str, float]:
     one_link = link.bandwidth.value / links_of_one(link.peer_graph)
     if rate := ring_bandwidth(link.peer_graph, ranks, one_link):
         return "mesh", rate
-    return "pcie", _path(point)
+    return "pcie", host_path(point)
 
 
 def check_mesh(link: Link, ranks: int) -> None:
