@@ -23,6 +23,7 @@ NAMES = (
     "collective",
     "compare",
     "compression",
+    "diagnose",
     "downpour",
     "emulate",
     "enough",

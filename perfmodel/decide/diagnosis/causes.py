@@ -84,7 +84,7 @@ def _tcp(point: Point, at: Place, p: Values, catalogue: Catalogue) -> Cause | No
     return Cause(
         "tcp",
         "fallen back to kernel TCP",
-        "run with NCCL_DEBUG=INFO and look for NET/Socket; install or load the network's plug-in "
+        "is NET/Socket in the output of NCCL_DEBUG=INFO? install or load the network's plug-in "
         "(aws-ofi-nccl, libfabric, IB verbs in the container)",
         variants,
     )
@@ -103,8 +103,8 @@ def _few_adapters(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | N
     return Cause(
         "few-adapters",
         "only some of the network adapters are used",
-        "look for the adapters in NCCL_DEBUG=INFO (NET/IB: Using ...); check NCCL_IB_HCA, the topology file, "
-        "and that the container sees them all",
+        "are all adapters in the output of NCCL_DEBUG=INFO (NET/IB: Using ...)? check "
+        "NCCL_IB_HCA, the topology file, and that the container sees them all",
         variants,
     )
 
@@ -116,7 +116,7 @@ def _staged(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
     return Cause(
         "no-gpudirect",
         "no GPUDirect RDMA: messages are staged in host memory",
-        "look for GDRDMA in NCCL_DEBUG=INFO; load nvidia-peermem or use dma-buf, switch off PCIe ACS",
+        "is GDRDMA in the output of NCCL_DEBUG=INFO? load nvidia-peermem or use dma-buf, switch off PCIe ACS",
         (Variant("without GPUDirect RDMA", curve(_changed(at, reaches_adapter=False), p)),),
     )
 
@@ -139,7 +139,7 @@ def _no_peers(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
     return Cause(
         "no-peer-access",
         "accelerators of a node reach each other through host memory or PCIe, not their own links",
-        "check nvidia-smi topo -m and nvlink --status, P2P in NCCL_DEBUG=INFO (P2P/CUMEM, not SHM), "
+        "check nvidia-smi topo -m and nvlink --status, P2P (not SHM) in the output of NCCL_DEBUG=INFO, "
         "NCCL_P2P_DISABLE, and the fabric manager",
         tuple(variants),
     )

@@ -17,6 +17,17 @@ _NUMBER = re.compile(r"[\d.]+(?:[eE][-+]?\d+)?")
 TOLERANCE = 0.03, 0.006
 """Relative [1] and absolute [GB/s] tolerance of the bandwidth, for rounding of the printed digits."""
 _RANK = re.compile(r"#\s+Rank\s+\d+", re.IGNORECASE)
+_HOST = re.compile(r"#\s+Rank\s+\d+.*\bon\s+(\S+)\s+device", re.IGNORECASE)
+_PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv)_perf")
+COLLECTIVES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+    "broadcast": "broadcast",
+    "sendrecv": "send-receive",
+}
+"""Collectives by the names of the programs that time them."""
 
 
 class Timing(NamedTuple):
@@ -40,8 +51,10 @@ class Timings(NamedTuple):
     rows: tuple[Timing, ...]
     """One entry for each message size."""
     collective: str | None = None
-    """all-reduce, reduce-scatter or reduce; None if nothing is reduced, because the output does not tell
-    then."""
+    """By the operation of its rows; where nothing is reduced, by the program that the output names, else
+    None."""
+    hosts: int | None = None
+    """Number of hosts of the ranks; None if the header is missing."""
 
 
 def is_nccl_tests(text: str) -> bool:
@@ -83,7 +96,15 @@ def read_nccl_tests(path: Path, text: str) -> Timings:
             kinds.add(_kind(cells, names or _guessed(cells), row, ranks))
     if not rows:
         raise refusal("trace.nccl_empty").under(path)
-    return Timings(str(path), ranks or None, tuple(rows), kinds.pop() if len(kinds) == 1 else None)
+    kind = kinds.pop() if len(kinds) == 1 else None
+    hosts = {match[1] for line in text.splitlines() if (match := _HOST.match(line))}
+    return Timings(str(path), ranks or None, tuple(rows), kind or _program(text), len(hosts) or None)
+
+
+def _program(text: str) -> str | None:
+    """Return the collective whose program an output names; None without one, or with several."""
+    programs = set(_PROGRAM.findall(text))
+    return COLLECTIVES[programs.pop()] if len(programs) == 1 else None
 
 
 def _guessed(cells: list[str]) -> list[str]:

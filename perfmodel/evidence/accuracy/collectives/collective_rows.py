@@ -13,18 +13,11 @@ from perfmodel.core.records.names import word_of
 from perfmodel.evidence.accuracy.ledger.held_out import learned_part
 from perfmodel.evidence.accuracy.measured_table import UNSTATED_TRUST, Line, measured_lines, number, whole
 from perfmodel.evidence.accuracy.scenarios import Refused, named
+from perfmodel.evidence.traces.nccl_tests import COLLECTIVES
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.collectives.place import USUAL_YEAR, Point, check_mesh
 
-COLLECTIVES = {
-    "all_reduce": "all-reduce",
-    "all_gather": "all-gather",
-    "reduce_scatter": "reduce-scatter",
-    "alltoall": "all-to-all",
-    "broadcast": "broadcast",
-    "sendrecv": "send-receive",
-}
 COLUMNS = (
     "measurement_id",
     "source",

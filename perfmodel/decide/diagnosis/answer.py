@@ -1,0 +1,140 @@
+"""The answer of ``diagnose``: where a measurement lies, what may hold the gap, what to do next."""
+
+import json
+from typing import Any, Literal
+
+from perfmodel.core.files.tables import Record as Row
+from perfmodel.core.records.record import Record, fresh
+
+Verdict = Literal["normal", "slow", "fast"]
+
+
+class DiagnosedSize(Record):
+    """One message size of a listing."""
+
+    message_bytes: float
+    measured_time: float
+    """[s]"""
+    predicted_time: float
+    """[s]"""
+    low_80: float
+    """Lower end of the 80 % interval of the time [s]."""
+    high_80: float
+    """Upper end [s]."""
+    measured_bus_bandwidth: float
+    """As nccl-tests defines it [B/s]."""
+    predicted_bus_bandwidth: float
+    """[B/s]"""
+    ratio: float
+    """Measured over predicted bandwidth [1]."""
+    verdict: Verdict
+    """Whether the measured time is inside the interval of its own size: normal; above it: slow."""
+
+
+class DiagnosedCause(Record):
+    """What may have slowed a run, and how well it explains what was measured."""
+
+    id: str
+    words: str
+    """What it is."""
+    change: str
+    """The changed input whose prediction comes nearest."""
+    probability: float
+    """Probability that it is what happened, among all that were weighed."""
+    predicted_time: float
+    """Predicted iteration time with it, or of a listing the time of its largest message [s]."""
+    next: str
+    """What tells it from others, or mends it."""
+
+
+class DiagnosedTerm(Record):
+    """One term of the iteration, and how much it would have to grow to hold the whole gap."""
+
+    name: str
+    time: float
+    """Predicted [s]."""
+    needed: float
+    """Time that would explain what was measured [s]."""
+    reached: float
+    """The most that it takes with one of the causes [s]."""
+    by: str | None
+    """That cause; None where no cause lengthens it."""
+    plausible: bool
+    """Whether a cause lengthens it by at least as much, within the interval."""
+
+
+class SimilarMeasurement(Record):
+    """A published measurement most like the run."""
+
+    id: str
+    source: str
+    value: float
+    """Iteration time of this job at its rate for each accelerator [s]; of collectives bus bandwidth [B/s]."""
+    words: str
+    software: str | None
+
+
+class NextMeasurement(Record):
+    """A measurement that would tell causes apart."""
+
+    words: str
+    options: dict[str, Any]
+    """Options that differ from those of the job."""
+    expected: dict[str, float]
+    """Its iteration time [s] by cause, ``normal`` where nothing is wrong."""
+    spread: float
+    """How well it tells them apart: standard deviation of the logarithm of these times, each weighed by the
+    probability of its cause."""
+
+
+class Diagnosis(Record):
+    """A measured run or listing against the prediction of its job."""
+
+    kind: Literal["collective", "training"]
+    verdict: Verdict
+    sentence: str
+    """The answer in a sentence."""
+    reading: str
+    """What was read, and how."""
+    job: str
+    """The machines and the job, in words."""
+    normal: float
+    """Probability that nothing is wrong."""
+    unknown: float
+    """Probability that something is wrong that no cause names."""
+    measured: float
+    """Iteration time [s]; of a listing the bus bandwidth of its largest message [B/s]."""
+    predicted: float
+    """The same, predicted."""
+    low_80: float
+    """Lower end of its 80 % interval."""
+    high_80: float
+    """Upper end."""
+    quantile: float
+    """Share of such jobs that are at least as fast, by the interval."""
+    causes: list[DiagnosedCause]
+    """The likeliest first."""
+    sizes: list[DiagnosedSize] = fresh(list)
+    """Of a listing, by message size."""
+    terms: list[DiagnosedTerm] = fresh(list)
+    """Of a training run, the largest first."""
+    similar: list[SimilarMeasurement] = fresh(list)
+    """Published measurements, the nearest first."""
+    next: list[NextMeasurement] = fresh(list)
+    """Of a training run, what tells causes apart best, first."""
+    notes: list[str] = fresh(list)
+    """What was taken, and what a reader should know."""
+
+    def records(self) -> list[Row]:
+        """Return the message sizes of a listing, or the causes of a training run, as rows."""
+        rows: list[Any] = self.sizes if self.kind == "collective" else self.causes
+        return [row.model_dump() for row in rows]
+
+    def to_json(self) -> str:
+        """Return the answer as JSON, as ``perfmodel diagnose --json`` prints it."""
+        return json.dumps(self.model_dump())
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis: {self.sentence}>"
+
+    __str__ = __repr__

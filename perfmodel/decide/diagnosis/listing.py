@@ -1,0 +1,232 @@
+"""Diagnose an output of nccl-tests or rccl-tests: each size, and which cause fits the whole listing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.units import show
+from perfmodel.decide.diagnosis.answer import (
+    DiagnosedCause,
+    DiagnosedSize,
+    Diagnosis,
+    SimilarMeasurement,
+    Verdict,
+)
+from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
+from perfmodel.decide.quote.similar_runs import similar_collectives
+from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.evidence.traces.nccl_tests import Timings
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import Point
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.collectives.collective_spread import interval_of
+from perfmodel.model.prediction.intervals.ratio import chance_above_one
+
+OF_MACHINES = (
+    "accelerator",
+    "node",
+    "intra_link",
+    "inter_link",
+    "nics",
+    "connections",
+    "network_cap",
+    "rack_nodes",
+    "oversubscription",
+    "placement",
+    "torus_dimensions",
+)
+"""Options of a job that say where its collectives run."""
+SHOWN = 3
+"""Causes that are listed."""
+
+
+def diagnose_listing(
+    timings: Timings, scenario: Scenario, collective: str | None, catalogue: Catalogue
+) -> Diagnosis:
+    """Return where a listing lies, size by size, and what may have slowed it.
+
+    Parameters
+    ----------
+    timings : the listing
+    scenario : its machines; options of a job are refused
+    collective : what it timed, where the listing does not say it
+    catalogue : hardware
+
+    Raises
+    ------
+    InputError : an option of a job; a listing that does not say its ranks or its collective; hardware that
+        cannot hold its ranks
+    """
+    point = point_of(timings, scenario, collective, catalogue)
+    sizes = [row.message_bytes for row in timings.rows]
+    weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
+    rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
+    best = max(rows, key=lambda row: row.message_bytes)
+    verdict = _verdict(weights)
+    program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
+    return Diagnosis(
+        kind="collective",
+        verdict=verdict,
+        sentence=_sentence(verdict, best, weights),
+        reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}",
+        job=_job(point),
+        normal=weights.normal,
+        unknown=weights.unknown,
+        measured=best.measured_bus_bandwidth,
+        predicted=best.predicted_bus_bandwidth,
+        low_80=_bus(point, best.message_bytes, best.high_80),
+        high_80=_bus(point, best.message_bytes, best.low_80),
+        quantile=_quantile(best),
+        causes=[_cause(each) for each in weights.causes[:SHOWN]],
+        sizes=rows,
+        similar=_similar(point, best.message_bytes),
+        terms=[],
+        next=[],
+        notes=[*point.notes, *_partial(point, scenario, catalogue)],
+    )
+
+
+def point_of(timings: Timings, scenario: Scenario, collective: str | None, catalogue: Catalogue) -> Point:
+    """Return the collective and fabric of a listing; errors as of ``diagnose_listing``."""
+    allowed = {*OF_MACHINES, "world_size", "accelerators_per_node"}
+    for name in sorted(scenario.model_fields_set - allowed):
+        raise refusal("diagnose.not_of_a_collective", name)
+    kind = collective or timings.collective
+    if kind is None:
+        raise refusal("diagnose.collective", "collective").under(timings.file)
+    stated = scenario.world_size if "world_size" in scenario.model_fields_set else None
+    ranks = timings.group_size or stated or _ranks(kind, timings)
+    if ranks is None:
+        raise refusal("diagnose.ranks", "gpus").under(timings.file)
+    if stated not in (None, ranks):
+        raise refusal("fit.gpus", "gpus", ranks=ranks, world_size=stated).under(timings.file)
+    machines = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
+    nodes = timings.hosts
+    if scenario.accelerators_per_node is not None:
+        nodes = -(-ranks // scenario.accelerators_per_node)
+    return fabric_of(ranks, catalogue, nodes=nodes, **machines).of(kind, timings.rows[-1].message_bytes)
+
+
+def _ranks(collective: str, timings: Timings) -> int | None:
+    """Return the ranks by bus over algorithm bandwidth of the largest message; None where they say nothing.
+
+    Of an all-reduce the ratio is 2 (n - 1) / n, of others (n - 1) / n, or 1.
+    """
+    row = max(timings.rows, key=lambda each: each.bus_bandwidth)
+    if not row.algorithm_bandwidth:
+        return None
+    whole = float(bus_bandwidth(collective, 1.0, 2**30))
+    missing = 1 - row.bus_bandwidth / row.algorithm_bandwidth / whole
+    return round(1 / missing) if missing > 1e-3 else None
+
+
+def _times(timings: Timings) -> list[float]:
+    return [row.time for row in timings.rows]
+
+
+def _bus(point: Point, size: float, time: float) -> float:
+    return float(bus_bandwidth(point.collective, size / time, point.group_size))
+
+
+def _size(point: Point, size: float, measured: float, predicted: float) -> DiagnosedSize:
+    """Return one size with its prediction and interval."""
+    interval = interval_of(point.of(point.collective, size), predicted)
+    verdict: Verdict = (
+        "slow" if measured > interval.high_80 else "fast" if measured < interval.low_80 else "normal"
+    )
+    return DiagnosedSize(
+        message_bytes=size,
+        measured_time=measured,
+        predicted_time=predicted,
+        low_80=interval.low_80,
+        high_80=interval.high_80,
+        measured_bus_bandwidth=_bus(point, size, measured),
+        predicted_bus_bandwidth=_bus(point, size, predicted),
+        ratio=predicted / measured,
+        verdict=verdict,
+    )
+
+
+def _quantile(row: DiagnosedSize) -> float:
+    """Return the share of such machines that are at least as fast at a size."""
+    return chance_above_one(
+        row.measured_time / row.predicted_time, math.log(row.high_80 / row.predicted_time)
+    )
+
+
+def _verdict(weights: Weights) -> Verdict:
+    """Return whether the listing is normal, or on the whole slower or faster than that."""
+    if weights.is_normal:
+        return "normal"
+    return "slow" if float(np.mean(weights.errors / weights.prior.spreads)) > 0 else "fast"
+
+
+def _sentence(verdict: Verdict, best: DiagnosedSize, weights: Weights) -> str:
+    """Return the answer in a sentence."""
+    reached = (
+        f"{show(best.measured_bus_bandwidth, 'B/s')} at {show(best.message_bytes, 'B')} where "
+        f"{show(best.predicted_bus_bandwidth, 'B/s')} are predicted"
+    )
+    if verdict == "normal":
+        return f"normal for these machines ({weights.normal:.0%} likely): {reached}"
+    if verdict == "fast":
+        return f"faster than these machines are predicted: {reached}; is the hardware stated as it is?"
+    if weights.name == "unknown":
+        return f"slow, and no known cause explains its shape: {reached}"
+    first = weights.causes[0]
+    return f"slow: {reached}; likeliest cause: {first.cause.words} ({first.probability:.0%})"
+
+
+def _cause(each: Weighed) -> DiagnosedCause:
+    return DiagnosedCause(
+        id=each.cause.id,
+        words=each.cause.words,
+        change=each.variant.words,
+        probability=each.probability,
+        predicted_time=float(each.times[-1]),
+        next=each.cause.next,
+    )
+
+
+def _job(point: Point) -> str:
+    """Return the machines in words."""
+    chip = point.accelerator.id if point.accelerator else "accelerators"
+    words = f"{point.group_size} x {chip} by {point.link.id}"
+    if point.nodes == 1 or point.inter_link is None:
+        return words
+    return f"{words}, {point.nodes} nodes by {point.nics:g} x {point.inter_link.id}"
+
+
+def _similar(point: Point, size: float) -> list[SimilarMeasurement]:
+    """Return the published measurements over the same links, at the nearest size."""
+    result = []
+    for row in similar_collectives(point.of(point.collective, size)):
+        at = row.point
+        assert at is not None
+        rate = _bus(at, at.message_bytes, row.time)
+        words = (
+            f"{show(rate, 'B/s')} at {show(at.message_bytes, 'B')}, {at.group_size} ranks, {at.nodes} nodes"
+        )
+        result.append(
+            SimilarMeasurement(id=row.run_id, source=row.source, value=rate, words=words, software=None)
+        )
+    return result
+
+
+def _partial(point: Point, scenario: Scenario, catalogue: Catalogue) -> list[str]:
+    """Return a note where only some accelerators of each node take part."""
+    if scenario.node is None or point.nodes == 1:
+        return []
+    machine: Any = catalogue.node(scenario.node)
+    if point.per_node >= machine.accelerators:
+        return []
+    whole = point._replace(group_size=machine.accelerators * point.nodes)
+    return [
+        f"{point.per_node} of {machine.accelerators} accelerators of each node take part: such a listing "
+        f"shows what they reach, not what the {whole.group_size} of whole nodes would"
+    ]

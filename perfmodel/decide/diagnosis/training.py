@@ -1,0 +1,281 @@
+"""Diagnose a training run: where it lies in its interval, what may hold the gap, what to measure next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from perfmodel.core.errors import refusal
+from perfmodel.core.units import show, show_range
+from perfmodel.decide.diagnosis.answer import (
+    DiagnosedCause,
+    DiagnosedTerm,
+    Diagnosis,
+    SimilarMeasurement,
+    Verdict,
+)
+from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
+from perfmodel.decide.diagnosis.measured import Speed
+from perfmodel.decide.diagnosis.next_measurement import next_measurements
+from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
+from perfmodel.decide.quote.claim_words import job_words
+from perfmodel.decide.quote.evidence import Near, of_rate
+from perfmodel.decide.quote.file import Claim
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.intervals.ratio import chance_above_one
+from perfmodel.model.prediction.result import Interval
+from perfmodel.model.setting.resolve import Setting, resolve
+
+SHOWN = 4
+"""Causes that are listed."""
+UNCHANGED = 0.02
+"""Relative change of the iteration time below which an option is no cause."""
+_BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
+
+
+class Weighed(NamedTuple):
+    """A cause with its likeliest form."""
+
+    suspect: Suspect
+    change: Change
+    prediction: Prediction
+    """Of the job with the changed options; its longer terms are not in it."""
+    time: float
+    """Predicted iteration time with the whole change [s]."""
+    probability: float
+
+
+def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> Diagnosis:
+    """Return where a training run lies in the interval of its job, and what may explain it.
+
+    Parameters
+    ----------
+    speed : measured
+    scenario : the job as it is believed to be
+    catalogue : hardware
+
+    Raises
+    ------
+    InputError : the job cannot be predicted; the measurement is of another number of accelerators
+    """
+    scenario, notes = _completed(speed, scenario, catalogue)
+    prediction, setting = predict(scenario, catalogue), resolve(scenario, catalogue)
+    interval = prediction.interval
+    if interval is None:
+        raise refusal("diagnose.no_interval")
+    time = iteration_time(speed, prediction, setting)
+    normal, unknown, causes = _weigh(time, prediction, interval, scenario, setting, catalogue)
+    odds = {"normal": (normal, Change("as stated"))} | _odds(causes)
+    verdict: Verdict = "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
+    quantile = chance_above_one(
+        time / prediction.iteration_time, math.log(interval.high_80 / prediction.iteration_time)
+    )
+    published = of_rate(
+        Claim(quantity="iteration_time", value=time, scenario={}), scenario, setting, catalogue
+    )
+    if time < published.limit.value:
+        notes.append(f"less than is possible: {'; '.join(published.limit.because)}")
+    return Diagnosis(
+        kind="training",
+        verdict=verdict,
+        sentence=_sentence(verdict, time, quantile, prediction, interval, causes),
+        reading=speed.words,
+        job=job_words(setting),
+        normal=normal,
+        unknown=unknown,
+        measured=time,
+        predicted=prediction.iteration_time,
+        low_80=interval.low_80,
+        high_80=interval.high_80,
+        quantile=quantile,
+        causes=[_cause(each) for each in causes[:SHOWN]],
+        sizes=[],
+        terms=_terms(time, prediction, interval, causes),
+        similar=[_similar(each) for each in published.measured],
+        next=next_measurements(scenario, setting, time, odds, catalogue) if verdict != "fast" else [],
+        notes=notes,
+    )
+
+
+def iteration_time(speed: Speed, prediction: Prediction, setting: Setting) -> float:
+    """Return the measured iteration time of a job [s].
+
+    Raises
+    ------
+    InputError : a rate of tokens of a network that has none
+    """
+    if speed.quantity == "iteration_time":
+        return speed.value
+    rate = speed.value * (float(setting.world_size) if speed.per_accelerator else 1.0)
+    samples = prediction.samples_per_second * prediction.iteration_time
+    if speed.quantity == "samples_per_second":
+        return samples / rate
+    length = setting.workload.sequence_length
+    if length is None:
+        raise refusal("diagnose.no_tokens", "measured", workload=setting.workload.id)
+    return samples * length / rate
+
+
+def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[str]]:
+    """Return the job with what the measurement says of it, and notes on that."""
+    notes: list[str] = []
+    if speed.world_size is not None:
+        if "world_size" not in scenario.model_fields_set:
+            scenario = scenario.model_copy(update={"world_size": speed.world_size})
+            notes.append(f"--gpus {speed.world_size}: as the measurement says")
+        elif speed.world_size != scenario.world_size:
+            ranks = {"ranks": speed.world_size, "world_size": scenario.world_size}
+            raise refusal("diagnose.gpus", "gpus", **ranks).under(speed.file)
+    batch = speed.global_batch_size
+    if batch is not None:
+        stated = [
+            name for name in ("global_batch_size", "local_batch_size") if getattr(scenario, name) is not None
+        ]
+        if not stated:
+            scenario = scenario.model_copy(update={"global_batch_size": batch})
+            notes.append(f"--global-batch-size {batch}: as the log says")
+        elif scenario.global_batch_size not in (None, batch):
+            notes.append(
+                f"the log states a global batch size of {batch}, the job {scenario.global_batch_size}"
+            )
+    return scenario, notes
+
+
+def _weigh(
+    time: float,
+    prediction: Prediction,
+    interval: Interval,
+    scenario: Scenario,
+    setting: Setting,
+    catalogue: Catalogue,
+) -> tuple[float, float, list[Weighed]]:
+    """Return the probabilities that nothing is wrong and that no cause explains it, and the causes."""
+    found: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
+    for suspect in SUSPECTS:
+        forms = []
+        for change in suspect.changes(scenario, setting, catalogue):
+            changed = predicted(scenario, change.options, catalogue) if change.options else prediction
+            if changed is None:
+                continue
+            expected = change.time(changed)
+            if abs(expected / prediction.iteration_time - 1) >= UNCHANGED:
+                wide = changed.interval or interval
+                forms.append(
+                    (change, changed, expected, _density(time, expected, changed.iteration_time, wide))
+                )
+        if forms:
+            found.append((suspect, forms))
+    share = (1 - NORMAL - UNKNOWN) / max(len(found), 1)
+    usual = prediction.iteration_time
+    weights = [
+        NORMAL * _density(time, usual, usual, interval),
+        UNKNOWN * _density(time, usual, usual, interval, UNKNOWN_WIDTH),
+        *(share * float(np.mean([form[3] for form in forms])) for _, forms in found),
+    ]
+    odds = [weight / sum(weights) for weight in weights]
+    causes = []
+    for (suspect, forms), odd in zip(found, odds[2:], strict=True):
+        change, changed, expected, _ = max(forms, key=lambda form: form[3])
+        causes.append(Weighed(suspect, change, changed, expected, odd))
+    causes.sort(key=lambda each: -each.probability)
+    return odds[0], odds[1], causes
+
+
+def _density(
+    measured: float, expected: float, point: float, interval: Interval, widths: float = 1.0
+) -> float:
+    """Return the density of a measured time, on a logarithmic scale.
+
+    Parameters
+    ----------
+    measured, expected : measured and expected time [s]
+    point, interval : of the prediction whose relative width the expected time has
+    widths : factor on that width
+    """
+    deviation = widths * max(math.log(interval.high_80 / point) / NORMAL_80, 1e-3)
+    off = math.log(measured / expected) / deviation
+    return math.exp(-0.5 * off * off) / deviation
+
+
+def _odds(causes: list[Weighed]) -> dict[str, tuple[float, Change]]:
+    """Return the probability and the form of each cause that is listed, by its id."""
+    return {each.suspect.id: (each.probability, each.change) for each in causes[:SHOWN]}
+
+
+def _cause(each: Weighed) -> DiagnosedCause:
+    return DiagnosedCause(
+        id=each.suspect.id,
+        words=each.suspect.words,
+        change=each.change.words,
+        probability=each.probability,
+        predicted_time=each.time,
+        next=each.suspect.next,
+    )
+
+
+def _terms(
+    time: float, prediction: Prediction, interval: Interval, causes: list[Weighed]
+) -> list[DiagnosedTerm]:
+    """Return each term with the time at which it alone would explain what was measured."""
+    gap = time - prediction.iteration_time
+    near = math.log(interval.high_80 / prediction.iteration_time)
+    result = []
+    for name, value in sorted(prediction.terms.items(), key=lambda pair: -pair[1]):
+        grown = {each.suspect.id: _term_with(each, name) for each in causes}
+        by = max(grown, key=lambda cause: grown[cause]) if grown else None
+        reached = grown[by] if by is not None else value
+        if reached <= value * (1 + UNCHANGED):
+            by, reached = None, value
+        if value == 0 and by is None:
+            continue
+        needed = max(value + gap, 0.0)
+        with_it = prediction.iteration_time - value + reached
+        plausible = by is not None and gap > 0 and with_it * math.exp(near) >= time
+        result.append(
+            DiagnosedTerm(name=name, time=value, needed=needed, reached=reached, by=by, plausible=plausible)
+        )
+    return result
+
+
+def _term_with(each: Weighed, name: str) -> float:
+    """Return a term's time with a cause [s]."""
+    terms: Mapping[str, float] = each.prediction.terms
+    return terms.get(name, 0.0) * each.change.longer.get(name, 1.0)
+
+
+def _similar(each: Near) -> SimilarMeasurement:
+    """Return a published run like the job."""
+    return SimilarMeasurement(
+        id=each.id, source=each.source, value=each.value, words=each.words, software=each.software
+    )
+
+
+def _sentence(
+    verdict: Verdict,
+    time: float,
+    quantile: float,
+    prediction: Prediction,
+    interval: Interval,
+    causes: list[Weighed],
+) -> str:
+    """Return the answer in a sentence."""
+    span = show_range(interval.low_80, interval.high_80, "s")
+    share = "over 99%" if quantile > 0.99 else f"{quantile:.0%}"
+    lies = (
+        f"{show(time, 's')} an iteration where {show(prediction.iteration_time, 's')} are predicted "
+        f"(80 %: {span}), slower than {share} of such runs"
+    )
+    if verdict == "normal":
+        return f"normal: {lies}"
+    if verdict == "fast":
+        return f"faster than predicted: {lies}; is the job stated as it ran?"
+    if not causes:
+        return f"slow: {lies}"
+    first = causes[0]
+    return f"slow: {lies}; likeliest cause: {first.suspect.words} ({first.probability:.0%})"

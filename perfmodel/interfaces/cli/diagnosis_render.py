@@ -1,0 +1,99 @@
+"""A diagnosis as plain text of 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from perfmodel.core.units import show, show_range
+from perfmodel.interfaces.cli.render import console, lines_to, table
+from perfmodel.model.step.terms import TERMS
+
+if TYPE_CHECKING:
+    from perfmodel.decide.diagnosis.answer import Diagnosis
+
+MOST_SIZES = 16
+"""Most message sizes that are shown; of more, every second, and so on."""
+MOST_TERMS = 6
+"""Most terms that are shown: plausible ones first."""
+
+
+def show_diagnosis(answer: Diagnosis) -> None:
+    """Print a diagnosis."""
+    out = console()
+    lines_to(out, answer.sentence, style="bold")
+    lines_to(out, answer.reading, f"{'measured':<10}")
+    lines_to(out, answer.job, f"{'job':<10}")
+    if answer.kind == "collective":
+        _sizes(out, answer)
+    elif answer.verdict != "normal":
+        _terms(out, answer)
+    _causes(out, answer)
+    _similar(out, answer)
+    _next(out, answer)
+    for note in answer.notes:
+        lines_to(out, note, "note: ")
+
+
+def _sizes(out: Console, answer: Diagnosis) -> None:
+    """Print a row for message sizes, the largest in any case."""
+    every = -(-len(answer.sizes) // MOST_SIZES)
+    rows = table("size", "time", "80 % interval", "busbw", "predicted", "of it", "", left=0)
+    for row in answer.sizes[::-1][::every][::-1]:
+        rows.add_row(
+            show(row.message_bytes, "B"),
+            show(row.measured_time, "s"),
+            show_range(row.low_80, row.high_80, "s"),
+            show(row.measured_bus_bandwidth, "B/s"),
+            show(row.predicted_bus_bandwidth, "B/s"),
+            f"{row.ratio:.0%}",
+            row.verdict,
+        )
+    out.print(rows)
+
+
+def _terms(out: Console, answer: Diagnosis) -> None:
+    """Print how much each term would have to take to hold the gap."""
+    rows = table("term", "predicted", "needed", "could be", "by")
+    shown = sorted(answer.terms, key=lambda term: not term.plausible)[:MOST_TERMS]
+    for term in shown:
+        reached = show(term.reached, "s") if term.by else "-"
+        by = f"{term.by}{'' if term.plausible else ', not enough'}" if term.by else "no cause"
+        rows.add_row(TERMS[term.name].label, show(term.time, "s"), show(term.needed, "s"), reached, by)
+    out.print(rows)
+
+
+def _causes(out: Console, answer: Diagnosis) -> None:
+    """Print the causes with their probabilities."""
+    lines_to(
+        out, f"nothing is wrong: {answer.normal:.0%}; something that has no name here: {answer.unknown:.0%}"
+    )
+    for cause in answer.causes:
+        lines_to(
+            out,
+            f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}",
+            f"{cause.probability:>5.0%}  ",
+        )
+        if answer.verdict != "normal" and cause.probability >= 0.05:
+            lines_to(out, cause.next, f"{'':7}")
+
+
+def _similar(out: Console, answer: Diagnosis) -> None:
+    """Print published measurements, each with its id, which is not broken."""
+    for index, each in enumerate(answer.similar):
+        value = "" if answer.kind == "collective" else f"{show(each.value, 's')} for this job at "
+        software = f", {each.software}" if each.software else ""
+        lines_to(out, f"{value}{each.words}{software}", f"{'' if index else 'published':<10}")
+        out.print(
+            Text(f"  {each.source}: {each.id}" if each.source not in each.id else f"  {each.id}"),
+            soft_wrap=True,
+        )
+
+
+def _next(out: Console, answer: Diagnosis) -> None:
+    """Print what to measure next."""
+    for index, each in enumerate(answer.next):
+        expected = ", ".join(f"{show(time, 's')} if {cause}" for cause, time in each.expected.items())
+        lines_to(out, f"{each.words}: {expected}", f"{'' if index else 'next':<10}")
