@@ -11,6 +11,7 @@ from perfmodel.interfaces.calls import cite
 from perfmodel.interfaces.calls import collective
 from perfmodel.interfaces.calls import compare
 from perfmodel.interfaces.calls import compression
+from perfmodel.interfaces.calls import diagnose
 from perfmodel.interfaces.calls import downpour
 from perfmodel.interfaces.calls import emulate
 from perfmodel.interfaces.calls import enough
@@ -59,6 +60,7 @@ __all__ = [
     'collective',
     'compare',
     'compression',
+    'diagnose',
     'downpour',
     'emulate',
     'enough',

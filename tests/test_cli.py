@@ -18,7 +18,7 @@ from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.hardware.catalogue.kinds import CLASSES
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import COMMANDS, main
-from perfmodel.interfaces.register import commands
+from perfmodel.interfaces.register import command, commands
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective import Collective
@@ -43,8 +43,8 @@ LEAVES = leaves(main)
 
 def examples() -> list[str]:
     found = []
-    for _, command in LEAVES:
-        found += re.findall(r"(?:Example: |^  +)(perfmodel .*)$", command.help or "", re.MULTILINE)
+    for _, each in LEAVES:
+        found += re.findall(r"(?:Example: |^  +)(perfmodel .*)$", each.help or "", re.MULTILINE)
     return found
 
 
@@ -185,6 +185,8 @@ def files_of_examples(folder):
         "workload,accelerator,local_batch_size,iteration_time\nresnet50,k80,32,0.5\n"
     )
     (folder / "saved.json").write_text(predict(Scenario(world_size=8)).to_json())
+    (folder / "train.log").write_text("".join(f"Iter #{n}: 700.0 img/sec per GPU\n" for n in range(5)))
+    (folder / "all_reduce.txt").write_text(command("diagnose").bodies["a listing"]["measured"])
     for name in ("my_trace.json", "step.json"):
         write_timeline(folder / name, predict(Scenario(world_size=2)))
 
@@ -197,6 +199,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
         "app": ["--check"],
         "calibrate": ["--times", "times.csv"],
         "check-quote": ["--examples"],
+        "diagnose": ["--gpus", "8", "--measured", "100ms"],
         "emulate": ["--steps", "1", "--speed", "1000"],
         "trace diff": ["my_trace.json", "step.json"],
         "trace report": ["my_trace.json", "--report", "report.html"],

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.fits.answer import Fits
@@ -34,6 +35,7 @@ from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.client.report import TableReport
 from perfmodel.interfaces.commands.check_quote import AnyQuote
 from perfmodel.interfaces.commands.compare import Job
+from perfmodel.interfaces.commands.diagnose import Measured
 from perfmodel.interfaces.commands.fleets import ByLink
 from perfmodel.interfaces.commands.model_parallel import Point
 from perfmodel.interfaces.commands.trace_summary import AnyTraces
@@ -260,6 +262,7 @@ def collective(
         oversubscription: float | None = ...,
         placement: Literal['contiguous', 'random'] | None = ...,
         torus_dimensions: str | None = ...,
+        measured: Measured | None = ...,
         gpus: int | None = ...,
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
@@ -285,6 +288,7 @@ def collective(
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.
     placement : Order of the job's ring over the racks.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with algorithm torus.  [default: a node a row, or the most square]
+    measured : Output of nccl-tests or rccl-tests on the same machines, shown next to the prediction, which it narrows: a file, or what it contains.
     gpus : Another name of ranks.
     link : Another name of intra_link.
     catalogue : hardware to choose from; by default what comes with the package
@@ -326,6 +330,7 @@ def collective(
         oversubscription: float | None = ...,
         placement: Literal['contiguous', 'random'] | None = ...,
         torus_dimensions: str | None = ...,
+        measured: Measured | None = ...,
         gpus: int | None = ...,
         link: str | None = ...,
         catalogue: Catalogue | None = ...,
@@ -419,6 +424,44 @@ def compression(
     >>> row = compression("topk:0.01", gpus=16).rows[0]
     >>> row.collective, round(row.ratio), row.break_even_density
     ('all-gather', 50, 0.0625)
+    """
+
+def diagnose(
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        measured: Measured = ...,
+        *,
+        collective: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] | None = ...,
+        skip: int | None = ...,
+        catalogue: Catalogue | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Diagnosis:
+    """Say where a measurement lies in the interval of its job, which cause explains it, and what to do next.
+
+    A cause is the prediction with one input changed: TCP instead of the network's own transport, one network
+    adapter, another precision, and so on.  A listing is held against all of them size by size.
+
+    Parameters
+    ----------
+    scenario : a training job, or its options by name; None is the usual
+    measured : A time or rate, e.g. 145ms or 1234tok/s/gpu; or the log of a run, a trace, or the output of nccl-tests or rccl-tests: the file, or over HTTP what it contains.
+    collective : What a listing timed, where it does not say that itself.
+    skip : [1] First lines of a log, or marked steps of a trace, to leave out as warm-up.  [default: a tenth of the lines of a log, no step]
+    catalogue : hardware to choose from; by default what comes with the package
+    options : of a scenario, laid over it; either batch size takes the place of the other
+
+    Raises
+    ------
+    InputError : a quantity or file that cannot be read; a job that cannot be predicted, or is not the one
+        that was measured
+
+    Examples
+    --------
+    >>> from perfmodel import diagnose
+    >>> slow = diagnose(measured="400ms", gpus=32)
+    >>> slow.verdict, slow.terms[0].name
+    ('slow', 'backward_time')
+    >>> diagnose(measured="19000 images/s", gpus=32).verdict
+    'normal'
     """
 
 def downpour(
@@ -1703,6 +1746,7 @@ class Calls:
         oversubscription: float | None = ...,
         placement: Literal['contiguous', 'random'] | None = ...,
         torus_dimensions: str | None = ...,
+        measured: Measured | None = ...,
         gpus: int | None = ...,
         link: str | None = ...,
     ) -> Collective: ...
@@ -1728,6 +1772,7 @@ class Calls:
         oversubscription: float | None = ...,
         placement: Literal['contiguous', 'random'] | None = ...,
         torus_dimensions: str | None = ...,
+        measured: Measured | None = ...,
         gpus: int | None = ...,
         link: str | None = ...,
     ) -> Collectives: ...
@@ -1759,6 +1804,16 @@ class Calls:
         placement: Literal['contiguous', 'random'] = ...,
         framework: str | None = ...,
     ) -> CompressedExchanges: ...
+
+    def diagnose(
+        self,
+        scenario: Scenario | Mapping[str, Any] | None = ...,
+        measured: Measured = ...,
+        *,
+        collective: Literal['all-reduce', 'reduce-scatter', 'all-gather', 'broadcast', 'all-to-all', 'send-receive'] | None = ...,
+        skip: int | None = ...,
+        **options: Unpack[SizedOptions],
+    ) -> Diagnosis: ...
 
     def downpour(
         self,

@@ -10,5 +10,8 @@ MESSAGES = {
     "collective.uneven_ranks": "{ranks} ranks do not spread evenly over {nodes} nodes",
     "collective.no_link": "give --accelerator, --node, or --intra-link, the link between the ranks of a node",
     "collective.any_accelerator": "{node} takes any accelerator: give --accelerator or --intra-link",
+    "collective.no_interval": "{algorithm} has no interval that a listing could narrow; leave {option} out",
+    "collective.other_collective": "a listing of {listed}; --collective is {asked}",
+    "collective.other_ranks": "a listing of {listed} ranks; say --ranks {listed}",
     "collective.uneven_group": "{group_size} ranks do not spread evenly over {hosts} nodes",
 }

@@ -11,7 +11,6 @@ from perfmodel.model.collectives.all_reduce import Curve, Values
 from perfmodel.model.collectives.model import curve, ranks_of
 from perfmodel.model.collectives.place import (
     ALL_REDUCE,
-    INTERCONNECTS,
     KERNEL_TCP,
     PCIE,
     Place,
@@ -59,8 +58,8 @@ def causes_of(point: Point, p: Values, catalogue: Catalogue) -> list[Cause]:
     catalogue : where TCP is looked up
     """
     at = place_of(point)
-    found = (make(point, at, p, catalogue) for make in _MAKERS)
-    return [cause for cause in found if cause is not None and cause.variants]
+    candidates = (make(point, at, p, catalogue) for make in _MAKERS)
+    return [cause for cause in candidates if cause is not None and cause.variants]
 
 
 def _tcp(point: Point, at: Place, p: Values, catalogue: Catalogue) -> Cause | None:
@@ -131,7 +130,7 @@ def _no_peers(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
     if at.interconnect != PCIE:
         path = at.adapter_path if at.nodes > 1 else host_path(point)
         over = _changed(at, interconnect=PCIE, inside_rate=path, adds=False)
-        variants.append(Variant(f"PCIe instead of {INTERCONNECTS[at.interconnect]}", curve(over, p)))
+        variants.append(Variant(f"PCIe instead of {point.link.id}", curve(over, p)))
         if over.per_node > 2:
             variants.append(
                 Variant("PCIe without access between peers", curve(_changed(over, reaches_peers=False), p))

@@ -3,6 +3,7 @@
 Listings are measured rows of ``validation/measured/collectives.csv`` that one source measured on one
 fabric.  Each is judged by a fit that saw nothing of its source.  Sources are in two halves: constants of the
 diagnosis were chosen on one, rates are reported on the other.
+``python -m perfmodel.decide.diagnosis.judged_listings`` prints both.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ class Rates(NamedTuple):
     normal: tuple[Judgement, ...]
 
     @property
-    def found(self) -> float:
+    def detected(self) -> float:
         """Share of the wrong listings that are called wrong."""
         return fmean(each.alarm for each in self.wrong)
 
@@ -222,7 +223,7 @@ class Rates(NamedTuple):
         return fmean(each.alarm for each in self.normal)
 
     @property
-    def found_by_source(self) -> float:
+    def detected_by_source(self) -> float:
         """The mean over sources of the share of their wrong listings that are found."""
         return _over_sources(self.wrong)
 
@@ -252,3 +253,27 @@ def rates(chosen: bool = False) -> Rates:
     """Return the rates on the half of the sources that nothing was chosen on, or on the other half."""
     kept: Callable[[str], bool] = lambda source: (source in chosen_on()) == chosen  # noqa: E731
     return Rates(tuple(judge(wrong_cases(kept))), tuple(judge(normal_cases(kept))))
+
+
+def lines() -> Iterator[str]:
+    """Yield the rates of both halves, by fault, and what was missed on the half that is reported."""
+    for chosen, half in ((True, "chosen on"), (False, "reported")):
+        of = rates(chosen)
+        yield (
+            f"{half}: {of.detected:.1%} of {len(of.wrong)} wrong listings are called wrong "
+            f"({of.detected_by_source:.1%} over sources), {of.false_alarms:.1%} of {len(of.normal)} normal "
+            f"ones ({of.false_alarms_by_source:.1%}); the fault is the likeliest cause of {of.named:.1%}, one "
+            f"of the two likeliest of {of.among_two:.1%}"
+        )
+        for fault, group in of.by_fault().items():
+            alarms, right = fmean(each.alarm for each in group), fmean(each.right for each in group)
+            yield f"  {fault:<22}{len(group):>4} listings: {alarms:>4.0%} called wrong, {right:>4.0%} by its name"
+    of = rates()
+    for each in (*of.wrong, *of.normal):
+        if each.alarm != (each.case.fault is not None):
+            listing, fault = each.case.listing, each.case.fault or "false alarm"
+            yield f"  {fault}: {listing.id} ({listing.source}), normal by {each.weights.normal:.0%}"
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))

@@ -110,6 +110,14 @@ def read_measured(given: str, skip: int | None = None) -> Speed | Timings:
     return speed
 
 
+def read_listing(given: str) -> Timings:
+    """Return a listing of collectives; parameter and errors as of ``read_measured``, or it is no listing."""
+    read = read_measured(given)
+    if isinstance(read, Speed):
+        raise refusal("fit.no_nccl_tests").under(read.file)
+    return read
+
+
 def is_name(given: object) -> bool:
     """Return whether a value names a file, and is neither a speed nor a content.
 

@@ -42,7 +42,7 @@ def next_measurements(
     causes : probability and form of each cause, by its id; ``normal`` has no change
     catalogue : hardware
     """
-    found = []
+    measurements = []
     for experiment in _experiments(scenario, setting):
         expected: dict[str, float] = {}
         weights: dict[str, float] = {}
@@ -56,10 +56,10 @@ def next_measurements(
         spread = _spread(expected, weights)
         if spread >= TELLING:
             options = {name: value for name, value in experiment.options.items() if value is not None}
-            found.append(
+            measurements.append(
                 NextMeasurement(words=experiment.words, options=options, expected=expected, spread=spread)
             )
-    return sorted(found, key=lambda each: -each.spread)[:SHOWN]
+    return sorted(measurements, key=lambda each: -each.spread)[:SHOWN]
 
 
 def _spread(expected: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -156,7 +156,7 @@ def _weigh(
     catalogue: Catalogue,
 ) -> tuple[float, float, list[Weighed]]:
     """Return the probabilities that nothing is wrong and that no cause explains it, and the causes."""
-    found: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
+    suspected: list[tuple[Suspect, list[tuple[Change, Prediction, float, float]]]] = []
     for suspect in SUSPECTS:
         forms = []
         for change in suspect.changes(scenario, setting, catalogue):
@@ -170,17 +170,17 @@ def _weigh(
                     (change, changed, expected, _density(time, expected, changed.iteration_time, wide))
                 )
         if forms:
-            found.append((suspect, forms))
-    share = (1 - NORMAL - UNKNOWN) / max(len(found), 1)
+            suspected.append((suspect, forms))
+    share = (1 - NORMAL - UNKNOWN) / max(len(suspected), 1)
     usual = prediction.iteration_time
     weights = [
         NORMAL * _density(time, usual, usual, interval),
         UNKNOWN * _density(time, usual, usual, interval, UNKNOWN_WIDTH),
-        *(share * float(np.mean([form[3] for form in forms])) for _, forms in found),
+        *(share * float(np.mean([form[3] for form in forms])) for _, forms in suspected),
     ]
     odds = [weight / sum(weights) for weight in weights]
     causes = []
-    for (suspect, forms), odd in zip(found, odds[2:], strict=True):
+    for (suspect, forms), odd in zip(suspected, odds[2:], strict=True):
         change, changed, expected, _ = max(forms, key=lambda form: form[3])
         causes.append(Weighed(suspect, change, changed, expected, odd))
     causes.sort(key=lambda each: -each.probability)

@@ -149,26 +149,26 @@ def read_training_log(path: Path | str, text: str, skip: int | None = None) -> T
     InputError : no line in a known format, no positive speed, or fewer lines than are to be left out
     """
     text = _COLOURS.sub("", text)
-    found = format_of(text)
-    if found is None:
+    kind = format_of(text)
+    if kind is None:
         raise refusal("diagnose.log_format", known=KNOWN).under(path)
-    matches = (found.line.search(line) for line in text.splitlines())
-    values = [float(match[1].replace(",", "")) * found.scale for match in matches if match]
+    matches = (kind.line.search(line) for line in text.splitlines())
+    values = [float(match[1].replace(",", "")) * kind.scale for match in matches if match]
     if skip is None:
-        skip = 0 if found.is_summary or len(values) < 3 else max(1, round(WARM_UP * len(values)))
+        skip = 0 if kind.is_summary or len(values) < 3 else max(1, round(WARM_UP * len(values)))
     kept = [value for value in values[skip:] if value > 0 and math.isfinite(value)]
     if not kept:
         raise refusal("diagnose.log_empty", "skip", skip=skip, count=len(values)).under(path)
     middle = median(kept)
     spread = 1.4826 * median(abs(math.log(value / middle)) for value in kept)
     return TrainingLog(
-        found.software,
-        found.quantity,
+        kind.software,
+        kind.quantity,
         middle,
-        found.per_accelerator,
+        kind.per_accelerator,
         len(kept),
         skip,
-        None if found.is_summary else spread,
+        None if kind.is_summary else spread,
         _stated(text, *_GPUS),
         _stated(text, _BATCH),
     )
@@ -176,5 +176,5 @@ def read_training_log(path: Path | str, text: str, skip: int | None = None) -> T
 
 def _stated(text: str, *patterns: re.Pattern[str]) -> int | None:
     """Return the last whole number that a pattern finds in a text; None if none does."""
-    found = [number for each in patterns for number in each.findall(text)]
-    return int(found[-1]) if found else None
+    numbers = [number for each in patterns for number in each.findall(text)]
+    return int(numbers[-1]) if numbers else None

@@ -81,15 +81,12 @@ def _causes(out: Console, answer: Diagnosis) -> None:
 
 
 def _similar(out: Console, answer: Diagnosis) -> None:
-    """Print published measurements, each with its id, which is not broken."""
+    """Print published measurements, each with its id."""
     for index, each in enumerate(answer.similar):
         value = "" if answer.kind == "collective" else f"{show(each.value, 's')} for this job at "
         software = f", {each.software}" if each.software else ""
         lines_to(out, f"{value}{each.words}{software}", f"{'' if index else 'published':<10}")
-        out.print(
-            Text(f"  {each.source}: {each.id}" if each.source not in each.id else f"  {each.id}"),
-            soft_wrap=True,
-        )
+        out.print(Text(f"  {each.id if each.source in each.id else f'{each.source}: {each.id}'}"))
 
 
 def _next(out: Console, answer: Diagnosis) -> None:

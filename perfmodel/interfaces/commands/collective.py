@@ -10,12 +10,14 @@ from perfmodel.core.records.record import Within, same_as
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.interfaces.command import Command, Context, Writes
+from perfmodel.interfaces.commands.diagnose import Measured, sent
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.model.collectives.place import Point
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import Collective
+    from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 
 _Bytes = Annotated[float, Within(ge=1, le=1e15, strict=True)]
 
@@ -40,6 +42,8 @@ class CollectiveRequest(Described):
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
     placement : Order of the job's ring over the racks.  [default: contiguous]
+    measured : Output of nccl-tests or rccl-tests on the same machines, shown next to the prediction, which it
+        narrows: a file, or what it contains.
     """
 
     name: Annotated[CollectiveName, OptionInfo(name="collective", synonyms={"sendrecv": "send-receive"})] = (
@@ -63,6 +67,7 @@ class CollectiveRequest(Described):
     oversubscription: float | None = same_as(Scenario, None)
     placement: Placement | None = same_as(Scenario, None)
     torus_dimensions: str | None = same_as(Scenario)
+    measured: Annotated[Measured | None, OptionInfo("Measured listing", sent=sent, form="FILE")] = None
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -79,7 +84,7 @@ class CollectiveRequest(Described):
         return fabric_of(self.ranks, context.catalogue, **options)
 
 
-_NOT_OF_FABRIC = ("name", "algorithm", "ranks", "size")
+_NOT_OF_FABRIC = ("name", "algorithm", "ranks", "size", "measured")
 _NAMED: dict[str, Kind] = {
     "accelerator": "accelerators",
     "node": "nodes",
@@ -118,17 +123,45 @@ def run(request: CollectiveRequest, context: Context) -> "Collective | Collectiv
         collective(request.name, request.algorithm, fabric, size).model_copy(update={"warnings": notes})
         for size in request.sizes
     )
+    if request.measured is not None:
+        rows = _after_listing(rows, fabric, request)
     return Collectives(rows) if isinstance(request.size, tuple) else rows[0]
+
+
+def _after_listing(
+    rows: "tuple[Collective, ...]", fabric: "Point", request: CollectiveRequest
+) -> "tuple[Collective, ...]":
+    """Return collectives with what a listing says of them.
+
+    Raises
+    ------
+    InputError : no listing, or one of another collective or number of ranks
+    """
+    from perfmodel.core.errors import refusal
+    from perfmodel.decide.diagnosis.measured import read_listing
+    from perfmodel.model.prediction.collectives.measured_collective import after_listing
+
+    listing = read_listing(str(request.measured))
+    if listing.collective not in (None, request.name):
+        raise refusal(
+            "collective.other_collective", "collective", listed=listing.collective, asked=request.name
+        ).under(listing.file)
+    if listing.group_size not in (None, request.ranks):
+        raise refusal("collective.other_ranks", "ranks", listed=listing.group_size).under(listing.file)
+    listed = [(row.message_bytes, row.time) for row in listing.rows]
+    return after_listing(rows, request.algorithm, fabric, listed)
 
 
 def _read(answer: Any, _: object) -> "Collective | Collectives":
     """Return the answer of a service as an object."""
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import Collective
+    from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 
-    if isinstance(answer, list):
-        return Collectives(tuple(map(Collective.model_validate, answer)))
-    return Collective.model_validate(answer)
+    rows = answer if isinstance(answer, list) else [answer]
+    one = MeasuredCollective if "after_listing" in rows[0] else Collective
+    read = tuple(map(one.model_validate, rows))
+    return Collectives(read) if isinstance(answer, list) else read[0]
 
 
 def _check_plot(file: Path, request: CollectiveRequest) -> None:
@@ -148,10 +181,13 @@ def _plot(file: Path, answer: Any, request: CollectiveRequest, context: Context)
 def text(answer: "Collective | Collectives", request: object) -> None:
     """Print one size in lines, several in a table, and notes."""
     from perfmodel.model.prediction.collectives.by_size import Collectives
+    from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 
     rows = answer.rows if isinstance(answer, Collectives) else (answer,)
     if len(rows) == 1:
         _print_one(rows[0])
+    elif isinstance(rows[0], MeasuredCollective):
+        _print_measured([row for row in rows if isinstance(row, MeasuredCollective)])
     else:
         _print_table(rows)
     _print_notes(rows)
@@ -169,6 +205,7 @@ def _print_one(result: "Collective") -> None:
     lines = [
         ("time", show(result.time, "s")),
         ("80 % interval", result.interval_text),
+        *_measured_lines(result),
         (
             "cut at",
             clipped_words(result.interval) if result.interval and result.interval.clipped_at else None,
@@ -184,6 +221,34 @@ def _print_one(result: "Collective") -> None:
     for label, value in lines:
         if value is not None:
             click.echo(f"  {label:<22}{value}")
+
+
+def _measured_lines(result: "Collective") -> list[tuple[str, str | None]]:
+    """Return the lines on a listing; none without one."""
+    from perfmodel.core.units import show
+    from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
+
+    if not isinstance(result, MeasuredCollective):
+        return []
+    measured = None if result.measured_time is None else show(result.measured_time, "s")
+    return [("measured", measured), ("80 % after listing", result.after_text)]
+
+
+def _print_measured(results: "Sequence[MeasuredCollective]") -> None:
+    """Print a row for each message size, with what a listing says."""
+    from perfmodel.core.units import show
+    from perfmodel.interfaces.cli.render import console, table
+
+    shown = table("size", "time", "80 % interval", "measured", "80 % after listing", left=0)
+    for result in results:
+        shown.add_row(
+            show(result.message_bytes, "B"),
+            show(result.time, "s"),
+            result.interval_text or "-",
+            "-" if result.measured_time is None else show(result.measured_time, "s"),
+            result.after_text,
+        )
+    console().print(shown)
 
 
 def _print_table(results: "Sequence[Collective]") -> None:
@@ -234,6 +299,8 @@ COMMAND = Command(
     json=(
         "perfmodel.model.prediction.collectives.collective:Collective",
         "perfmodel.interfaces.service.answer_types:CollectiveRows",
+        "perfmodel.model.prediction.collectives.measured_collective:MeasuredCollective",
+        "perfmodel.interfaces.service.answer_types:MeasuredCollectiveRows",
     ),
     read=_read,
     run=run,
@@ -253,6 +320,7 @@ COMMAND = Command(
         "perfmodel collective --ranks 16 --size 1KB..1GB --node dgx-a100",
         "perfmodel collective --ranks 64 --size 1GB --accelerator h100-sxm5-80gb --plot all-reduce.html",
         "perfmodel collective --ranks 8 --nodes 2 --size 1GB --intra-link pcie3-x16 --inter-link ib-edr",
+        "perfmodel collective --ranks 16 --size 1MB..1GB --node dgx-h100 --measured all_reduce.txt",
         "perfmodel collective --algorithm best --ranks 8 --size 1MB --intra-link pcie3-x16",
     ),
     bodies={

@@ -108,10 +108,10 @@ _LISTING = """\
 
 COMMAND = Command(
     name="diagnose",
-    summary="Say whether a measured speed is normal for its job, what may slow it, and what to do.",
-    about="Of a training run give the options of the job and its speed: a time, a rate, a log of Megatron-LM, "
-    "torchtitan, NeMo, DeepSpeed, Horovod's synthetic benchmarks or tf_cnn_benchmarks, or a profiler's "
-    "trace.  Of collectives give the machines, and the output of nccl-tests or rccl-tests.",
+    summary="Say whether a measured speed is normal for its job, and what may slow it.",
+    about="Of a training run give the options of the job and its speed: a time, a rate, a log of "
+    "Megatron-LM, torchtitan, NeMo, DeepSpeed, Horovod's synthetic benchmarks or tf_cnn_benchmarks, or a "
+    "profiler's trace.  Of collectives give the machines, and the output of nccl-tests or rccl-tests.",
     request=DiagnoseRequest,
     answers=("perfmodel.decide.diagnosis.answer:Diagnosis",),
     run=run,

@@ -13,6 +13,7 @@ from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, Tim
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 from perfmodel.model.prediction.scaling import ScalingRow
 
 
@@ -29,6 +30,9 @@ class PredictAnswer(Prediction):
 
 CollectiveRows = list[Collective]
 """A collective by message size."""
+
+MeasuredCollectiveRows = list[MeasuredCollective]
+"""A collective by message size, next to a listing."""
 
 
 StragglerRows = list[StragglerPrediction]
