@@ -262,12 +262,13 @@ def lines() -> Iterator[str]:
         yield (
             f"{half}: {of.detected:.1%} of {len(of.wrong)} wrong listings are called wrong "
             f"({of.detected_by_source:.1%} over sources), {of.false_alarms:.1%} of {len(of.normal)} normal "
-            f"ones ({of.false_alarms_by_source:.1%}); the fault is the likeliest cause of {of.named:.1%}, one "
-            f"of the two likeliest of {of.among_two:.1%}"
+            f"ones ({of.false_alarms_by_source:.1%}); the fault is the likeliest cause of {of.named:.1%}, "
+            f"one of the two likeliest of {of.among_two:.1%}"
         )
         for fault, group in of.by_fault().items():
             alarms, right = fmean(each.alarm for each in group), fmean(each.right for each in group)
-            yield f"  {fault:<22}{len(group):>4} listings: {alarms:>4.0%} called wrong, {right:>4.0%} by its name"
+            shares = f"{alarms:>4.0%} called wrong, {right:>4.0%} by its name"
+            yield f"  {fault:<22}{len(group):>4} listings: {shares}"
     of = rates()
     for each in (*of.wrong, *of.normal):
         if each.alarm != (each.case.fault is not None):

@@ -1,0 +1,419 @@
+"""Measured listings and runs are read, held against predictions, and explained by what was changed."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import perfmodel
+from perfmodel import collective, diagnose
+from perfmodel.core.errors import InputError
+from perfmodel.decide.diagnosis import judged_listings
+from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
+from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
+from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
+from perfmodel.evidence.traces.timeline import write_timeline
+from perfmodel.evidence.traces.training_logs import KNOWN, read_training_log
+from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.service.commands import answer
+from perfmodel.model.collectives.place import traffic_of
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.size_errors import NOISES, SizeErrors, correlations, narrowed
+
+ALPS = {"intra_link": "nvlink4-quad-mesh", "inter_link": "slingshot11-200g", "nics": 4}
+"""Two nodes of four GH200 as ``cscs-docs-nccl`` states them."""
+
+
+def listing(one, program="all_reduce", header=True):
+    """Return a measured listing as nccl-tests prints it."""
+    point, lines = one.point, []
+    if header:
+        lines += [
+            f"# Collective test starting: {program}_perf",
+            "# nThread 1 nGpus 1 minBytes 8",
+            "# Using devices",
+        ]
+        lines += [
+            f"#  Rank {rank:2d} Group  0 Pid {rank} on node{rank // point.per_node} device  0 [0x01] GPU"
+            for rank in range(point.group_size)
+        ]
+    lines.append("#       size         count      type   redop    root     time   algbw   busbw #wrong")
+    redop = "sum" if program.startswith(("all_reduce", "reduce")) else "none"
+    for size, time in zip(one.sizes.tolist(), one.times.tolist(), strict=True):
+        rate = size / time / 1e9
+        bus = rate * traffic_of(point.collective, point.group_size)
+        lines.append(
+            f"{size:12.0f} {size // 4:12.0f} float {redop} -1 {time * 1e6:9.4f} {rate:9.4f} {bus:9.4f} 0"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def measured(id):
+    return next(each for each in judged_listings.listings() if each.id == id)
+
+
+# --- the logs of training software ---
+
+LOGS = {
+    "Megatron-LM": (
+        " [2026-01-02 03:04:0{n}] iteration        {n}/     100 | consumed samples:          {n} | "
+        "elapsed time per iteration (ms): {ms} | throughput per GPU (TFLOP/s/GPU): 245.3 | "
+        "global batch size:   256 |",
+        ("iteration_time", 0.5, False),
+    ),
+    "torchtitan": (
+        "[rank0]:2026-01-02 03:04:05,678 - root - INFO - \x1b[31mstep: {n}  \x1b[32mloss:  8.0152  "
+        "\x1b[33mmemory: 49.48GiB(62.52%)  \x1b[34mtps: {rate:,}  \x1b[36mtflops: 300.5  \x1b[35mmfu: 30.30%",
+        ("tokens_per_second", 2000.0, True),
+    ),
+    "NeMo": (
+        "Training epoch 0, iteration {n}/249 | lr: 1.961e-06 | global_batch_size: 256 | global_step: {n} | "
+        "reduced_train_loss: 1.315 | train_step_timing in s: {s}",
+        ("iteration_time", 0.5, False),
+    ),
+    "DeepSpeed": (
+        "[2026-01-02 03:04:05,678] [INFO] [timer.py:260:stop] epoch=0/micro_step={n}/global_step={n}, "
+        "RunningAvgSamplesPerSec=1.5, CurrSamplesPerSec={rate}, MemAllocated=4.32GB, MaxMemAllocated=38.49GB",
+        ("samples_per_second", 2000.0, False),
+    ),
+    "DeepSpeed's pipelines": (
+        "steps: {n} loss: 8.0152 iter time (s): {s} samples/sec: 512.000",
+        ("iteration_time", 0.5, False),
+    ),
+    "Horovod's synthetic benchmark": (
+        "Iter #{n}: {rate} img/sec per GPU",
+        ("samples_per_second", 2000.0, True),
+    ),
+    "tf_cnn_benchmarks": (
+        "{n}\timages/sec: {rate} +/- 2.0 (jitter = 1.1)\t8.004",
+        ("samples_per_second", 2000.0, False),
+    ),
+}
+"""A line of each software, written after its source, and what it means at 0.5 s or 2000/s."""
+
+
+def log(software, slow=3, steady=20):
+    """Return a log whose first lines are of the warm-up."""
+    line, _ = LOGS[software]
+    first = [line.format(n=n, ms="9000.0", s="9.0", rate=100) for n in range(1, slow + 1)]
+    return "\n".join(
+        first + [line.format(n=n, ms="500.0", s="0.5", rate=2000) for n in range(slow + 1, slow + steady + 1)]
+    )
+
+
+def test_every_known_software_has_a_log_here():
+    assert {*LOGS} == {*KNOWN}
+
+
+@pytest.mark.parametrize("software", LOGS)
+def test_logs_are_read_without_their_warm_up(software):
+    read = read_training_log("x.log", log(software))
+    assert read.software == software
+    assert (read.quantity, read.value, read.per_accelerator) == pytest.approx(LOGS[software][1])
+    assert (read.lines, read.skipped) == (21, 2)  # a tenth of 23
+    assert read_training_log("x.log", log(software), skip=3).lines == 20
+    assert read.global_batch_size == (256 if software in ("Megatron-LM", "NeMo") else None)
+    assert "median of 21 lines, the first 2 left out" in read.words
+
+
+@pytest.mark.parametrize(
+    ("lines", "quantity", "value", "per_accelerator"),
+    [
+        ("total images/sec: 238.68", "samples_per_second", 238.68, False),
+        ("Img/sec per GPU: 1488.1 +-2.2\nTotal img/sec on 2 GPU(s): 9", "samples_per_second", 1488.1, True),
+        ("0/20, SamplesPerSec=227.48", "samples_per_second", 227.48, False),
+        ("Epoch 0: 100%|x| 100/100, train_step_timing in s=3.130]", "iteration_time", 3.13, False),
+        (
+            " iteration 4/ 9 | elapsed time per iteration (ms): 13100.0/13240.9 |",
+            "iteration_time",
+            13.1,
+            False,
+        ),
+        ("step: 7  loss: 8.1  memory: 1GiB(2%)  wps: 5,721  mfu: 30%", "tokens_per_second", 5721.0, True),
+    ],
+)
+def test_other_lines_of_these_logs_are_read(lines, quantity, value, per_accelerator):
+    read = read_training_log("x.log", lines + "\n")
+    assert (read.quantity, read.value, read.per_accelerator) == (quantity, value, per_accelerator)
+    assert read.lines == 1
+
+
+def test_a_summary_of_tf_cnn_benchmarks_goes_before_its_steps():
+    text = log("tf_cnn_benchmarks") + "\n" + "-" * 64 + "\ntotal images/sec: 1900.0\n"
+    assert read_training_log("x.log", text).value == 1900.0
+
+
+def test_accelerators_that_a_log_states_are_those_of_the_job():
+    text = "Iter #0: 300.0 img/sec per GPU\nTotal img/sec on 16 GPU(s): 4800.0 +-4.3\n"
+    assert diagnose(measured=text).job.startswith("resnet50 on 16 x")
+    with pytest.raises(InputError, match="16 accelerators; gpus 8"):
+        diagnose(measured=text, gpus=8)
+
+
+# --- speeds ---
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity", "value", "per_accelerator"),
+    [
+        ("0.145s", "iteration_time", 0.145, False),
+        ("1.2M tokens/s", "tokens_per_second", 1.2e6, False),
+        ("1,234 tok/s/gpu", "tokens_per_second", 1234.0, True),
+        ("360 images/s", "samples_per_second", 360.0, False),
+        ("45 samples/s per gpu", "samples_per_second", 45.0, True),
+        ("7seq/sec/device", "samples_per_second", 7.0, True),
+    ],
+)
+def test_speeds_that_people_type(text, quantity, value, per_accelerator):
+    assert parse_speed(text)[:3] == (quantity, pytest.approx(value), per_accelerator)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("12 flurbs", "neither a time"),
+        ("12/s", "a rate of what"),
+        ("0ms", "neither a time"),
+        ("no_such.log", "no such file"),
+        ("", "no name|no such|empty|folder"),
+        ("loss: 3\nloss: 2\n", "no line with the speed of a step"),
+    ],
+)
+def test_what_is_no_measurement_is_refused(given, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=words):
+        read_measured(given)
+
+
+def test_options_that_say_nothing_of_a_measurement_are_refused():
+    with pytest.raises(InputError, match="skip"):
+        diagnose(measured="145ms", skip=2)
+    with pytest.raises(InputError, match="listing of nccl-tests"):
+        diagnose(measured="145ms", collective="all-reduce")
+    with pytest.raises(InputError, match="no tokens"):
+        diagnose(measured="145 tokens/s")
+    text = listing(measured("cscs-ofi-8"))
+    with pytest.raises(InputError, match="workload: not of a listing"):
+        diagnose(measured=text, workload="vgg16", **ALPS)
+    with pytest.raises(InputError, match="8 ranks"):
+        diagnose(measured=text, gpus=4, **ALPS)
+
+
+def test_the_service_reads_no_file_of_its_own():
+    with pytest.raises(Exception, match="files of the server are not read"):
+        answer("diagnose", json.dumps({"measured": "/etc/hostname"}).encode())
+
+
+def test_a_trace_is_a_measurement(tmp_path):
+    job = predict(gpus=2)
+    write_timeline(tmp_path / "step.json", job)
+    read = diagnose(measured=tmp_path / "step.json", gpus=2)
+    assert read.measured == pytest.approx(job.iteration_time, rel=1e-3)
+    assert read.reading.startswith("trace: median of 2 marked steps")
+
+
+# --- listings ---
+
+
+def test_nccl_tests_say_program_and_hosts():
+    one = measured("cscs-ofi-8")
+    read = read_nccl_tests("x", listing(one, "alltoall"))
+    assert (read.collective, read.hosts, read.group_size) == ("all-to-all", 2, 8)
+    assert read_nccl_tests("x", listing(one, header=False)).hosts is None
+
+
+def test_a_plug_in_that_was_not_loaded_is_named():
+    """The published listing of machines whose plug-in was missing, which no fit has seen."""
+    slow = diagnose(measured=listing(measured("cscs-tcp-8")), **ALPS)
+    assert (slow.verdict, slow.causes[0].id) == ("slow", "tcp")
+    assert slow.normal < 0.01
+    assert slow.sizes[-1].ratio < 0.1
+    usual = diagnose(measured=listing(measured("cscs-ofi-8")), **ALPS)
+    assert usual.verdict == "normal"
+    assert all(size.low_80 <= size.predicted_time <= size.high_80 for size in usual.sizes)
+
+
+def test_probabilities_of_a_listing_sum_to_one_at_most():
+    slow = diagnose(measured=listing(measured("cscs-tcp-8")), **ALPS)
+    assert 0.95 < slow.normal + slow.unknown + sum(cause.probability for cause in slow.causes) <= 1 + 1e-9
+
+
+def test_ranks_without_a_header_come_from_the_bandwidths():
+    text = listing(measured("cscs-ofi-8"), header=False)
+    read = diagnose(measured=text, accelerators_per_node=4, **ALPS)
+    assert read.reading.endswith("8 ranks on 2 hosts")
+
+
+def test_one_accelerator_of_each_node_is_said():
+    one = measured("gke-h200-dranet-1gpu-0001")
+    read = diagnose(measured=listing(one), node="gcp-a3-ultragpu-8g")
+    assert any(note.startswith("1 of 8 accelerators of each node") for note in read.notes)
+
+
+def test_the_likelihood_of_errors_is_that_of_a_normal_law():
+    """A second method: the density of a multivariate normal law, written out."""
+    sizes, spreads = np.array([1e3, 4e4, 1e9]), np.array([0.5, 0.4, 0.3])
+    errors = np.array([0.3, -0.1, 0.2])
+    prior = SizeErrors(sizes, spreads)
+    for noise, log in zip(NOISES, prior.log_likelihoods(errors), strict=True):
+        shared = (1 - noise) * correlations(sizes, sizes) + noise * np.eye(3)
+        covariance = shared * np.outer(spreads, spreads)
+        square = errors @ np.linalg.inv(covariance) @ errors
+        expected = -0.5 * (square + math.log(np.linalg.det(2 * math.pi * covariance)))
+        assert log == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_size_far_from_all_measured_ones_keeps_its_interval():
+    prior = SizeErrors(np.array([8.0]), np.array([0.4]))
+    far = narrowed(prior, np.array([0.4]), [2.0**300], np.array([0.3]))
+    assert far.spreads[0] == pytest.approx(0.3, rel=1e-3)
+    assert far.errors[0] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_faults_change_times_as_they_say():
+    one = measured("cscs-ofi-8")
+    wire, best = wire_of(one.point, one.sizes, one.times)
+    faults = {fault.id: fault for fault in FAULTS}
+    slow = spoiled(faults["slow rank, 25%"], one.point, one.sizes, one.times)
+    place = int(np.argmax(wire / one.times))
+    assert slow[place] == pytest.approx(4 * one.times[place])
+    late = spoiled(faults["late"], one.point, one.sizes, one.times)
+    assert late.min() == pytest.approx(8 * one.times.min())
+    assert best == pytest.approx(122.6e9, rel=0.01)
+
+
+@pytest.mark.any_version
+def test_wrong_listings_are_found_and_normal_ones_are_not_called_wrong():
+    """On sources on which no constant was chosen; each is judged by a fit without it."""
+    of = judged_listings.rates()
+    assert not {each.case.listing.source for each in (*of.wrong, *of.normal)} & judged_listings.chosen_on()
+    assert len(of.wrong) >= 30
+    assert len(of.normal) >= 30
+    assert of.detected >= 0.9
+    assert of.detected_by_source >= 0.9
+    assert of.false_alarms <= 0.1
+    assert of.false_alarms_by_source <= 0.1
+
+
+# --- a listing next to a prediction ---
+
+
+def test_a_listing_narrows_a_predicted_collective():
+    text = listing(measured("cscs-ofi-8"))
+    row = collective(ranks=8, nodes=2, size=2**20, measured=text, **ALPS)
+    alone = collective(ranks=8, nodes=2, size=2**20, **ALPS)
+    assert row.time == alone.time
+    before = math.log(row.interval.high_80 / row.interval.low_80)
+    after = math.log(row.after_listing.high_80 / row.after_listing.low_80)
+    assert after < 0.3 * before
+    assert row.after_listing.low_80 <= row.measured_time <= row.after_listing.high_80
+    rows = collective(ranks=8, nodes=2, size=["1MiB", "3MB"], measured=text, **ALPS).rows
+    assert [each.measured_time is None for each in rows] == [False, True]
+
+
+def test_a_listing_of_another_collective_is_refused():
+    text = listing(measured("cscs-ofi-8"))
+    with pytest.raises(InputError, match="a listing of all-reduce"):
+        collective("broadcast", ranks=8, nodes=2, size=2**20, measured=text, **ALPS)
+    with pytest.raises(InputError, match="a listing of 8 ranks"):
+        collective(ranks=16, nodes=4, size=2**20, measured=text, **ALPS)
+    with pytest.raises(InputError, match="not the output of an nccl-tests"):
+        collective(ranks=8, nodes=2, size=2**20, measured="145ms", **ALPS)
+
+
+# --- training runs ---
+
+
+def test_the_ends_of_the_interval_are_at_a_tenth_and_nine_tenths():
+    options = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "sharding": "zero3"}
+    job = predict(**options)
+    low, high = job.interval.low_80, job.interval.high_80
+    assert job.interval.clipped_at is None
+    ends = [diagnose(measured=f"{time!r}s", **options) for time in (low, high, 0.99 * low, 1.01 * high)]
+    assert [each.quantile for each in ends[:2]] == pytest.approx([0.1, 0.9], abs=1e-3)
+    assert [each.verdict for each in ends] == ["normal", "normal", "fast", "slow"]
+
+
+@pytest.mark.parametrize("per", ["", "/gpu"])
+def test_rates_mean_the_time_of_the_same_job(per):
+    options = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 16, "sharding": "zero3"}
+    job = predict(**options)
+    rate = job.tokens_per_second / (16 if per else 1)
+    assert diagnose(measured=f"{rate!r} tokens/s{per}", **options).measured == pytest.approx(
+        job.iteration_time
+    )
+
+
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "sharding": "zero3"}
+
+
+@pytest.mark.parametrize(
+    ("cause", "changed", "options"),
+    [
+        ("precision", {"precision": "fp32"}, {"gpus": 8, "workload": "vgg16", "precision": "amp"}),
+        ("input", {"input": "real", "loader_workers": 1}, {"gpus": 8}),
+        ("tcp", {"inter_link": "ethernet-400g-tcp"}, {**LLAMA, "gpus": 64}),
+        ("unfused-attention", {"attention_kernel": "unfused"}, {**LLAMA, "gpus": 8}),
+    ],
+)
+def test_a_run_with_one_option_changed_is_explained_by_it(cause, changed, options):
+    time = predict(**{**options, **changed}).iteration_time
+    slow = diagnose(measured=f"{time!r}s", **options)
+    assert slow.causes[0].id == cause
+    assert slow.causes[0].predicted_time == pytest.approx(time)
+    assert cause in {term.by for term in slow.terms if term.plausible}
+
+
+def test_every_term_would_have_to_grow_by_the_whole_gap():
+    slow = diagnose(measured="400ms", gpus=32)
+    gaps = [term.needed - term.time for term in slow.terms]
+    assert gaps == pytest.approx([slow.measured - slow.predicted] * len(gaps))
+    assert all(term.reached >= term.time for term in slow.terms)
+
+
+def test_published_runs_are_rows_of_the_package():
+    from perfmodel import explain_row
+
+    similar = diagnose(measured="400ms", gpus=32).similar
+    assert similar
+    (explained,) = explain_row(similar[0].id).rows
+    assert explained.line.source == similar[0].source
+
+
+def test_the_next_measurement_tells_causes_apart():
+    slow = diagnose(measured="400ms", gpus=32)
+    synthetic = next(each for each in slow.next if each.options == {"input": "synthetic"})
+    assert synthetic.expected["normal"] == pytest.approx(0.4)
+    assert synthetic.expected["input"] < 0.2
+    assert [each.spread for each in slow.next] == sorted((each.spread for each in slow.next), reverse=True)
+
+
+def test_faster_than_possible_is_said():
+    fast = diagnose(measured="1ms", gpus=8, workload="bert-large", node="dgx-a100")
+    assert fast.verdict == "fast"
+    assert any(note.startswith("less than is possible") for note in fast.notes)
+    assert fast.next == []
+
+
+def test_an_answer_reads_its_own_json():
+    from perfmodel.decide.diagnosis.answer import Diagnosis
+
+    slow = diagnose(measured="400ms", gpus=32)
+    assert Diagnosis.model_validate_json(slow.to_json()) == slow
+    assert repr(slow).startswith("<Diagnosis: slow: 400 ms")
+    assert slow.records()[0]["id"] == slow.causes[0].id
+
+
+def test_the_shell_prints_a_listing_at_80_columns(tmp_path):
+    path = tmp_path / "listing.txt"
+    path.write_text(listing(measured("cscs-tcp-8")))
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in ALPS.items()]
+    done = CliRunner().invoke(main, ["diagnose", "--measured", str(path), *words])
+    assert done.exit_code == 0, done.stderr
+    assert "fallen back to kernel TCP" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert perfmodel.__version__
