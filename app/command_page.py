@@ -15,10 +15,12 @@ from app.backend import backend
 from app.layout import copy_buttons, download_buttons, errors_shown, options_form
 from app.options import Option, options, read, values
 from app.plain import plain
+from perfmodel.core.files.attachments import only_attached
 from perfmodel.core.records.options import Described
 from perfmodel.interfaces.command import Command
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
+from perfmodel.model.options.scenario import field_of
 
 _PRINTING = Lock()
 
@@ -39,7 +41,10 @@ def draw(name: str) -> None:
     st.subheader(plain(one.function.replace("_", " ").capitalize()), anchor=False)
     st.markdown(f"**{plain(one.summary)}**")
     given = values(request.picked, known, name)
-    with errors_shown():
+    with (
+        errors_shown(),
+        only_attached({}),
+    ):  # a name of a file would mean one of the machine that serves pages
         parsed = request_of(one, (), given)
         answer = backend().answer(one, given, parsed)
     st.code(_printed(one, answer, parsed), language=None)
@@ -56,7 +61,7 @@ def _start(one: Command, known: Mapping[str, Option]) -> dict[str, Any]:
     """
     fields = {each.field: each.name for each in one.fields.values()}
     first = next(iter(one.bodies.values()))
-    named = {fields.get(field, field): value for field, value in first.items()}
+    named = {fields[field if field in fields else field_of(field)]: value for field, value in first.items()}
     return {name: read(known[name], _text(value)) for name, value in named.items()}
 
 

@@ -31,3 +31,11 @@ def test_a_command_has_one_page():
     assert {name for name, _ in MORE} == {*NAMES} - {*NOT_DRAWN}
     assert {name for name, _ in PAGES} & {*NAMES} <= {*NOT_DRAWN} <= {*NAMES}
     assert all(command(name).bodies for name, _ in MORE)
+
+
+def test_a_page_reads_no_file_of_the_machine_that_serves_it(tmp_path):
+    (tmp_path / "steps.log").write_text("Iter #0: 300.0 img/sec per GPU\n")
+    test = AppTest.from_string(PAGE.format(name="diagnose"), default_timeout=120).run()
+    field = next(each for each in test.text_input if each.label == "Measured")
+    field.set_value(str(tmp_path / "steps.log")).run()
+    assert "files of the server are not read" in test.error[0].value
