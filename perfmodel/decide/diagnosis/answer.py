@@ -91,7 +91,10 @@ class Diagnosis(Record):
     """A measured run or listing against the prediction of its job."""
 
     kind: Literal["collective", "training"]
+    """What was measured: collectives by message size, or a training run."""
     verdict: Verdict
+    """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by whether it
+    is likelier that something is wrong."""
     sentence: str
     """The answer in a sentence."""
     reading: str
