@@ -13,10 +13,11 @@ class DiagnosedSize(Record):
     """One message size of a listing."""
 
     message_bytes: float
+    """Message size as nccl-tests counts it [B]."""
     measured_time: float
-    """[s]"""
+    """Time of the listing [s]."""
     predicted_time: float
-    """[s]"""
+    """Predicted time with nothing wrong [s]."""
     low_80: float
     """Lower end of the 80 % interval of the time [s]."""
     high_80: float
@@ -24,7 +25,7 @@ class DiagnosedSize(Record):
     measured_bus_bandwidth: float
     """As nccl-tests defines it [B/s]."""
     predicted_bus_bandwidth: float
-    """[B/s]"""
+    """The same, predicted [B/s]."""
     ratio: float
     """Measured over predicted bandwidth [1]."""
     verdict: Verdict
@@ -35,6 +36,7 @@ class DiagnosedCause(Record):
     """What may have slowed a run, and how well it explains what was measured."""
 
     id: str
+    """Short name: tcp, few-adapters, precision, ..."""
     words: str
     """What it is."""
     change: str
@@ -51,6 +53,7 @@ class DiagnosedTerm(Record):
     """One term of the iteration, and how much it would have to grow to hold the whole gap."""
 
     name: str
+    """Key of ``Prediction.terms``."""
     time: float
     """Predicted [s]."""
     needed: float
@@ -67,17 +70,22 @@ class SimilarMeasurement(Record):
     """A published measurement most like the run."""
 
     id: str
+    """Id of the row, as of ``explain-row``."""
     source: str
+    """Its source in ``validation/sources.csv``, or in words."""
     value: float
     """Iteration time of this job at its rate for each accelerator [s]; of collectives bus bandwidth [B/s]."""
     words: str
+    """What was measured."""
     software: str | None
+    """As NAME@YEAR; None where there was none or it is unknown."""
 
 
 class NextMeasurement(Record):
     """A measurement that would tell causes apart."""
 
     words: str
+    """What to run."""
     options: dict[str, Any]
     """Options that differ from those of the job."""
     expected: dict[str, float]
@@ -93,8 +101,8 @@ class Diagnosis(Record):
     kind: Literal["collective", "training"]
     """What was measured: collectives by message size, or a training run."""
     verdict: Verdict
-    """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by whether it
-    is likelier that something is wrong."""
+    """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by what is
+    likelier."""
     sentence: str
     """The answer in a sentence."""
     reading: str
