@@ -36,6 +36,7 @@ CALLS = {
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "learning_rate": "learning_rate(0.1, 256, 8192)",
     "compression": "compression('topk:0.01', gpus=16)",
+    "diagnose": "diagnose(measured='400ms', gpus=32)",
     "fleets": "fleets('2 x dgx-1v', '1 x dgx-1v')",
     "enough": "enough('servers', gpus=16, strategy='parameter-server', values=[1, 2])",
     "fits": "fits(workload='llama-3-8b', accelerator='h100-sxm5-80gb', gpus=8)",

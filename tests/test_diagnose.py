@@ -299,6 +299,26 @@ def test_wrong_listings_are_found_and_normal_ones_are_not_called_wrong():
     assert of.false_alarms_by_source <= 0.1
 
 
+def test_validate_counts_what_the_diagnosis_says():
+    from perfmodel import validate
+
+    answer_of = validate("diagnose")
+    of = judged_listings.rates()
+    reported = answer_of.summary["halves"]["reported"]
+    assert reported["wrong"]["alarms"] == of.detected
+    assert reported["normal"]["alarms"] == of.false_alarms
+    assert len(answer_of.rows) == answer_of.summary["rows"]
+    rows = json.loads(answer_of.to_json())["rows"]
+    assert sum(row["called_wrong"] for row in rows if row["half"] == "reported" and not row["fault"]) == sum(
+        each.alarm for each in of.normal
+    )
+    assert type(answer_of).of_json(json.loads(answer_of.to_json())).to_json() == answer_of.to_json()
+    with pytest.raises(InputError, match="right or wrong"):
+        _ = answer_of.errors
+    with pytest.raises(InputError, match="takes no data"):
+        validate("diagnose", data="x.csv")
+
+
 # --- a listing next to a prediction ---
 
 

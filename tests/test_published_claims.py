@@ -117,7 +117,7 @@ def test_the_command_prints_the_same_table(rows, invoke):
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        (("--by", "source"), "claims are not grouped"),
+        (("--by", "source"), "kind claims is not grouped"),
         (("--mode", "anchored"), "mode anchored is of training and mlperf"),
         (("--data", "runs.csv"), "takes no data"),
         (("--report", "r.md"), "leave --kind claims out"),

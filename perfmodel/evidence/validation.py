@@ -46,7 +46,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 if TYPE_CHECKING:
     from perfmodel.evidence.accuracy.training_compare import Constants
 
-Kind = Literal["training", "transformers", "collectives", "mlperf", "claims"]
+Kind = Literal["training", "transformers", "collectives", "mlperf", "claims", "diagnose"]
 
 
 class _Measured(Protocol):

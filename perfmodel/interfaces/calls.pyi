@@ -5,6 +5,7 @@ from pathlib import Path
 from perfmodel.core.files.tables import Report
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.decide.diagnosis.validation import DiagnosisValidation
 from perfmodel.decide.explanations.citations import Citations
 from perfmodel.decide.explanations.write import Explanation
 from perfmodel.decide.fits.answer import Fits
@@ -1590,11 +1591,11 @@ def validate(
     """Predict measured runs and compare: signed errors, next to a naive answer's.
 
     Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
+    mlperf are predicted out of sample.  Diagnoses are of shipped listings, always out of sample.
 
     Parameters
     ----------
-    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published.  [default: training]
+    kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures others published, diagnose is listings of collectives that are normal or known to be wrong.  [default: training]
     mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of another run; training on several machines also from that of one of them.  [default: specs]
     data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that come along]
     out_of_sample : Predict each source by a fit to all the others. Of training that takes some 40 s on one core, of other kinds up to 5; a service that allows less answers 504.
@@ -1659,6 +1660,18 @@ def validate(
         jobs: int | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> ClaimValidation:
+    ...
+
+@overload
+def validate(
+        kind: Literal['diagnose'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+        catalogue: Catalogue | None = ...,
+    ) -> DiagnosisValidation:
     ...
 
 def networks(
@@ -2245,6 +2258,17 @@ class Calls:
         out_of_sample: bool = ...,
         jobs: int | None = ...,
     ) -> ClaimValidation: ...
+
+    @overload
+    def validate(
+        self,
+        kind: Literal['diagnose'],
+        *,
+        mode: Literal['specs', 'anchored', 'anchored-machine'] = ...,
+        data: str | Path | None = ...,
+        out_of_sample: bool = ...,
+        jobs: int | None = ...,
+    ) -> DiagnosisValidation: ...
 
     def networks(
         self,

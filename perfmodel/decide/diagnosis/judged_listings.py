@@ -3,7 +3,7 @@
 Listings are measured rows of ``validation/measured/collectives.csv`` that one source measured on one
 fabric.  Each is judged by a fit that saw nothing of its source.  Sources are in two halves: constants of the
 diagnosis were chosen on one, rates are reported on the other.
-``python -m perfmodel.decide.diagnosis.judged_listings`` prints both.
+``perfmodel validate --kind diagnose`` prints both.
 """
 
 from __future__ import annotations
@@ -225,12 +225,12 @@ class Rates(NamedTuple):
     @property
     def detected_by_source(self) -> float:
         """The mean over sources of the share of their wrong listings that are found."""
-        return _over_sources(self.wrong)
+        return over_sources(self.wrong)
 
     @property
     def false_alarms_by_source(self) -> float:
         """The mean over sources of the share of their normal listings that are called wrong."""
-        return _over_sources(self.normal)
+        return over_sources(self.normal)
 
     def by_fault(self) -> dict[str, list[Judgement]]:
         """Return the wrong listings by their fault."""
@@ -240,7 +240,7 @@ class Rates(NamedTuple):
         return dict(result)
 
 
-def _over_sources(judgements: Sequence[Judgement]) -> float:
+def over_sources(judgements: Sequence[Judgement]) -> float:
     """Return the mean over sources of their shares of alarms."""
     alarms = defaultdict(list)
     for each in judgements:
@@ -253,28 +253,3 @@ def rates(chosen: bool = False) -> Rates:
     """Return the rates on the half of the sources that nothing was chosen on, or on the other half."""
     kept: Callable[[str], bool] = lambda source: (source in chosen_on()) == chosen  # noqa: E731
     return Rates(tuple(judge(wrong_cases(kept))), tuple(judge(normal_cases(kept))))
-
-
-def lines() -> Iterator[str]:
-    """Yield the rates of both halves, by fault, and what was missed on the half that is reported."""
-    for chosen, half in ((True, "chosen on"), (False, "reported")):
-        of = rates(chosen)
-        yield (
-            f"{half}: {of.detected:.1%} of {len(of.wrong)} wrong listings are called wrong "
-            f"({of.detected_by_source:.1%} over sources), {of.false_alarms:.1%} of {len(of.normal)} normal "
-            f"ones ({of.false_alarms_by_source:.1%}); the fault is the likeliest cause of {of.named:.1%}, "
-            f"one of the two likeliest of {of.among_two:.1%}"
-        )
-        for fault, group in of.by_fault().items():
-            alarms, right = fmean(each.alarm for each in group), fmean(each.right for each in group)
-            shares = f"{alarms:>4.0%} called wrong, {right:>4.0%} by its name"
-            yield f"  {fault:<22}{len(group):>4} listings: {shares}"
-    of = rates()
-    for each in (*of.wrong, *of.normal):
-        if each.alarm != (each.case.fault is not None):
-            listing, fault = each.case.listing, each.case.fault or "false alarm"
-            yield f"  {fault}: {listing.id} ({listing.source}), normal by {each.weights.normal:.0%}"
-
-
-if __name__ == "__main__":
-    print("\n".join(lines()))

@@ -37,7 +37,9 @@ def show(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> Non
     by : what errors are grouped by; none, the usual of its kind
     out_of_sample : whether each source was predicted by a fit to the others
     """
-    if answer.kind in ("mlperf", "claims"):
+    if answer.kind == "diagnose":
+        _show_diagnoses(answer)
+    elif answer.kind in ("mlperf", "claims"):
         (_show_mlperf if answer.kind == "mlperf" else _show_claims)(answer)
     elif answer.kind == "transformers":
         _show_transformers(answer, by or ("class", "source"), out_of_sample)
@@ -238,6 +240,26 @@ def _show_claims(answer: Validation[Any]) -> None:
         width = f"mean half-width in log {each['mean_half_width']:.2f}"
         inside = _percent(each["coverage_80"])
         out.print(Text(f"  with durations {each['claims']} claims: {inside} inside 80 %, {width}"))
+
+
+def _show_diagnoses(answer: Validation[Any]) -> None:
+    """Print how often wrong listings are called wrong, by fault, and normal ones."""
+    out = console()
+    halves: Any = answer.summary["halves"]
+    out.print(
+        Text(
+            f"{len(answer.rows)} listings of collectives, each judged by a fit without its source",
+            style="bold",
+        )
+    )
+    shown = _narrow("listings", ("n", "called wrong", "over sources", "right name", "in two"))
+    for half, of in halves.items():
+        shown.add_section()
+        for name, each in of.items():
+            cells = (_percent(each[key]) for key in ("alarms", "alarms_over_sources", "named", "among_two"))
+            shown.add_row(f"{half}: {name}", str(each["n"]), *cells)
+    out.print(shown)
+    out.print(Text("reported: sources that no constant was chosen on"))
 
 
 def show_leave_out(answer: LeaveOutTests) -> None:

@@ -27,6 +27,8 @@ GROUPS_OF = {
     "transformers": ("source", "accelerator", "class", "world-size"),
 }
 """Of the kinds that have others."""
+JUDGED = ("claims", "diagnose")
+"""Kinds of which nothing is learned: what others said, and what the model says of listings."""
 
 
 class ValidateRequest(Described):
@@ -35,7 +37,7 @@ class ValidateRequest(Described):
     Parameters
     ----------
     kind : What was measured; transformers under any parallelism; mlperf is time to train, claims are figures
-        others published.
+        others published, diagnose is listings of collectives that are normal or known to be wrong.
     mode : Predict from specs alone, or from the measured iteration of one accelerator, of transformers of
         another run; training on several machines also from that of one of them.
     data : CSV of measured runs; of training also a file that calibrate learns from.  [default: those that
@@ -46,7 +48,7 @@ class ValidateRequest(Described):
         [default: 1]
     """
 
-    kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
+    kind: Literal["training", "transformers", "collectives", "mlperf", "claims", "diagnose"] = "training"
     mode: Literal["specs", "anchored", "anchored-machine"] = "specs"
     data: Annotated[str | None, OptionInfo(file=True)] = None
     out_of_sample: Annotated[bool, Within(strict=True), OptionInfo(denied=False)] = False
@@ -114,8 +116,8 @@ class Typed(ValidateRequest):
             self._alone("validate.explain_row", "out_of_sample", "by", "mode", *_FILES)
             given = {name: getattr(self, name) for name in ("kind", "data") if name in self.model_fields_set}
             return ExplainRowRequest.model_construct(row=self.explain_row, **given)
-        if self.by and self.kind == "claims":
-            raise refusal("validate.claims_by")
+        if self.by and self.kind in JUDGED:
+            raise refusal("validate.claims_by", kind=self.kind)
         able = GROUPS_OF.get(self.kind, GROUPS)
         if unable := [each for each in self.by if each not in able]:
             raise refusal("validate.by", unable=unable[0], kind=self.kind, known=tuple(able))
@@ -141,7 +143,7 @@ def run(request: ValidateRequest, context: Context) -> Any:
     """Predict measured runs and compare: signed errors, next to a naive answer's.
 
     Collectives and claims have no anchor; claims, of which nothing is learned, take no data; neither they nor
-    mlperf are predicted out of sample.
+    mlperf are predicted out of sample.  Diagnoses are of shipped listings, always out of sample.
 
     Raises
     ------
@@ -163,10 +165,10 @@ def run(request: ValidateRequest, context: Context) -> Any:
     kind, mode = request.kind, request.mode
     if kind != "training" and mode == "anchored-machine":
         raise refusal("validate.anchored_machine", "mode", "kind", kind=kind)
-    if kind in ("collectives", "claims") and mode == "anchored":
+    if kind in ("collectives", *JUDGED) and mode == "anchored":
         raise refusal("validate.anchored", "mode", "kind", kind=kind)
-    if kind == "claims" and request.data is not None:
-        raise refusal("validate.claims_data", "kind", "data")
+    if kind in JUDGED and request.data is not None:
+        raise refusal(f"validate.{kind}_data", "kind", "data")
     if request.data is not None:
         attached(request.data)  # a service reads none but those that came with the request
     jobs = 1 if is_request() or request.jobs is None else request.jobs
@@ -191,6 +193,10 @@ def _answer(
         return validation.collectives(data, catalogue, out_of_sample)
     if kind == "mlperf":
         return validation.mlperf(data, mode, catalogue)
+    if kind == "diagnose":
+        from perfmodel.decide.diagnosis.validation import diagnoses
+
+        return diagnoses()
     from perfmodel.decide.quote.published import claims
 
     return claims(catalogue)
@@ -265,7 +271,7 @@ def _check_ledger(file: Path, request: Typed) -> None:
     from perfmodel.core.files.writing import check_writable
 
     fitted = request.out_of_sample or request.report is not None or request.mode != "specs"
-    if request.data is None or fitted or request.kind in ("mlperf", "claims"):
+    if request.data is None or fitted or request.kind in ("mlperf", *JUDGED):
         raise refusal("validate.ledger")
     check_writable(file)
 
@@ -301,6 +307,7 @@ _ANSWERS = {
     "collectives": "perfmodel.evidence.validation:CollectiveValidation",
     "mlperf": "perfmodel.evidence.validation:MlperfValidation",
     "claims": "perfmodel.decide.quote.published:ClaimValidation",
+    "diagnose": "perfmodel.decide.diagnosis.validation:DiagnosisValidation",
 }
 """Types of the answer, by kind."""
 
@@ -343,6 +350,7 @@ COMMAND = Command(
         "perfmodel validate --mode anchored --by accelerator",
         "perfmodel validate --kind mlperf --mode anchored",
         "perfmodel validate --kind claims",
+        "perfmodel validate --kind diagnose",
         "perfmodel validate --explain-row titan-0006",
     ),
     bodies={"collectives": {"kind": "collectives"}},
