@@ -27,8 +27,9 @@ GROUPS_OF = {
     "transformers": ("source", "accelerator", "class", "world-size"),
 }
 """Of the kinds that have others."""
-JUDGED = ("claims", "diagnose")
-"""Kinds of which nothing is learned: what others said, and what the model says of listings."""
+JUDGED = {"claims": "validate.claims_data", "diagnose": "validate.diagnose_data"}
+"""Kinds of which nothing is learned, what others said and what the model says of listings -> why they take no
+data."""
 
 
 class ValidateRequest(Described):
@@ -168,7 +169,7 @@ def run(request: ValidateRequest, context: Context) -> Any:
     if kind in ("collectives", *JUDGED) and mode == "anchored":
         raise refusal("validate.anchored", "mode", "kind", kind=kind)
     if kind in JUDGED and request.data is not None:
-        raise refusal(f"validate.{kind}_data", "kind", "data")
+        raise refusal(JUDGED[kind], "kind", "data")
     if request.data is not None:
         attached(request.data)  # a service reads none but those that came with the request
     jobs = 1 if is_request() or request.jobs is None else request.jobs
