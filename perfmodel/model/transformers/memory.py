@@ -129,8 +129,10 @@ def _stages(job: Job) -> list[Stage]:
     places = (job.model.layers + 2 * slots) / stages
     most, least = (where(stages > 1, each, mean) for each in (ops.ceil(places), ops.floor(places)))
     # a stage of a V has both ends, of each of two copies one
-    of_ends = where(returns & (layout.copies_of_stage == 1), 2 * slots, slots)
-    most, between = most - of_ends, ops.floor(places + (stages - 2) / stages)
+    is_v = returns & (layout.copies_of_stage == 1)
+    of_ends = where(is_v, 2 * slots, slots)
+    # any stage of a V may hold as many layers as the fullest
+    most, between = most - of_ends, where(is_v, most, ops.floor(places + (stages - 2) / stages))
     least = where(returns, most, least - of_ends)
     tables, image = tables_of_stage(job), where(stages > 1, 0.0, 1.0)
     of_first, of_second, of_last = _micro_batches(job)
@@ -142,9 +144,10 @@ def _stages(job: Job) -> list[Stage]:
 
     first = Stage(part(0.0, most), most, of_first, tables, 1.0)
     last = Stage(part(after, least), least, of_last, tables, image, is_last=True)
-    if not (any_of(stages > 2) and (leading or any_of(slots > 0))):
+    apart = (stages > 2) | returns
+    if not (any_of(apart) and (leading or any_of(slots > 0))):
         return [first, last]
-    between = where(stages > 2, between, 0.0)
+    between = where(apart, between, 0.0)
     return [first, Stage(part(most, between), between, of_second, 0.0, 0.0), last]
 
 

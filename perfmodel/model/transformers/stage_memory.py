@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 from perfmodel.equations.pipeline_orders import kept_after, layers_of_chunks, passes_of
@@ -41,8 +42,11 @@ def memory_of_each_stage(job: Job) -> list[StageMemory]:
     copies = int(layout.copies_of_stage)
     counts = [max(each) if copies > 1 else sum(each) for each in held]
     kept, tables = _kept(job, stages, chunks), tables_of_stage(job)
-    result, before = [], 0
-    for stage, (layers, micro_batches) in enumerate(zip(counts, kept, strict=True)):
+    starts = list(accumulate((each[0] for each in held[:-1]), initial=0))
+    if copies > 1:  # of the copies that a rank holds, one begins earlier in the network
+        starts = [min(*each) for each in zip(starts, starts[::-1], strict=True)]
+    result = []
+    for stage, (layers, micro_batches, before) in enumerate(zip(counts, kept, starts, strict=True)):
         first, last = stage == 0, (stage == 0 if returns else stage == stages - 1)
         of_stage = Stage(
             with_dense_share(job, float(before), float(layers)),
@@ -53,7 +57,6 @@ def memory_of_each_stage(job: Job) -> list[StageMemory]:
             is_last=last,
         )
         result.append(StageMemory(stage, layers * copies, micro_batches, memory_of_stage(of_stage)))
-        before += held[stage][0]
     return result
 
 
