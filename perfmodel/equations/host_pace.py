@@ -8,7 +8,6 @@ need one launch.
 
 from __future__ import annotations
 
-from perfmodel.core import ops
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 
@@ -38,35 +37,6 @@ def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real
     0.0017
     """
     return update_time * inefficiency + update_kernels * kernel_floor
-
-
-@formula(cites=())
-def update_kernels(operations: Real, tensors: Real, tensors_per_kernel: Real) -> Real:
-    r"""Kernels that the optimizer's update launches.
-
-    .. math:: k_u = o\,\max\left(1, \frac{z}{g}\right)
-
-    A loop over parameter tensors launches each operation for each tensor.  Kernels over groups of tensors are
-    counted without the last, partly filled one, and without those that the blocks of very large tensors add.
-
-    Parameters
-    ----------
-    operations : o [1], of the update of one tensor, each a kernel; 1 where one kernel computes all
-    tensors : z [1], of the network's parameters
-    tensors_per_kernel : g [1], tensors that one kernel updates
-
-    Returns
-    -------
-    update_kernels [1]
-
-    Examples
-    --------
-    4 operations on the 62 tensors of a ResNet-18, one by one, and in groups of 64:
-
-    >>> update_kernels(4, 62, 1), update_kernels(4, 62, 64)
-    (248.0, 4)
-    """
-    return operations * ops.maximum(1, tensors / tensors_per_kernel)
 
 
 @formula(cites=())

@@ -78,33 +78,26 @@ class OptimizerStates(NamedTuple):
     """``moment_bytes`` of embedding tables, where an update touches single rows."""
     row_update_bytes: int = 0
     """``update_bytes`` of a parameter of such a row."""
-    operations: int = 0
-    """Operations of the optimizer's rule on a tensor, each a kernel of its own where none are fused."""
-    gradient_operations: int = 0
-    """Kernels that clear and add a tensor's gradient."""
 
 
 OPTIMIZERS: dict[str, OptimizerStates] = {
-    # operations as loops over tensors call them (torch/optim/sgd.py and adam.py of 1.13): sgd decays weights,
-    # scales and adds the momentum, steps; adam has two for each moment, root, scale, epsilon, step; of others
-    # derived: lars and lamb add norms and their ratio, muon five iterations of three products
     "none": OptimizerStates(0, 0),  # forward and backward alone, as many benchmarks time them
     # with momentum, but rows of tables without, since momentum would move untouched rows too
-    "sgd": OptimizerStates(4, 20, row_update_bytes=12, operations=4),
-    "adam": OptimizerStates(8, 28, row_moment_bytes=8, row_update_bytes=28, operations=8),
+    "sgd": OptimizerStates(4, 20, row_update_bytes=12),
+    "adam": OptimizerStates(8, 28, row_moment_bytes=8, row_update_bytes=28),
     # SGD with momentum, after norms of weight and gradient, which are read once more
-    "lars": OptimizerStates(4, 28, row_update_bytes=20, operations=9),
+    "lars": OptimizerStates(4, 28, row_update_bytes=20),
     # Adam, then norms of weight and update, then the step
     # two moments of 8 bits, with a scale in fp32 for each block of 256 (Dettmers et al. 2022)
-    "adam-8bit": OptimizerStates(2.03125, 17, row_moment_bytes=2, row_update_bytes=17, operations=1),
-    "adam-bf16": OptimizerStates(4, 20, row_moment_bytes=4, row_update_bytes=20, operations=8),
+    "adam-8bit": OptimizerStates(2.03125, 17, row_moment_bytes=2, row_update_bytes=17),
+    "adam-bf16": OptimizerStates(4, 20, row_moment_bytes=4, row_update_bytes=20),
     # each gradient is used and freed as soon as it is there
-    "adam-in-backward": OptimizerStates(8, 20, row_moment_bytes=8, row_update_bytes=20, operations=8),
+    "adam-in-backward": OptimizerStates(8, 20, row_moment_bytes=8, row_update_bytes=20),
     # sums over rows and over columns of second moments, without momentum (Shazeer and Stern 2018)
-    "adafactor": OptimizerStates(0, 24, row_update_bytes=24, operations=16),
+    "adafactor": OptimizerStates(0, 24, row_update_bytes=24),
     # one moment (Jordan et al. 2024)
-    "muon": OptimizerStates(4, 20, row_moment_bytes=8, row_update_bytes=28, operations=22),
-    "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40, operations=13),
+    "muon": OptimizerStates(4, 20, row_moment_bytes=8, row_update_bytes=28),
+    "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }
 ADAM_MOMENTS = 2
 """Moments of Adam, in the precision of a framework's states; other optimizers keep fewer."""
@@ -112,8 +105,6 @@ SIZED = ("adam-8bit", "adam-bf16")
 """Optimizers whose moments have bytes of their own."""
 GRADIENT_PASSES = 4
 """Passes over a gradient that is added to a cleared buffer: write zeros, read both, write the sum."""
-GRADIENT_OPERATIONS = 2
-"""Operations on such a gradient: clear it, add to it."""
 
 
 def states_of(optimizer: str, form: Format, adds_gradients: bool) -> OptimizerStates:
@@ -133,9 +124,5 @@ def states_of(optimizer: str, form: Format, adds_gradients: bool) -> OptimizerSt
     36
     """
     states = OPTIMIZERS[optimizer]
-    if not adds_gradients:
-        return states
-    return states._replace(
-        update_bytes=states.update_bytes + GRADIENT_PASSES * form.gradient_bytes,
-        gradient_operations=GRADIENT_OPERATIONS,
-    )
+    added = GRADIENT_PASSES * form.gradient_bytes if adds_gradients else 0
+    return states._replace(update_bytes=states.update_bytes + added)

@@ -56,6 +56,8 @@ class Release(Spec):
     prepared_products: bool = False
     """Images and filters stay in the layout of the matrix units, with workspaces kept: a product needs no
     set-up."""
+    update_tensors: Annotated[int, Within(ge=1)] = 1
+    """Parameter tensors that a kernel of the update takes at once."""
     shares_update: bool = False
     """Accelerators of a node each update a share of a transformer's parameters (distributed LAMB): gradients
     are scattered and parameters gathered in the node, which moves the bytes of an all-reduce (data
@@ -80,10 +82,6 @@ class Release(Spec):
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     adds_gradients: bool = False
     """Clears the buffer of each gradient and adds into it, where others write it once (data parallel)."""
-    fused_update: bool = False
-    """One kernel computes the whole rule of the optimizer; if not, each of its operations is a kernel."""
-    tensors_per_update: PositiveNumber = 1
-    """Parameter tensors that one kernel of the optimizer updates."""
     pace: Pace = "eager"
     """Quality of a transformer's kernels: by hand and vendors' libraries (tuned), the same in 2019 to 2021
     (early), unfused as Python calls them (eager), Megatron's under DeepSpeed, or compiled by XLA."""

@@ -22,8 +22,6 @@ WORDS = {
     "kernel_floor": "launch of a kernel on the GPU",
     "product_set_up": "set-up of a product",
     "dispatch_time": "launch of a kernel by the host",
-    "operations": "kernels that update one tensor",
-    "tensors_per_update": "tensors that one kernel updates",
     "iteration_overhead": "overhead of an iteration",
     "tdp": "rated power",
     "jitter": "spread of a worker's times",

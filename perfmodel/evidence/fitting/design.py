@@ -35,7 +35,6 @@ from perfmodel.model.step.layer_rates import (
     demand,
     rates,
     service,
-    update_launches,
 )
 from perfmodel.model.step.layers import TOTALS, LayerTable, layer_table
 from perfmodel.workloads.workload import Workload
@@ -93,8 +92,8 @@ class Design:
         self.service = _end_to_end([service(table, arithmetic(of)) for of, table in rows])
         bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
         self.memory_bandwidth = np.repeat(bandwidths, lengths)
-        launched = [update_launches(of, table.tensors) for of, table in rows]
-        self.update_kernels = np.array(launched, dtype=np.float64)
+        updates = np.array([float(setting.optimizer != "none") for setting in settings])
+        self.updated_tensors = self.table.tensors * updates
         self.steps = np.array([float(setting.accumulation_steps) for setting in settings])
         self.parameters = p = Parameters(
             {on.architecture for on in self.conditions}, {on.workload for on in self.conditions}
@@ -143,10 +142,10 @@ class Design:
         products, traffic = busy_times(d.demand, at)
         busy = paced_time(products, traffic)
         floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
-        update_kernels = d.update_kernels
         products_launched = table.all_product_kernels
         launches = launches_time(table.all_kernels, floor, products_launched, learned.product_set_up)
         passes = by_row(busy * d.count) + launches
+        update_kernels = learned.optimizer_kernels * d.updated_tensors
         update = update_on_device(d.demand.update_time, at.update[d.starts], update_kernels, floor)
         on_accelerator = device_time(d.steps, passes, update)
         on_host = host_time(d.steps, table.all_kernels, update_kernels, dispatch)
@@ -185,6 +184,7 @@ class Design:
         slopes[:, p.product_set_up] += each * products_launched * learned.product_set_up
         slopes[:, p.dispatch_time] += of_host * on_host
         slopes[:, p.iteration_overhead] += overhead / whole
+        slopes[:, p.optimizer_kernels] += (of_accelerator * floor + of_host * dispatch) * update_kernels
         of_components = (
             each * by_row(by_product * ~matrix),
             each * by_row(by_product * matrix),

@@ -94,6 +94,7 @@ class Parameters:
         self.product_set_up = self._add("product_set_up", *LAUNCHES["product_set_up"])
         self.dispatch_time = self._add("dispatch_time", *LAUNCHES["dispatch_time"])
         self.iteration_overhead = self._add("iteration_overhead", *LAUNCHES["iteration_overhead"])
+        self.optimizer_kernels = self._add("optimizer_kernels", math.log(2.0), 0.5)
         self.channels_first = self._add("channels_first", 0.0, 0.5)
         for architecture in sorted(architectures):
             for component, spread in (("vector", 0.4), ("matrix", 0.15), ("traffic", 0.15)):

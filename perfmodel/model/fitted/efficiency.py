@@ -48,6 +48,7 @@ MEANINGS = (
     "product_set_up",
     "dispatch_time",
     "iteration_overhead",
+    "optimizer_kernels",
 )
 """Attributes of an ``Efficiency`` that it computes from its logarithms."""
 NESTED = (
@@ -122,6 +123,8 @@ class Efficiency:
         """Host time to launch one kernel [s]."""
         self.iteration_overhead = float(np.exp(get("iteration_overhead")))
         """Host time of every iteration in addition to launches [s]."""
+        self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
+        """Kernels that one update launches for each parameter tensor."""
 
     @property
     def of_transformers(self) -> dict[str, Any]:

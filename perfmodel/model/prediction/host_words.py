@@ -25,7 +25,7 @@ def host_text(setting: Setting, step: Step, constants: Calibration) -> str:
     if has_layouts(setting.workload):
         return ""
     table, learned = layer_table(setting.workload), constants.efficiency
-    of_update = float(update_launches(setting, table.tensors))
+    of_update = float(update_launches(setting, learned, table.tensors))
     kernels = setting.accumulation_steps * table.all_kernels + of_update
     alone = step.work.alone(setting.accumulation_steps)
     paced = alone - learned.iteration_overhead * step.anchor_factor

@@ -193,9 +193,9 @@ def _record(thing: Any, name: str, change: Change) -> Any:
 
 def _bytes(table: Any, name: str, change: Change) -> Any:
     """Return a table of bytes, of a number format or optimizer, with changed numbers."""
-    parts = {part: value for part, value in table._asdict().items() if value and part.endswith("bytes")}
+    parts = table._asdict().items()
     return with_parts(
-        table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts.items()}
+        table, {part: change(value, f"{name}.{part}", OF_SCENARIO) for part, value in parts if value}
     )
 
 

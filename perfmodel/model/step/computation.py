@@ -116,7 +116,7 @@ def computation(
     )
     passes_on_device = busy_forward + busy_backward + launches.all_on_device
 
-    update_kernels = update_launches(setting, table.tensors)
+    update_kernels = update_launches(setting, learned, table.tensors)
     update_traffic_time = load.update_time
     if tables is not None:
         from perfmodel.model.step.tables import update_time

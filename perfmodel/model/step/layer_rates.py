@@ -10,7 +10,7 @@ from perfmodel.core import ops
 from perfmodel.core.ops import Real
 from perfmodel.core.tracing.tracing import given, remembered
 from perfmodel.equations.compute import update_time
-from perfmodel.equations.host_pace import launches_time, update_kernels
+from perfmodel.equations.host_pace import launches_time
 from perfmodel.equations.layer_pass import (
     byte_time,
     flop_time,
@@ -238,21 +238,14 @@ def busy_times(load: Demand, rates: Rates) -> tuple[Any, Any]:
     return product_time(load.flops, rates.flop_time, saturation), traffic_time(load.bytes, rates.byte_time)
 
 
-def update_launches(setting: Setting, tensors: float) -> Any:
+def update_launches(setting: Setting, learned: Efficiency, tensors: float) -> Any:
     """Return the number of kernels that an update of ``tensors`` parameter tensors launches.
 
-    Without an optimizer it is 0: benchmarks of passes alone do not say whether they clear gradients.
+    Without an optimizer it is 0: benchmarks of passes alone update nothing.
     """
     if setting.optimizer == "none":
         return 0.0
-    framework, states = setting.framework, setting.states
-    operations = states.gradient_operations + (1 if framework.fused_update else states.operations)
-    per_kernel = given(framework.tensors_per_update, "tensors_per_update", setting.software_name)
-    return update_kernels(
-        given(operations, "operations", setting.optimizer),
-        given(tensors, "tensors", setting.workload.id),
-        per_kernel,
-    )
+    return learned.optimizer_kernels * (tensors / setting.framework.update_tensors)
 
 
 class Launches(NamedTuple):
