@@ -19,7 +19,7 @@ BINDS = 1.01
 """Least speed-up without a limit for which that limit binds."""
 UNLIMITED_CONNECTIONS = 10**6
 """Number of connections for which neither the kernel nor a provider is the limit."""
-TCP_YEARS = "collectives of 2021 to 2026"
+TCP_YEARS = "collectives of 2024"
 """Measurements from which the kernel's TCP is learned."""
 TEXTBOOK_TCP_YEARS = "runs of 2020"
 """The same for textbook algorithms."""

@@ -62,13 +62,8 @@ def class_name(several: bool, is_seen: bool, size: int) -> str:
 
 
 def scale_at(several: bool, size: int) -> Scale:
-    """Return the scale of a class of conditions: none, with the number of the ledger's sources.
-
-    The fit learned from the ledger's sources since, so that the spreads hold what each is missed by; the
-    ledger's factor would count that twice.
-    """
-    known = scale_of(COLLECTIVES, SMALL if size == 0 else SEVERAL if several else ONE)
-    return known._replace(factor=1.0)
+    """Return the ledger's scale of a class of conditions."""
+    return scale_of(COLLECTIVES, SMALL if size == 0 else SEVERAL if several else ONE)
 
 
 def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> float:
