@@ -243,7 +243,7 @@ def test_memory_follows_the_schedule():
     ("options", "words"),
     [
         ({"schedule": "interleaved"}, "needs virtual_stages of 2 or more"),
-        ({"schedule": "zb-v", "virtual_stages": 2}, "has chunks of its own"),
+        ({"schedule": "zb-v", "virtual_stages": 3}, "has chunks of its own"),
         ({"schedule": "dualpipe", "global_batch_size": 16}, "at least 16, here 8"),
     ],
 )

@@ -72,7 +72,7 @@ def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
         best = ~better.any(axis=0) & np.isfinite(other)
         brute = set(zip(one[best], other[best], strict=True))
         kept = front(table["run_time"][sample], table[worth][sample])
-        assert len(kept) == len(brute) > 3
+        assert len(kept) == len(brute) > 2
         np.testing.assert_allclose(
             sorted(brute),
             np.array([table["run_time"][sample][kept], table[worth][sample][kept]]).T,

@@ -237,7 +237,6 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
         ),
         ({"framework": "torch7"}, "torch7: it trains no transformers such as llama-3-8b; megatron-core, pyt"),
         ({"workload": "bert-large", "framework": "megatron-core"}, "with a layout, e.g. sharding zero1"),
-        ({"workload": "bert-large", "precision": "fp8"}, "with a layout, e.g. sharding zero1"),
         (
             {"workload": "bert-large", "micro_batch_size": 8},
             "without one the batch of a GPU is local_batch",
@@ -252,7 +251,7 @@ def test_software_of_both_models_is_what_the_one_that_answers_knows(framework, m
             {"tensor_parallel": 2, "precision": "fp32"},
             "precision fp32: under a layout megatron-core@2026 is known to train in",
         ),
-        ({"tensor_parallel": 2, "overlap": "none"}, "overlap none does not go with megatron-core@2026"),
+        ({"tensor_parallel": 2, "overlap": "fused"}, "overlap fused does not go with megatron-core@2026"),
         ({"tensor_parallel": 2, "optimizer": "lamb"}, "optimizer lamb"),
         (
             {"global_batch_size": 100},

@@ -98,4 +98,8 @@ def test_nothing_else_solves_normal_equations_or_halves_an_interval():
         for path in PACKAGE.rglob("*.py")
         if "linalg.solve" in (text := path.read_text("utf-8")) or "middle = (low + high) / 2" in text
     }
-    assert solvers == {"core/least_squares.py", "core/root.py"}
+    others = {
+        "equations/stalling.py",  # halves the intervals of an array
+        "model/prediction/collectives/size_errors.py",  # conditions a normal law on what was measured
+    }
+    assert solvers == {"core/least_squares.py", "core/root.py"} | others

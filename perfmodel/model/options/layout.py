@@ -387,10 +387,8 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
             f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
         )
     if (model.layers + 2 * layout.end_slots) % stages:
-        ends = ", embedding and head" if layout.end_slots else ""
-        remarks.append(
-            f"{model.layers} layers{ends} do not divide by {stages} stages: the fullest sets the pace"
-        )
+        held = f"{model.layers} layers{', embedding and head' if layout.end_slots else ''}"
+        remarks.append(f"{held} do not divide by {stages} stages: the fullest sets the pace")
     if layout.tensor_parallel > model.kv_heads:
         remarks.append(f"{model.kv_heads} key-value heads are copied to {int(layout.tensor_parallel)} ranks")
     return remarks

@@ -153,15 +153,6 @@ class Setting(NamedTuple):
         return self.nodes // self.domains
 
 
-def _profile(path: str | None) -> Profile | None:
-    """Return the profile in a file; None without a path."""
-    if path is None:
-        return None
-    from perfmodel.model.setting.profile import read_profile
-
-    return read_profile(path)
-
-
 class _Defaults(list[Note]):
     """Notes of the defaults taken for options left open."""
 
@@ -266,7 +257,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
-    profile = _profile(scenario.profile)
+    profile = None
+    if scenario.profile is not None:
+        from perfmodel.model.setting.profile import read_profile
+
+        profile = read_profile(scenario.profile)
     return Setting(
         scenario=scenario,
         profile=profile,

@@ -84,7 +84,7 @@ def merging_times(job: Job, elementwise: Any) -> Exchange:
 def _key_width(job: Job) -> Any:
     """Return the features of keys that context parallelism passes on, repeated for queries where they are."""
     model = job.model
-    repeated = ops.where(job.stack.repeats_keys, model.heads / model.kv_heads, 1)
+    repeated = ops.where(job.stack.repeats_keys, model.heads / ops.maximum(model.kv_heads, 1), 1)
     return context_width(job) * (repeated if model.scan is None else 1)
 
 
