@@ -760,7 +760,7 @@ def test_a_safe_plan_is_recommended_before_a_cheaper_one_at_risk():
 
 
 def test_where_no_plan_is_safe_a_surer_one_at_nearly_the_price_is_recommended():
-    """44 machines miss ten minutes with 50 %, 64 with 32 % for 1 % more money."""
+    """38 machines miss ten minutes with 49 %, 64 with 28 % for 1 % more money."""
     asked = {"workload": "resnet50", "epochs": 90, "instances": "p3.16xlarge", "deadline": "10m"}
     found = perfmodel.plan(**asked)
     assert found.search.likely_row is None
@@ -769,7 +769,7 @@ def test_where_no_plan_is_safe_a_surer_one_at_nearly_the_price_is_recommended():
     assert found.chosen.deadline_risk == pytest.approx(min(row["deadline_risk"] for row in near), rel=0.02)
     assert found.chosen.deadline_risk < found.cheapest.deadline_risk - 0.1
     assert "of those that cost at most 10% more than the cheapest" in found.verdict[0]
-    assert any(line.startswith("Cheaper at a risk of 50 %: 44 x ") for line in found.verdict)
+    assert any(line.startswith("Cheaper at a risk of 49 %: 38 x ") for line in found.verdict)
     assert not any("NCCL do not start" in row["why"] for row in found.search.rejected)
 
 
@@ -797,7 +797,7 @@ def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_woul
     assert not again.alternatives
     words = " ".join(found.verdict)
     assert "With --global-batch-size 2048 (default: 512): " in words
-    assert "at a risk of 19 %" in words
+    assert "at a risk of 18 %" in words
 
 
 def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk():

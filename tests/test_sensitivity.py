@@ -246,7 +246,7 @@ def test_a_price_says_where_it_comes_from():
 
 def test_both_sides_of_a_kink():
     """A DGX-1V's cap is just what its four adapters carry: more of either alone does nothing."""
-    asked = Scenario(world_size=32, node="dgx-1v")
+    asked = Scenario(world_size=32, node="dgx-1v", workload="vgg16", overlap="none")
     found = sensitivity(asked)
     row = next(row for row in found.rows if row.name == "inter_link_bandwidth")
     assert row.time.is_kink
@@ -354,14 +354,16 @@ def run(*args):
 
 
 def test_the_command_tells_the_same(tmp_path):
-    answered = json.loads(run("--gpus", "32", "--price", "20", "--json").stdout)
-    found = sensitivity(Scenario(world_size=32), conditions=Conditions(price=20.0))
+    asked = ("--gpus", "32", "--workload", "vgg16", "--overlap", "none")
+    answered = json.loads(run(*asked, "--price", "20", "--json").stdout)
+    job = Scenario(world_size=32, workload="vgg16", overlap="none")
+    found = sensitivity(job, conditions=Conditions(price=20.0))
     assert answered["iteration_time"] == found.answer.iteration_time
     assert [row["name"] for row in answered["inputs"]] == [row.name for row in found.rows]
     kinked = {row["name"]: row["time"] for row in answered["inputs"]}["inter_link_bandwidth"]
     assert kinked["elasticity"] is None
     assert kinked["below"] < kinked["above"]
-    text = run("--gpus", "32").stdout
+    text = run(*asked).stdout
     assert f"{kinked['below']:+.3f} | +0.000" in text
     assert "no known price of dgx-1v" in text
     assert "| input |" in run("--gpus", "8", "--markdown").stdout

@@ -107,7 +107,7 @@ def page(request: PageRequest) -> None:
         stated = ", ".join(f"--{name}" for name in answer.not_stated)
         st.caption(plain(labelled(f"The interval is less wide with {stated} stated.")))
     if answer.changes:
-        st.markdown("**What would make it fit, the cheapest first**")
+        st.markdown("**What would make it fit: the same training first, then by cost**")
         st.dataframe(table(answer), hide_index=True)
         if st.button("Make the first change"):
             take(answer.changes[0], request.picked)

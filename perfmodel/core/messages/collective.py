@@ -12,6 +12,7 @@ MESSAGES = {
     "collective.any_accelerator": "{node} takes any accelerator: give --accelerator or --intra-link",
     "collective.no_interval": "{algorithm} has no interval that a listing could narrow; leave {option} out",
     "collective.other_collective": "a listing of {listed}; --collective is {asked}",
+    "collective.other_hosts": "the listing is of {listed} nodes, not {hosts}: give --nodes {listed}",
     "collective.other_ranks": "a listing of {listed} ranks; say --ranks {listed}",
     "collective.uneven_group": "{group_size} ranks do not spread evenly over {hosts} nodes",
 }

@@ -18,9 +18,8 @@ from perfmodel.model.collectives.place import (
     host_path,
     place_of,
 )
+from perfmodel.model.setting.transport import LIKE_TCP
 
-TCP_LINK = "ethernet-100g-tcp"
-"""Link whose hop of the kernel's TCP is taken where another transport falls back to it."""
 SLOW_RANK = (0.67, 0.5, 0.33, 0.25, 0.125)
 """Shares of its bandwidth that the slowest rank may have left [1]; a network port or PCIe link that trained
 down has half, a quarter or an eighth."""
@@ -66,7 +65,7 @@ def _tcp(point: Point, at: Place, p: Values, catalogue: Catalogue) -> Cause | No
     """The plug-in or driver of the network is missing: sockets through the kernel."""
     if not _has_network(point) or at.transport == KERNEL_TCP:
         return None
-    tcp = catalogue.link(TCP_LINK)
+    tcp = catalogue.link(LIKE_TCP)
     fallen = _changed(
         at,
         transport=KERNEL_TCP,

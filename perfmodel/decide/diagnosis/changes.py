@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.link import Link
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.setting.resolve import Setting
@@ -60,15 +59,7 @@ def predicted(scenario: Scenario, change: Mapping[str, Any], catalogue: Catalogu
 
 def _tcp(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterator[Change]:
     if setting.nodes > 1 and setting.inter_link is not None and not setting.inter_link.passes_kernel:
-        link = _tcp_link(setting.inter_link, catalogue)
-        yield Change(f"--inter-link {link}", {"inter_link": link})
-
-
-def _tcp_link(link: Link, catalogue: Catalogue) -> str:
-    """Return the link by TCP that is nearest in bandwidth."""
-    links = (catalogue.link(name) for name in catalogue.ids("links"))
-    usable = [each for each in links if each.passes_kernel and each.flow_bandwidth is None]
-    return min(usable, key=lambda each: abs(each.bandwidth.value - link.bandwidth.value)).id
+        yield Change("--transport tcp", {"transport": "tcp"})
 
 
 def _few_adapters(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterator[Change]:

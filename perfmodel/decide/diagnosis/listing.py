@@ -35,6 +35,7 @@ OF_MACHINES = (
     "nics",
     "connections",
     "network_cap",
+    "transport",
     "rack_nodes",
     "oversubscription",
     "placement",
@@ -109,7 +110,10 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
     nodes = timings.hosts
     if scenario.accelerators_per_node is not None:
         nodes = -(-ranks // scenario.accelerators_per_node)
-    return fabric_of(ranks, catalogue, nodes=nodes, **machines).of(kind, timings.rows[-1].message_bytes)
+    point = fabric_of(ranks, catalogue, nodes=nodes, **machines).of(kind, timings.rows[-1].message_bytes)
+    if point.nodes > 1 and point.inter_link is None:
+        raise refusal("collective.no_inter_link", "inter_link", hosts=point.hosts).under(timings.file)
+    return point
 
 
 def _ranks(collective: str, timings: Timings) -> int | None:

@@ -28,6 +28,8 @@ _OF = re.compile(
 )
 _RATE = re.compile(r"/\s*s(?:ec|econd)?\b|per\s+s(?:ec|econd)\b", re.IGNORECASE)
 _STARTS = re.compile(r"\s*[+-]?[\d.]")
+_BARE = re.compile(r"\s*[+-]?[\d.,]+(?:[eE][+-]?\d+)?\s*")
+"""Matches a number without a unit, which may be seconds or milliseconds."""
 
 
 class Speed(NamedTuple):
@@ -47,6 +49,10 @@ class Speed(NamedTuple):
     global_batch_size: int | None = None
     """Samples of an iteration, where the measurement says so."""
     file: str = GIVEN
+    local_batch_size: int | None = None
+    """Samples of one accelerator, where the measurement says so."""
+    model: str | None = None
+    """Name of the network, where the measurement says so."""
 
 
 def parse_speed(text: str) -> Speed | None:
@@ -73,6 +79,8 @@ def parse_speed(text: str) -> Speed | None:
         return _checked(Speed(quantity, value, one, f"{text.strip()}, as given"), text)
     if _RATE.search(words):
         raise refusal("diagnose.unit", "measured", given=text)
+    if _BARE.fullmatch(words):
+        raise refusal("diagnose.measured", "measured", given=text)
     try:
         return _checked(Speed("iteration_time", parse(words, "s"), False, f"{text.strip()}, as given"), text)
     except InputError:
@@ -171,6 +179,8 @@ def _of_text(path: Path, skip: int | None) -> Speed | Timings:
         log.world_size,
         log.global_batch_size,
         str(path),
+        log.local_batch_size,
+        log.model,
     )
 
 

@@ -31,9 +31,10 @@ from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.model.prediction.result import Interval
 from perfmodel.model.setting.resolve import Setting, resolve
+from perfmodel.workloads import workload
 
 SHOWN = 4
-"""Causes that are listed."""
+"""Causes that the next measurements tell apart."""
 UNCHANGED = 0.02
 """Relative change of the iteration time below which an option is no cause."""
 _BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
@@ -84,7 +85,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     return Diagnosis(
         kind="training",
         verdict=verdict,
-        sentence=_sentence(verdict, time, quantile, prediction, interval, causes),
+        sentence=_sentence(verdict, time, quantile, prediction, interval, causes, (normal, unknown)),
         reading=speed.words,
         job=job_words(setting),
         normal=normal,
@@ -94,7 +95,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         low_80=interval.low_80,
         high_80=interval.high_80,
         quantile=quantile,
-        causes=[_cause(each) for each in causes[:SHOWN]],
+        causes=[_cause(each) for each in causes],
         sizes=[],
         terms=_terms(time, prediction, interval, causes),
         similar=[_similar(each) for each in published.measured],
@@ -132,6 +133,7 @@ def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> tuple[
         elif speed.world_size != scenario.world_size:
             ranks = {"ranks": speed.world_size, "world_size": scenario.world_size}
             raise refusal("diagnose.gpus", "gpus", **ranks).under(speed.file)
+    scenario = _as_logged(speed, scenario, catalogue, notes)
     batch = speed.global_batch_size
     if batch is not None:
         stated = [
@@ -145,6 +147,27 @@ def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> tuple[
                 f"the log states a global batch size of {batch}, the job {scenario.global_batch_size}"
             )
     return scenario, notes
+
+
+def _as_logged(speed: Speed, scenario: Scenario, catalogue: Catalogue, notes: list[str]) -> Scenario:
+    """Return the job with the network and the batch that a log names, where neither is stated."""
+    network, batch = speed.model, speed.local_batch_size
+    if network is not None:
+        if "workload" in scenario.model_fields_set:
+            if workload(scenario.workload).id != network:
+                notes.append(f"the log is of {network}, the job of {scenario.workload}")
+        elif predicted(scenario, {"workload": network}, catalogue) is None:
+            notes.append(f"the log is of {network}, which is no network here: {scenario.workload} is taken")
+        else:
+            scenario = scenario.model_copy(update={"workload": network})
+            notes.append(f"--workload {network}: as the log says")
+    if batch is not None:
+        if all(getattr(scenario, name) is None for name in _BATCH):
+            scenario = scenario.model_copy(update={"local_batch_size": batch})
+            notes.append(f"--local-batch-size {batch}: as the log says")
+        elif scenario.local_batch_size not in (None, batch):
+            notes.append(f"the log states a batch of {batch} each, the job {scenario.local_batch_size}")
+    return scenario
 
 
 def _weigh(
@@ -263,8 +286,9 @@ def _sentence(
     prediction: Prediction,
     interval: Interval,
     causes: list[Weighed],
+    others: tuple[float, float],
 ) -> str:
-    """Return the answer in a sentence."""
+    """Return the answer in a sentence; ``others``: probabilities of no cause, and of none that has a name."""
     span = show_range(interval.low_80, interval.high_80, "s")
     share = "over 99%" if quantile > 0.99 else f"{quantile:.0%}"
     lies = (
@@ -275,7 +299,8 @@ def _sentence(
         return f"normal: {lies}"
     if verdict == "fast":
         return f"faster than predicted: {lies}; is the job stated as it ran?"
-    if not causes:
-        return f"slow: {lies}"
+    if not causes or causes[0].probability < max(others):
+        likelier = "nothing is wrong" if others[0] > others[1] else "something that has no name here"
+        return f"slow: {lies}; likelier than any one cause: {likelier} ({max(others):.0%})"
     first = causes[0]
     return f"slow: {lies}; likeliest cause: {first.suspect.words} ({first.probability:.0%})"

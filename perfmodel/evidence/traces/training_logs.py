@@ -93,6 +93,13 @@ _GPUS = (
 """Lines that state the accelerators of the job: Horovod's, and Megatron-LM's at its start."""
 _BATCH = re.compile(r"global[ _]batch[ _]size:\s*(\d+)")
 """Matches the global batch size in lines of Megatron-LM and NeMo."""
+_LOCAL_BATCH = (
+    re.compile(r"^Batch size:\s*(\d+)\s*$", re.MULTILINE),
+    re.compile(r"^\s*(\d+) per device", re.MULTILINE),
+)
+"""Match the samples of one accelerator, as Horovod's benchmarks and ``tf_cnn_benchmarks`` print them."""
+_MODEL = re.compile(r"^Model:\s*([\w.-]+)\s*$", re.MULTILINE)
+"""Matches the network in the first lines of these two."""
 
 
 class TrainingLog(NamedTuple):
@@ -115,6 +122,10 @@ class TrainingLog(NamedTuple):
     """Accelerators that the log states."""
     global_batch_size: int | None = None
     """Samples of an iteration that the log states."""
+    local_batch_size: int | None = None
+    """Samples of one accelerator that the log states."""
+    model: str | None = None
+    """The network, as the log names it."""
 
     @property
     def words(self) -> str:
@@ -171,6 +182,8 @@ def read_training_log(path: Path | str, text: str, skip: int | None = None) -> T
         None if kind.is_summary else spread,
         _stated(text, *_GPUS),
         _stated(text, _BATCH),
+        _stated(text, *_LOCAL_BATCH),
+        named[1] if (named := _MODEL.search(text)) else None,
     )
 
 

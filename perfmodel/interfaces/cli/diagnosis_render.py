@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST_SIZES = 16
 """Most message sizes that are shown; of more, every second, and so on."""
+MOST_CAUSES = 4
+"""Most causes that are shown, the likeliest ones."""
 MOST_TERMS = 6
 """Most terms that are shown: plausible ones first."""
 
@@ -28,9 +30,10 @@ def show_diagnosis(answer: Diagnosis) -> None:
     lines_to(out, answer.job, f"{'job':<10}")
     if answer.kind == "collective":
         _sizes(out, answer)
-    elif answer.verdict != "normal":
+    elif answer.verdict == "slow":
         _terms(out, answer)
-    _causes(out, answer)
+    if answer.verdict != "fast":
+        _causes(out, answer)
     _similar(out, answer)
     _next(out, answer)
     for note in answer.notes:
@@ -70,7 +73,7 @@ def _causes(out: Console, answer: Diagnosis) -> None:
     lines_to(
         out, f"nothing is wrong: {answer.normal:.0%}; something that has no name here: {answer.unknown:.0%}"
     )
-    for cause in answer.causes:
+    for cause in answer.causes[:MOST_CAUSES]:
         lines_to(
             out,
             f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}",

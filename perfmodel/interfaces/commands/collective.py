@@ -148,6 +148,10 @@ def _after_listing(
         ).under(listing.file)
     if listing.group_size not in (None, request.ranks):
         raise refusal("collective.other_ranks", "ranks", listed=listing.group_size).under(listing.file)
+    if listing.hosts not in (None, fabric.hosts):
+        raise refusal("collective.other_hosts", "nodes", listed=listing.hosts, hosts=fabric.hosts).under(
+            listing.file
+        )
     listed = [(row.message_bytes, row.time) for row in listing.rows]
     return after_listing(rows, request.algorithm, fabric, listed)
 

@@ -24,7 +24,7 @@ def understood(setting: Setting) -> dict[str, object]:
         "intra_link": setting.intra_link.id,
         "inter_link": setting.inter_link.id,
         "nics": setting.nics,
-        "connections": setting.connections,
+        "connections": setting.scenario.connections or setting.connections,
         "servers": setting.servers or None,
         "server_shards": setting.server_shards if setting.servers else None,
         "server_node": setting.server_node.id if setting.servers else None,
