@@ -15,15 +15,13 @@ import streamlit as st
 
 Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
 USED: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(
-        ("predict", "scale", "fits", "compare", "sensitivity"), ("specs", "calibration", "profile")
-    ),
+    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("specs", "calibration", "profile")),
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),
     "communication": ("specs",),
     "hardware": ("specs",),
-    **dict.fromkeys(("compression", "downpour", "servers"), ("specs",)),
+    **dict.fromkeys(("compression", "downpour", "fits", "servers"), ("specs",)),
     "stragglers": ("times",),
     "trace": ("specs", "calibration", "profile", "trace"),
 }

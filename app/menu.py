@@ -7,7 +7,6 @@ PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
     ("transformers", "Transformers"),
-    ("fits", "Memory"),
     ("plan", "Plan"),
     ("quote", "Check a quote"),
     ("compare", "Compare"),

@@ -48,17 +48,6 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
             "price": "98.5",
         },
     ),
-    "fits": (
-        "fits",
-        {
-            "workload": "llama-3-8b",
-            "gpus": "16",
-            "node": "dgx-h100",
-            "tensor-parallel": "2",
-            "pipeline-parallel": "2",
-            "confidence": "0.95",
-        },
-    ),
     "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
     "compare, alone": ("compare", {"gpus": "8"}),
     "sensitivity": ("sensitivity", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "price": "12"}),
@@ -127,15 +116,6 @@ def shared_out(test: Any, answers: list[Any], printed: str) -> None:
         assert f"and cost {dollars(run['cost'])} (" in words(test)
 
 
-def fitted(test: Any, answers: list[Any], printed: str) -> None:
-    """The need of every stage, and the cheapest change."""
-    (answer,) = answers
-    assert answer["verdict"] in printed
-    assert f"{answer['bytes'] / 2**30:.1f} of {answer['capacity'] / 2**30:.1f} GiB" in words(test)
-    (shown,) = (table.value for table in test.dataframe if "change" in table.value)
-    assert list(shown["step"]) == [show(change["iteration_time"], "s") for change in answer["changes"]]
-
-
 def planned(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     assert f"**{plain(answer['verdict'][0])}**" in words(test)
@@ -198,7 +178,6 @@ SHOWN = {
     "scale": scaled,
     "plan": planned,
     "transformers": shared_out,
-    "fits": fitted,
     "compare": compared,
     "communication": collective,
     "sensitivity": sensitive,

@@ -20,7 +20,6 @@ PAGES: dict[str, tuple[dict[str, str], set[str]]] = {
     "predict": ({"gpus": "8", "recipe": "stock"}, {"predict"}),
     "scale": ({"gpus": "1,8", "strategies": "parameter-server"}, {"predict"}),
     "compare": ({"gpus": "8", "b-gpus": "16"}, {"compare", "predict"}),
-    "fits": ({"workload": "llama-3-8b", "gpus": "8", "node": "dgx-h100"}, {"fits"}),
     "sensitivity": ({"gpus": "8"}, {"sensitivity", "predict"}),
     "plan": ({"instance": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}, {"plan", "predict"}),
     "quote": ({"gpus": "8", "value": "4000"}, {"check-quote"}),

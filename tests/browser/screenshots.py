@@ -22,8 +22,6 @@ PAGES = {
     "&networks=ethernet-100g-tcp,ethernet-100g-rdma",
     "transformers": "transformers?workload=llama-3-70b&gpus=512&global-batch-size=1024"
     "&node=aws-p5.48xlarge&tokens=1T",
-    "fits": "fits?workload=llama-3-70b&gpus=64&node=dgx-h100&tensor-parallel=8&pipeline-parallel=4"
-    "&micro-batch-size=4",
     "plan": "plan?deadline=24h&budget=500&max-gpus=64",
     "quote": "quote?quote=horovod-512-gpus",
     "compare": "compare?gpus=32&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-tcp"

@@ -42,12 +42,13 @@ def test_every_page_is_drawn_at_its_own_address_and_its_first_field_is_five_tabs
 @pytest.mark.parametrize(
     ("path", "near"),
     [
-        ("nonsense", []),
-        ("nonsense/", []),
+        ("qwertz", []),
+        ("qwertz/", []),
         ("a/b/c", []),
         ("sensitivty/?gpus=8", ["Sensitivity"]),
         ("predict/x?gpus=8", ["Predict"]),
         ("check-quote", ["Check a quote"]),
+        ("diagnos", ["Diagnose"]),
     ],
 )
 def test_an_address_without_a_page_says_so_and_leads_to_the_likest(window, path, near):
