@@ -17,7 +17,7 @@ from perfmodel.decide.sweeps.groups import LARGEST_BLOCK
 from perfmodel.decide.sweeps.table import answer_columns
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from perfmodel.model.step.terms import names_of
+from perfmodel.model.step.terms import only_of
 
 OPTIONS = tuple(Scenario.model_fields)
 SIZES = (1, 2, 3, 8, 12, 16, 64, 500)
@@ -220,7 +220,9 @@ def test_every_answer_is_that_of_predict(name):
             for column in table
         }
         expected = _expected(_scenario(row, "global_batch_size" in asked))
-        expected = dict.fromkeys(names_of("replicas", "one process") if driven else (), 0.0) | expected
+        expected = (
+            dict.fromkeys((*only_of("replicas"), *only_of("one process")) if driven else (), 0.0) | expected
+        )
         assert set(expected) == set(columns)
         for column, value in expected.items():
             if isinstance(value, float):

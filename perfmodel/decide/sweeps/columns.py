@@ -97,7 +97,8 @@ def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
     """Predict a block and return every column with one value per scenario."""
     report = block()
     shape = report["iteration_time"].shape
-    report = dict.fromkeys(only_of("one process"), 0.0) | report  # which another strategy has nothing of
+    # terms that another strategy has nothing of
+    report = dict.fromkeys((*only_of("replicas"), *only_of("one process")), 0.0) | report
     return {name: _column(name, report.get(name), shape) for name in columns}
 
 

@@ -124,7 +124,7 @@ def shared_slowdown(setting: Setting, busy_time: Any, calibration: Calibration) 
     busy_time : step of one accelerator alone [s], number or array
     calibration : with the learned slowdown
     """
-    if setting.strategy != "all-reduce" or setting.updates is not None:
+    if setting.strategy not in ("all-reduce", "local-sgd"):  # an average every step is an all-reduce
         return 0.0
     slowdown = calibration.spread_of_steps(_loads(setting)).slowdown
     return busy_time * slowdown * (setting.world_size > 1)
