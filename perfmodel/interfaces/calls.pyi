@@ -622,7 +622,7 @@ def fits(
     Adam's states alone, 16 bytes for each of 8 billion parameters, are more than 80 GB.
 
     >>> from perfmodel import fits
-    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", sharding="none")
+    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, sharding="none")
     >>> answer.verdict, answer.changes[0].same_training
     ('does not fit', True)
     """

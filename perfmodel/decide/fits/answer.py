@@ -92,7 +92,8 @@ class Fits(Record, Table):
     confidence: float
     """Probability of fitting from which a change makes a job fit."""
     changes: list[Change]
-    """What makes it fit, the cheapest first; empty where it fits already, or nothing does."""
+    """What makes it fit, or comes closest: the same training first, then without a warning, then by cost;
+    empty where it fits already, or nothing was found."""
     starts: dict[str, list[str]]
     """Options or settings that start the job, by software; empty of what no such options are known."""
     software: str
@@ -158,8 +159,20 @@ def fits(
         starts=starts_of(setting),
         software=setting.software_name,
         defaults=list(prediction.defaults),
-        warnings=list(setting.warnings),
+        warnings=[*_few_passes(setting), *setting.warnings],
     )
+
+
+def _few_passes(setting: Setting) -> list[str]:
+    """Return a warning where a step has fewer micro-batches than would fill its pipeline."""
+    layout = setting.layout
+    if layout is None or layout.accumulation_steps >= layout.pipeline_parallel:
+        return []
+    steps, stages = int(layout.accumulation_steps), int(layout.pipeline_parallel)
+    return [
+        f"memory is that of {steps} micro-batches in {stages} stages: with a larger --global-batch-size the "
+        "first stages keep more"
+    ]
 
 
 def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float) -> Change:

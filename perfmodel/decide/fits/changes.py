@@ -23,6 +23,8 @@ from perfmodel.model.transformers.evaluate import network_of
 Options = Mapping[str, Any]
 USUAL_RANK = 16
 """Rank of adapters that is proposed: the default of Axolotl's and torchtune's examples."""
+FLASH_YEAR = 2020
+"""Year of the first accelerators with FlashAttention 2: Ampere's (Dao 2023)."""
 MOST_TRIED = 3
 """Changes of so many options are tried only with the value of each that saves most."""
 _DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
@@ -147,8 +149,8 @@ def _ways(setting: Setting) -> Iterator[Way]:
     model, _ = network_of(setting.workload)
     for recompute in ("selective", "full"):
         yield Way("recompute", {"recompute": recompute})
-    now = int(layout.sharding)
-    yield from (Way("sharding", {"sharding": name}) for name in SHARDING[now + 1 :])
+    if layout.replicas > 1:
+        yield from (Way("sharding", {"sharding": name}) for name in SHARDING[int(layout.sharding) + 1 :])
     if scenario.lora is None:
         yield from (Way("loss", {"loss": loss}) for loss in ("chunked", "fused"))
         yield from (Way("offload", {"offload": what}) for what in ("optimizer", "activations", "both"))
@@ -157,7 +159,8 @@ def _ways(setting: Setting) -> Iterator[Way]:
         yield Way("lora", {"lora": USUAL_RANK, "frozen_weights": "nf4"})
     elif scenario.frozen_weights is None:
         yield Way("lora", {"frozen_weights": "nf4"})
-    yield Way("attention", {"attention_kernel": "flash2"})
+    if setting.accelerator.year >= FLASH_YEAR:
+        yield Way("attention", {"attention_kernel": "flash2"})
     for name in _DEGREES:
         if name == "expert_parallel" and not model.experts:
             continue

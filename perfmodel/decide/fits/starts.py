@@ -12,6 +12,10 @@ from perfmodel.model.transformers.flags import flags, with_chosen
 
 _OPTIMIZERS = {"adam": "adamw_torch", "adam-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "muon": "muon"}
 """Optimizers by their names in transformers and Axolotl."""
+_UNSTATED = (
+    "attention_kernel", "recompute_modules", "loss", "gradient_precision", "schedule", "shard_group"
+)  # fmt: skip
+"""Options that the files of DeepSpeed, Accelerate and Axolotl have no setting for here."""
 _TARGETS = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"} | {
     name: f"{name}_proj" for name in ("gate", "up", "down")
 }
@@ -33,10 +37,12 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
         for name in ("megatron-core", "torchtitan"):
             lines = flags(name, layout, model, length, setting.precision)
             result[name] = with_chosen(lines, layout, setting.scenario)
-    if _is_data_parallel(layout):
-        if setting.scenario.frozen_weights is None:
+    if _is_data_parallel(layout) and not any(getattr(setting.scenario, name) for name in _UNSTATED):
+        if setting.scenario.lora is None and setting.optimizer == "adam":
             result |= {"deepspeed": _deepspeed(setting, layout), "fsdp": _fsdp(setting, layout)}
         result["axolotl"] = _axolotl(setting, layout, length)
+    if setting.scenario.offload in ("activations", "both"):
+        result = {}
     return {name: lines for name, lines in result.items() if lines}
 
 

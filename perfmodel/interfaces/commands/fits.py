@@ -53,9 +53,9 @@ def run(request: FitsRequest, context: Context) -> "Fits":
     Adam's states alone, 16 bytes for each of 8 billion parameters, are more than 80 GB.
 
     >>> from perfmodel import fits
-    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", sharding="none")
-    >>> answer.verdict, answer.changes[0].same_training
-    ('does not fit', True)
+    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, sharding="none")
+    >>> answer.fits_probability < 0.5, answer.changes[0].words
+    (True, '--tensor-parallel 4')
     """
     from perfmodel.decide.fits.answer import fits
 
@@ -81,8 +81,10 @@ def text(answer: "Fits", request: object) -> None:
     lines_to(out, uses, f"{'of it, GiB':<{LABEL}}")
     lines_to(out, _largest(answer), f"{'largest micro-batch':<{LABEL}}")
     out.print()
-    for place in _shown(answer):
-        out.print(Text(_line(place, answer.capacity)))
+    shown = _shown(answer)
+    width = max(len(place.name) for place in shown)
+    for place in shown:
+        out.print(Text(_line(place, answer.capacity, width)))
     known = ", ".join(f"{letter} {name.replace('_', ' ')}" for name, letter in LETTERS.items())
     lines_to(out, f"{known}, + others; | is where the memory ends")
     if answer.fits_probability < answer.confidence:
@@ -123,8 +125,8 @@ def _shown(answer: "Fits") -> "list[Place]":
     return [places[index] for index in sorted({0, 1, fullest, len(places) - 1})]
 
 
-def _line(place: "Place", capacity: float) -> str:
-    """Return name, bar, size and verdict of a place."""
+def _line(place: "Place", capacity: float, width: int) -> str:
+    """Return name, bar, size and verdict of a place; names are filled up to a width."""
     from perfmodel.model.prediction.memory_odds import short_verdict
 
     bar, reached, most = "", 0.0, BAR + OVER
@@ -132,7 +134,9 @@ def _line(place: "Place", capacity: float) -> str:
         reached += place.rows.get(name, 0.0) * BAR / capacity
         bar += LETTERS.get(name, "+") * (min(round(reached), most) - len(bar))
     bar = f"{bar[:BAR]:<{BAR}}|{bar[BAR:]:<{OVER}}"
-    return f"{place.name:<18} {bar} {_gib(place.bytes):>6} GiB {short_verdict(place.fits_probability):>4}"
+    return (
+        f"{place.name:<{width}} {bar} {_gib(place.bytes):>6} GiB {short_verdict(place.fits_probability):>4}"
+    )
 
 
 def _print_changes(answer: "Fits") -> None:
@@ -140,7 +144,7 @@ def _print_changes(answer: "Fits") -> None:
     from rich.text import Text
 
     from perfmodel.core.units import show
-    from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.interfaces.cli.render import console, lines_to, table
     from perfmodel.model.prediction.memory_odds import short_verdict
 
     out = console()
@@ -148,13 +152,13 @@ def _print_changes(answer: "Fits") -> None:
         out.print(Text("\nno change of options was found that makes it fit"))
         return
     reached = answer.changes[0].fits_probability >= answer.confidence
-    title = "what makes it fit, the cheapest first"
+    title = "what makes it fit: the same training first, then without a warning, then by cost"
     if not reached:
-        title = f"nothing makes it fit with {answer.confidence:.0%} probability; what comes closest"
+        title = f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes closest"
     out.print(Text(f"\n{title}", style="bold"))
     shown = table("change", "step", "cost", "memory", "fits")
     for change in answer.changes:
-        mark = "" if change.same_training else " *"
+        mark = ("" if change.same_training else " *") + (" !" if change.warnings else "")
         shown.add_row(
             change.words + mark,
             show(change.iteration_time, "s"),
@@ -166,6 +170,8 @@ def _print_changes(answer: "Fits") -> None:
     out.print(Text("cost: accelerator-seconds a step, over those of the job if it fitted"))
     if not all(change.same_training for change in answer.changes):
         out.print(Text("*: trains other weights, or by another optimizer"))
+    for line in dict.fromkeys(line for change in answer.changes for line in change.warnings):
+        lines_to(out, line, "!: ")
 
 
 COMMAND = Command(
