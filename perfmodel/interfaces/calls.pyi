@@ -669,9 +669,9 @@ def fits(
     Adam's states alone, 16 bytes for each of 8 billion parameters, are more than 80 GB.
 
     >>> from perfmodel import fits
-    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", sharding="none")
-    >>> answer.verdict, answer.changes[0].same_training
-    ('does not fit', True)
+    >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, sharding="none")
+    >>> answer.fits_probability < 0.5, answer.changes[0].words
+    (True, '--tensor-parallel 4')
     """
 
 def fleets(

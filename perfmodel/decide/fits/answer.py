@@ -13,7 +13,6 @@ from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.assemble import settled
-from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.memory_odds import odds_of
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
@@ -135,13 +134,12 @@ def fits(
     """
     catalogue, numbers = Catalogue.of(catalogue), constants_of(constants)
     prediction = predict(scenario, catalogue, numbers)
-    setting, learned = settled(scenario, catalogue, numbers)
-    memory = memory_needed(setting, learned)
+    setting, _ = settled(scenario, catalogue, numbers)
+    memory = prediction.memory
     changes: list[Changed] = []
     if memory.probability < confidence:
         changes = changes_of(scenario, setting, confidence, catalogue, numbers)
     spent = prediction.iteration_time * setting.world_size
-    layout = setting.layout
     return Fits.model_construct(
         headline=prediction.headline,
         verdict=memory.verdict,
@@ -152,7 +150,7 @@ def fits(
         capacity=memory.capacity,
         not_stated=memory.not_stated,
         largest_batch=memory.largest_local_batch_size,
-        batch=int(setting.local_batch_size if layout is None else layout.micro_batch_size),
+        batch=int(setting.local_batch_size),
         places=_places(setting, memory),
         confidence=confidence,
         changes=[_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]],

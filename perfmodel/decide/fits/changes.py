@@ -76,20 +76,23 @@ def changes_of(
     """
     job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
     ways = list(_ways(setting))
-    for count in (1, 2, 3):
-        fitting = [
-            changed
-            for chosen in combinations(ways if count < MOST_TRIED else _smallest(job, ways), count)
-            if len({way.kind for way in chosen}) == count and (changed := _changed(job, chosen)) is not None
-        ]
-        if fitting:
+    for count in range(1, MOST_TRIED):
+        if fitting := _of_each(job, ways, count):
             return sorted(_least_of_each(fitting), key=_cost)
-    closest = [
-        changed
-        for chosen in combinations(_smallest(job, ways), MOST_TRIED)
-        if (changed := _changed(job._replace(confidence=0.0), chosen)) is not None
-    ]
+    smallest = _smallest(job, ways)
+    if fitting := _of_each(job, smallest, MOST_TRIED):
+        return sorted(_least_of_each(fitting), key=_cost)
+    closest = _of_each(job._replace(confidence=0.0), smallest, MOST_TRIED)
     return sorted(closest, key=lambda changed: changed.memory.bytes)
+
+
+def _of_each(job: _Job, ways: list[Way], count: int) -> list[Changed]:
+    """Return the jobs that fit with so many ways, each of another kind."""
+    return [
+        changed
+        for chosen in combinations(ways, count)
+        if len({way.kind for way in chosen}) == count and (changed := _changed(job, chosen)) is not None
+    ]
 
 
 def _smallest(job: _Job, ways: list[Way]) -> list[Way]:
@@ -184,8 +187,7 @@ def _ways_of_copies(setting: Setting) -> Iterator[Way]:
 def _smaller_batches(setting: Setting) -> Iterator[Way]:
     """Yield micro-batches of half as many samples, a quarter and so on, with as many more passes."""
     size = "local_batch_size" if setting.layout is None else "micro_batch_size"
-    now = int(setting.local_batch_size if setting.layout is None else setting.layout.micro_batch_size)
-    times = 2
+    now, times = int(setting.local_batch_size), 2
     while now % times == 0:
         options: dict[str, Any] = {size: now // times}
         if setting.layout is None:

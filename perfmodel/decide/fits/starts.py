@@ -16,9 +16,7 @@ _UNSTATED = (
     "attention_kernel", "recompute_modules", "loss", "gradient_precision", "schedule", "shard_group"
 )  # fmt: skip
 """Options that the files of DeepSpeed, Accelerate and Axolotl have no setting for here."""
-_TARGETS = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"} | {
-    name: f"{name}_proj" for name in ("gate", "up", "down")
-}
+_TARGETS = {name: f"{name}_proj" for name in ("q", "k", "v", "o", "gate", "up", "down")}
 
 
 def starts_of(setting: Setting) -> dict[str, list[str]]:
@@ -29,7 +27,7 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
     setting : the job; of a network without a layout the answer is empty
     """
     layout = setting.layout
-    if layout is None:
+    if layout is None or setting.scenario.offload in ("activations", "both"):
         return {}
     model, length = network_of(setting.workload)
     result = {}
@@ -58,7 +56,7 @@ def _deepspeed(setting: Setting, layout: Layout) -> list[str]:
 
     scenario = setting.scenario
     zero: dict[str, Any] = {"stage": int(layout.sharding)}
-    if scenario.offload in ("optimizer", "both"):
+    if scenario.offload == "optimizer":
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
     settings: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": int(layout.micro_batch_size),
@@ -76,7 +74,7 @@ def _fsdp(setting: Setting, layout: Layout) -> list[str]:
     if layout.sharding != ZERO_3 or layout.recompute == SELECTIVE:
         return []
     yes = "true" if layout.recompute == FULL else "false"
-    offloads = "true" if setting.scenario.offload in ("optimizer", "both") else "false"
+    offloads = "true" if setting.scenario.offload == "optimizer" else "false"
     return [
         "distributed_type: FSDP",
         f"mixed_precision: {'fp16' if setting.precision == 'fp16' else 'bf16'}",
@@ -115,7 +113,7 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
         lines += ["lora_target_modules:", *(f"  - {_TARGETS[name]}" for name in _adapted(setting))]
     if layout.sharding == ZERO_3 and setting.world_size > 1:
         lines += ["fsdp_version: 2", "fsdp_config:", "  reshard_after_forward: true"]
-        lines += ["  offload_params: true"] if scenario.offload in ("optimizer", "both") else []
+        lines += ["  offload_params: true"] if scenario.offload == "optimizer" else []
     return lines
 
 
