@@ -670,8 +670,8 @@ def fits(
 
     >>> from perfmodel import fits
     >>> answer = fits(workload="llama-3-8b", accelerator="h100-sxm5-80gb", gpus=8, sharding="none")
-    >>> answer.fits_probability < 0.5, answer.changes[0].words
-    (True, '--tensor-parallel 4')
+    >>> answer.fits_probability < 0.5, answer.changes[0].same_training
+    (True, True)
     """
 
 def fleets(
