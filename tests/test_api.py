@@ -91,7 +91,7 @@ def test_every_function_has_a_call():
 
 
 TABLES = {
-    "comparison": (lambda: perfmodel.compare({"gpus": 4}, {"gpus": 8, "precision": "fp32"}), 17),
+    "comparison": (lambda: perfmodel.compare({"gpus": 4}, {"gpus": 8, "precision": "fp32"}), 18),
     "sweep": (
         lambda: perfmodel.sweep(world_size=[1, 2, 3], inter_link=["ib-edr-100g", "ethernet-25g-tcp"]),
         6,

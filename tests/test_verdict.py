@@ -79,7 +79,7 @@ def test_half_the_latency_of_a_link_is_that_of_the_link_alone():
         (
             {
                 "workload": "vgg16",
-                "accelerator": "rtx-3090",
+                "accelerator": "a100-pcie-40gb",
                 "node": "pcie-workstation-8gpu",
                 "world_size": 64,
             }

@@ -1364,7 +1364,7 @@ def servers(
     >>> from perfmodel import servers
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
     >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
-    (3.73, 7.36)
+    (4.17, 8.21)
     """
 
 def specs(

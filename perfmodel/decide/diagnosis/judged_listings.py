@@ -31,14 +31,13 @@ from perfmodel.evidence.accuracy.collectives.collective_rows import (
 from perfmodel.evidence.accuracy.measured_table import measured_lines
 from perfmodel.evidence.accuracy.training_rows import TRUSTED
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.link import Link
 from perfmodel.model.collectives.model import Fitted, fitted
 from perfmodel.model.collectives.parameters import named
 from perfmodel.model.collectives.place import Point
 
 FEWEST_SIZES = 6
 """Least number of message sizes of a listing."""
-PLUG_IN = "slingshot11-200g"
-"""The link of machines whose plug-in was missing."""
 
 
 class Listing(NamedTuple):
@@ -63,7 +62,8 @@ class Listing(NamedTuple):
     @property
     def lacks_plug_in(self) -> bool:
         """Whether it was measured over TCP on a network that has a plug-in."""
-        return self.point.inter_link is not None and self.point.inter_link.id == f"{PLUG_IN}-tcp"
+        link = self.point.inter_link
+        return link is not None and link.passes_kernel and link.family not in (None, "ethernet")
 
 
 class Case(NamedTuple):
@@ -178,13 +178,20 @@ def _real() -> Iterator[Case]:
         if link is None:
             continue
         if each.lacks_plug_in:
-            stated = each.point._replace(inter_link=catalogue.link(PLUG_IN))
+            stated = each.point._replace(inter_link=_with_plug_in(link, catalogue))
             yield Case(each._replace(point=stated), "plug-in not loaded", ("tcp",))
         elif each.source == "gke-h200-dranet-1gpu":
             stated = each.point._replace(nics=8)
             yield Case(each._replace(point=stated), "one adapter of eight", ("few-adapters",))
         elif each.source == "nccl-tests-issue-290" and not each.is_forced:
             yield Case(each, "reported as slow", ("few-adapters", "slow-rank", "no-gpudirect", "tcp"))
+
+
+def _with_plug_in(link: Link, catalogue: Catalogue) -> Link:
+    """Return the link of the same adapters by their own transport."""
+    rate = link.bandwidth.value
+    alike = (each for each in map(catalogue.link, catalogue.ids("links")) if each.family == link.family)
+    return next(each for each in alike if each.bandwidth.value == rate and not each.passes_kernel)
 
 
 def judge(cases: Iterable[Case]) -> list[Judgement]:

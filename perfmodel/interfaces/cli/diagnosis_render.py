@@ -89,7 +89,7 @@ def _similar(out: Console, answer: Diagnosis) -> None:
         value = "" if answer.kind == "collective" else f"{show(each.value, 's')} for this job at "
         software = f", {each.software}" if each.software else ""
         lines_to(out, f"{value}{each.words}{software}", f"{'' if index else 'published':<10}")
-        out.print(Text(f"  {each.id if each.source in each.id else f'{each.source}: {each.id}'}"))
+        out.print(Text(f"  {each.id}" if answer.kind == "collective" else f"  {each.source}: {each.id}"))
 
 
 def _next(out: Console, answer: Diagnosis) -> None:

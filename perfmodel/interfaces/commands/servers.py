@@ -44,7 +44,7 @@ def run(request: ServersRequest, context: Context) -> "Arrangements":
     >>> from perfmodel import servers
     >>> times = {row.name: row.time for row in servers(workers=64, servers=64, gradient_size="10GB").rows}
     >>> round(times["apart, in blocks"], 2), round(times["none: a ring"], 2)
-    (3.73, 7.36)
+    (4.17, 8.21)
     """
     from perfmodel.model.prediction.training.servers import arrangements
 

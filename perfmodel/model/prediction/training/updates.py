@@ -50,6 +50,7 @@ def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBound
     round_means, work, fabric = round_of(setting, constants), step.work, step.fabric
     visit = 0.0 if in_step(setting) else visit_time(setting, work, fabric, constants)
     times = round_bounds(setting, work, exposed, visit, fabric, constants)
-    rates = [setting.world_size / (round_means.gradients * time) for time in times]
+    alike = step.terms.get("shared_slowdown_time", 0.0)
+    rates = [setting.world_size / (round_means.gradients * (time + alike)) for time in times]
     status = round_means.status if exposed <= NOTHING * step.iteration_time else "approximation"
     return UpdateBounds.model_construct(status=status, low=min(rates), high=max(rates))
