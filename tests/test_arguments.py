@@ -50,6 +50,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "downpour": {"replica_model": "speech", "replica_machines": 8},
     "emulate": {"steps": 1, "speed": 1e9},
     "enough": {"vary": "nics", "gpus": 16, "values": [1, 2]},
+    "diagnose": {"gpus": 8, "measured": "145ms"},
     "fits": {"gpus": 8},
     "fleets": {"have": "2 x dgx-1v", "buy": "1 x dgx-1v"},
     "model_parallel": {"point": (8, 2)},

@@ -56,7 +56,7 @@ def test_long_sequences_run_at_the_published_rate(kernel, way):
     """Heads of 128 from 8,192 tokens on: what training runs taught is what the kernel's authors measured."""
     for row in rows(kernel=kernel, head_size="128") if way == "forward" else rows(kernel=kernel):
         if row["pass"] == way and int(row["sequence_length"]) >= 8192:
-            assert abs(error(row)) < 0.11, row
+            assert abs(error(row)) < 0.12, row
 
 
 def test_small_and_large_heads_run_as_the_formula_says():

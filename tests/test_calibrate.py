@@ -333,7 +333,7 @@ def test_cards_without_peer_access_go_through_host_memory():
                 workload="bert-base",
                 accelerator=card,
                 node="pcie-workstation-8gpu",
-                world_size=4,
+                world_size=2,
                 intra_link="pcie3-x16",
                 overlap="none",
                 precision="fp32",

@@ -79,7 +79,7 @@ def test_one_accelerator_codes_nothing():
 
 def test_smaller_gradients_pay_on_slow_networks_alone():
     slow = {"workload": "vgg16", "gpus": 16, "inter_link": "ethernet-10g-tcp", "framework": "pytorch@2024"}
-    assert predict(compression="powersgd:4", **slow).iteration_time < 0.6 * predict(**slow).iteration_time
+    assert predict(compression="powersgd:4", **slow).iteration_time < 0.65 * predict(**slow).iteration_time
     fast = {"workload": "resnet50", "gpus": 8, "node": "dgx-h100"}
     assert predict(compression="topk:0.01", **fast).iteration_time > predict(**fast).iteration_time
 

@@ -37,7 +37,7 @@ def test_a_run_worked_by_hand():
     assert found["run"]["cost"] == pytest.approx(2 * 24.48 * hours)
     times, total = prediction.terms, prediction.iteration_time
     computing = (times["forward_time"] + times["backward_time"] + times["update_time"]) / total
-    computing += times["contention_time"] / total
+    computing += (times["contention_time"] + times["shared_slowdown_time"]) / total
     sending = (times["exposed_communication_time"] + times["straggler_time"]) / total
     watts = 300 * (computing + COMMUNICATING * sending + IDLE * (1 - computing - sending))
     kwh = 1.2 * (16 * watts + 2 * 1000) * hours / 1000

@@ -69,7 +69,11 @@ def simulated(scenario: Scenario) -> tuple[float, float, int]:
     backward = float(work.backward_by_layer.sum())
     hidden = sum(min(end, backward) - min(start, backward) for start, end, _ in sent)
     exposed = max(0.0, sent[-1][1] - backward)
-    return exposed + cost_of_sums(setting.accelerator, constants) * hidden, hidden + exposed, len(sent)
+    cost = cost_of_sums(setting.accelerator, constants)
+    if setting.nodes > 1:  # a collective keeps units busy for as long as its bytes take inside a node
+        sent_bytes = 2 * (1 - 1 / setting.world_size) * float(alone.message_bytes.sum())
+        cost *= min(1.0, sent_bytes / float(on.intra_link_bandwidth) / (hidden + exposed))
+    return exposed + cost * hidden, hidden + exposed, len(sent)
 
 
 @pytest.mark.parametrize("asked", configurations(60, seed=1), ids=range(60))

@@ -44,11 +44,15 @@ def group_of(**options):
     ],
 )
 def test_gradients_take_as_long_as_the_collective_on_its_own(node, ranks):
-    """Shares of links that training runs tell of differ a little from those that collectives tell of."""
+    """Shares of links that training runs tell of differ a little from those that collectives tell of.
+
+    Most for the kernel's TCP, 2.40 and 2.83 GB/s: training runs of 2017 to 2021, and collectives of all years.
+    """
     curve = library_curve(group_of(node=node, world_size=ranks)._replace(year=USUAL_YEAR))
     for size in (1e4, 1e6, 1e8, 1e9):
         alone = collective("all-reduce", node=node, ranks=ranks, size=size).time
-        assert float(curve.time(size)) == pytest.approx(alone, rel=0.09), size
+        by_kernel = CATALOGUE.link(CATALOGUE.node(node).inter_link).passes_kernel
+        assert float(curve.time(size)) == pytest.approx(alone, rel=0.18 if by_kernel else 0.09), size
 
 
 @pytest.mark.parametrize(

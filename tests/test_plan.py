@@ -797,7 +797,7 @@ def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_woul
     assert not again.alternatives
     words = " ".join(found.verdict)
     assert "With --global-batch-size 2048 (default: 512): " in words
-    assert "at a risk of 18 %" in words
+    assert "at a risk of 19 %" in words
 
 
 def test_where_no_plan_is_safe_the_cheapest_in_time_is_recommended_with_its_risk():
