@@ -46,7 +46,7 @@ def group_of(**options):
 def test_gradients_take_as_long_as_the_collective_on_its_own(node, ranks):
     """Shares of links that training runs tell of differ a little from those that collectives tell of.
 
-    Most for the kernel's TCP, 2.40 and 2.83 GB/s: training runs of 2017 to 2021, and collectives of all years.
+    Most for the TCP of kernels, 2.40 and 2.83 GB/s: training runs of 2017 to 2021, collectives of all years.
     """
     curve = library_curve(group_of(node=node, world_size=ranks)._replace(year=USUAL_YEAR))
     for size in (1e4, 1e6, 1e8, 1e9):
