@@ -34,7 +34,7 @@ _LEFT_OUT = (
     "workloads",
 )
 """Commands that run no formula, serve, repeat what ``predict`` runs, or whose examples take seconds each."""
-_FILE = re.compile(r"\.(csv|html|ipynb|json|md|parquet|svg|toml)\b|--plot|--report|--output")
+_FILE = re.compile(r"\.(csv|html|ipynb|json|log|md|parquet|svg|toml|txt)\b|--plot|--report|--output")
 _OF_SYSTEMS = re.compile(r"^\|[^|]*\| `(perfmodel .*?)` \|", re.MULTILINE)
 _FLEETS = re.compile(r"^(perfmodel plan --have .*)$", re.MULTILINE)
 _CONSOLE_LINE = re.compile(r"^\$ (perfmodel .*)$", re.MULTILINE)
