@@ -98,7 +98,8 @@ _MORE = (
     f"{_LLAMA} --document-length 300",
     "perfmodel predict --workload qwen3-30b-a3b --gpus 64 --node dgx-h100 --expert-parallel 8 "
     "--recompute-modules moe_act,layernorm",
-    "perfmodel predict --workload deepseek-v3 --gpus 256 --node dgx-h100 --pipeline-parallel 4 --expert-parallel 8",
+    "perfmodel predict --workload deepseek-v3 --gpus 256 --node dgx-h100 --pipeline-parallel 4 "
+    "--expert-parallel 8",
     *(
         f"perfmodel predict --workload {network} --gpus 64 --node dgx-h100 --tensor-parallel 4"
         for network in ("nemotron-h-8b", "qwen3-next-80b-a3b", "jamba-mini", "deepseek-v3.2")
