@@ -11,10 +11,16 @@ from app.memory_chart import GIB
 from perfmodel.core.units import plural, show, show_range, three_digits
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.quote import Checked
-from perfmodel.decide.quote.claim_judgement import percent
 from perfmodel.decide.quote.claim_words import shown, software_words
 from perfmodel.decide.quote.listing import worst_first
-from perfmodel.decide.quote.sentence import BETTER, needs_reached, open_clause, reached_words
+from perfmodel.decide.quote.sentence import (
+    BETTER,
+    likely_words,
+    needed_words,
+    needs_reached,
+    open_clause,
+    reached_words,
+)
 from perfmodel.interfaces.reports.figures import run_words
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.result import Ratio, sureness
@@ -227,15 +233,17 @@ def of_quote(claims: Sequence[Checked]) -> str:
     among = "" if count == 1 else f" (claim {index + 1}, the worst of {count})"
     possible = worst.verdict != "impossible" and worst.probability is not None
     mark = ";" if worst.verdict == "reached" else ","
-    likely = f"{mark} {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
     advice, run = ADVICE[worst.verdict], worst.reached_by
     if worst.verdict == "pessimistic" and not worst.higher_is_better:
         advice = "Expect a lower cost" if "cost" in worst.quantity else "Expect a shorter time"
+    how = ""
     if run is not None and needs_reached(worst):
-        likely += f" with {software_words(run.software_taken)}"
+        how = f" with {software_words(run.software_taken)}"
         if worst.verdict in ("optimistic", "reached") and (run.left_open or run.is_other):
             advice = f"Ask which {' and '.join(run.left_open or ['software'])} it holds for"
+    likely = f"{mark} {likely_words(worst, how)}" if possible else ""
     what = BETTER if worst.verdict == "reached" else worst.verdict
+    what = f"possible {needed_words(worst)}" if worst.only_with else what
     lines = [f"{advice}: {words(worst.value)} is {what}{likely}{among}."]
     if run is not None and needs_reached(worst):
         lines.append(f"{reached_words(worst)}; {open_clause(worst)}.")
@@ -244,14 +252,16 @@ def of_quote(claims: Sequence[Checked]) -> str:
         if worst.low_80 is not None and worst.high_80 is not None:
             ends = f" (80 %: {words(worst.low_80)} to {words(worst.high_80)})"
         lines.append(f"Expect {words(worst.expected)}{ends}.")
+    assumed = f" in {worst.precision}" if worst.only_with else ""
     bound = "at most" if worst.higher_is_better else "no less than"
-    lines.append(f"What limits it: physics allows {bound} {words(worst.limit)}.")
+    lines.append(f"What limits it: physics allows {bound} {words(worst.limit)}{assumed}.")
     lines += [f"It may be {trick.name}: {trick.ask}." for trick in worst.tricks[:1]]
     return " ".join(lines)
 
 
 ADVICE = {
     "impossible": "Reject it",
+    "conditional": "Ask in which precision it is, and how FLOP are counted",
     "oversized": "Ask for less",
     "optimistic": "Ask for the log of a run",
     "reached": "Ask for the log of a run",

@@ -203,7 +203,7 @@ def test_a_claim_is_judged_by_the_convention_it_states():
     ],
 )
 def test_a_claim_that_states_none_is_judged_by_both(value, verdict, convention, other):
-    found = checked({"quantity": "mfu", "value": value})
+    found = checked({"quantity": "mfu", "value": value}, precision="bf16")
     assert (found.verdict, found.convention, found.other_reading.verdict) == (verdict, convention, other)
     (line,) = (line for line in found.arithmetic if "does not say how FLOP are counted" in line)
     assert f"it would be {other}" in line

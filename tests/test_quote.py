@@ -224,9 +224,11 @@ def test_no_measured_run_at_all_beats_its_limit():
 
 
 def test_arithmetic_without_a_workload_is_held_against_the_dense_peak():
-    twice = checked(A100 | {"precision": "bf16"}, quantity="flops", per="accelerator", value="624TFLOP/s")
+    claim = {"quantity": "flops", "per": "accelerator", "value": "624TFLOP/s"}
+    twice = checked(A100 | {"precision": "bf16"}, **claim, text="624 dense TFLOPS")
     assert (twice.verdict, twice.limit) == ("impossible", 312e12)
     assert any("sparsity" in line for line in twice.arithmetic)
+    assert checked(A100 | {"precision": "bf16"}, **claim).verdict == "conditional"  # no words say dense
     assert checked(A100, quantity="flops", per="job", value="2.4PFLOP/s").verdict == "possible"
 
 

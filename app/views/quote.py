@@ -23,8 +23,8 @@ from app.plain import plain
 from app.state import newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
+from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
-from perfmodel.decide.quote.other_reading import CONVENTION_WORDS
 from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words
 
 FILLED = "fill in"
@@ -44,6 +44,7 @@ USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 COLOURS = {
     "impossible": charts.RED,
+    "conditional": charts.PINK,
     "oversized": charts.PINK,
     "optimistic": charts.ORANGE,
     "reached": charts.GREEN,
@@ -196,7 +197,8 @@ def in_full(claim: Checked, index: int) -> None:
     st.code(claim.sentence, language=None, wrap_lines=True)
     picture(claim, index)
     st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
-    lines = [*claim.arithmetic, *(f"measured: {measured_words(one)}" for one in claim.measured)]
+    lines = [f"assumed: {claim.assumed}", *claim.arithmetic]
+    lines += [f"measured: {measured_words(claim, one)}" for one in claim.measured]
     if claim.reached_by is not None:
         lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
     st.markdown("\n".join(f"* {plain(line)}" for line in lines))

@@ -19,6 +19,8 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
     "similar_run",
     "reached_by",
     "other_reading",
+    "limited_by",
+    "only_with",
 }
 """Columns that records leave out: lists, tables, and repetitions of other columns."""
 
@@ -47,7 +49,11 @@ class QuoteAnswer(Table):
     def records(self) -> list[Record]:
         """Return a row for each claim."""
         return [
-            claim.model_dump(exclude=_LEFT_OUT) | {"tricks": ", ".join(trick.name for trick in claim.tricks)}
+            claim.model_dump(exclude=_LEFT_OUT)
+            | {
+                "tricks": ", ".join(trick.name for trick in claim.tricks),
+                "only_with": ", ".join(each.words for each in claim.only_with),
+            }
             for claim in self.claims
         ]
 

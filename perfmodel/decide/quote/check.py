@@ -11,6 +11,7 @@ from perfmodel.core.units import three_digits
 from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.decide.quote.claim_judgement import EXACT, judgement_of, probability_of, verdict_of
 from perfmodel.decide.quote.claim_words import job_words, layout_words, machine_words, shown
+from perfmodel.decide.quote.comparable import limited_by
 from perfmodel.decide.quote.completed_job import CompletedJob, completed_job
 from perfmodel.decide.quote.evidence import (
     COUNTED,
@@ -26,6 +27,7 @@ from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quot
 from perfmodel.decide.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.decide.quote.sentence import sentence_of
 from perfmodel.decide.quote.tricks import tricks_of
+from perfmodel.decide.quote.unstated import assumed_words, only_with, only_with_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.intervals.bound import above_peak
@@ -36,8 +38,10 @@ _FAR = 1000.0
 """Ratio to the expected value above which a figure was probably written in another unit."""
 
 
-TOO_GOOD = {"optimistic": 1, "impossible": 2}
+TOO_GOOD = {"optimistic": 1, "conditional": 2, "impossible": 3}
 """How much too good a figure with this verdict is; other verdicts are not too good."""
+NO_PROBABILITY = {"impossible": 0.0, "conditional": None}
+"""Probability of claims beyond the limit; that of a conditional one depends on what its quote leaves open."""
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
 
 
@@ -112,7 +116,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         return _checked_by_both_conventions(claim, setting, job, catalogue)
     else:
         evidence = of_rate(claim, job.scenario, setting, catalogue)
-    return _checked(claim, setting, job, evidence)
+    return _checked(claim, setting, job, evidence, catalogue)
 
 
 def _checked_by_both_conventions(
@@ -120,7 +124,7 @@ def _checked_by_both_conventions(
 ) -> Checked:
     """Check a claim of FLOP by those computed, or by PaLM's count if it is too good for the former."""
     first, other = (
-        _checked(read, setting, job, of_rate(read, job.scenario, setting, catalogue))
+        _checked(read, setting, job, of_rate(read, job.scenario, setting, catalogue), catalogue)
         for read in (claim.model_copy(update={"convention": count}) for count in (COMPUTED, NOMINAL))
     )
     if TOO_GOOD.get(other.verdict, 0) < TOO_GOOD.get(first.verdict, 0):
@@ -150,7 +154,9 @@ def _check_sample(claim: Claim, setting: Setting) -> None:
         )
 
 
-def _checked(claim: Claim, setting: Setting, job: CompletedJob, evidence: Evidence) -> Checked:
+def _checked(
+    claim: Claim, setting: Setting, job: CompletedJob, evidence: Evidence, catalogue: Catalogue
+) -> Checked:
     """Return a claim with its verdict, from the evidence on it."""
     better, value, limit = KINDS[claim.kind].higher_is_better, claim.number, evidence.limit.value
     expected = None
@@ -160,15 +166,23 @@ def _checked(claim: Claim, setting: Setting, job: CompletedJob, evidence: Eviden
     verdict = verdict_of(value, ratio, better, expected)
     if evidence.memory is not None and verdict == "possible":
         verdict = "oversized"
+    needed = only_with(claim, setting, job.scenario, evidence, catalogue) if verdict == "impossible" else []
+    if needed:
+        verdict = "conditional"
     similar = None if evidence.memory else _similar(claim, evidence.from_run)
     probability = _probability(value, better, evidence.expected if expected else None, similar)
     reaching_run = None if evidence.memory or verdict == "impossible" else evidence.reached
+    limiting = limited_by(probability, evidence.measured, reaching_run, value, better)
+    probability = limiting.most if limiting else probability
+    if verdict in NO_PROBABILITY:
+        probability, limiting = NO_PROBABILITY[verdict], None
     interval = None if expected is None else (expected.low_80, expected.high_80)
-    too_good = verdict == "impossible" or (verdict == "optimistic" and reaching_run is None)
+    too_good = verdict in ("impossible", "conditional") or (verdict == "optimistic" and reaching_run is None)
     if verdict == "optimistic" and reaching_run is not None and reaching_run.is_allowed:
         verdict = "reached"
     tricks = tricks_of(claim, setting, limit, interval, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
+    lines += [only_with_words(each, claim, setting) for each in needed]
     lines += [f"{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
     other = other_bandwidth(claim, setting, evidence) if claim.kind in BANDWIDTHS else None
@@ -190,7 +204,11 @@ def _checked(claim: Claim, setting: Setting, job: CompletedJob, evidence: Eviden
         higher_is_better=better,
         verdict=verdict,
         judgement=judgement_of(verdict, probability, reaching_run),
-        probability=0.0 if verdict == "impossible" else probability,
+        probability=probability,
+        limited_by=limiting,
+        precision=None if claim.kind in BANDWIDTHS else claim.format or setting.precision,
+        assumed=assumed_words(claim, setting, evidence.of_a_workload),
+        only_with=needed,
         limit=limit,
         memory=evidence.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),

@@ -7,10 +7,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.decide.quote.claim_judgement import Judgement, Verdict
+from perfmodel.decide.quote.comparable import LimitedBy
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import Per
 from perfmodel.decide.quote.reached import ReachedBy
 from perfmodel.decide.quote.tricks import Trick
+from perfmodel.decide.quote.unstated import OnlyWith
 from perfmodel.model.transformers.flops import Count
 
 
@@ -47,7 +49,7 @@ class SimilarRun(BaseModel):
     high_80: float
     """Upper end of the 80 % interval of this value."""
     probability: float
-    """Probability that the claimed job does as well as claimed, or better."""
+    """Probability that the claimed job does as well as claimed, or better, by this run alone."""
 
 
 class Checked(BaseModel):
@@ -72,12 +74,23 @@ class Checked(BaseModel):
     verdict: Verdict
     """Verdict on the claim."""
     judgement: Judgement = "possible"
-    """``impossible`` beyond the limit; ``doubtful`` where the job does not fit in memory, or where the
-    probability is below 10 % and no measured run reached it with software that the quote allows; else
-    ``possible``."""
+    """``impossible`` beyond the limit; ``doubtful`` where the job does not fit in memory, where the claim
+    needs what the quote does not state (``only_with``), or where the probability is below 10 % and no
+    measured run reached it with software that the quote allows; else ``possible``."""
     probability: float | None = None
     """Probability that the job does as well as claimed, or better: by the similar run, else by the model's
-    interval; 0 beyond the limit, null where neither is known."""
+    interval, and no more than comparable measured runs leave (``limited_by``); 0 beyond the limit, null where
+    it is not known."""
+    limited_by: LimitedBy | None = None
+    """Comparable measured runs that limit the probability, as one of them did not reach the claim; null where
+    none do."""
+    precision: str | None = None
+    """Precision that the verdict assumes; null of a bandwidth."""
+    assumed: str = ""
+    """Precision and convention that the verdict assumes, in words."""
+    only_with: list[OnlyWith] = []
+    """Precisions and conventions that the quote does not exclude, with which a ``conditional`` claim is
+    possible."""
     limit: float
     """The physical limit."""
     expected: float | None

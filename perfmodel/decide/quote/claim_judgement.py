@@ -10,10 +10,20 @@ if TYPE_CHECKING:
     from perfmodel.decide.quote.expected import Expected
     from perfmodel.decide.quote.reached import ReachedBy
 
-Verdict = Literal["impossible", "oversized", "optimistic", "reached", "plausible", "pessimistic", "possible"]
-"""``optimistic``: better than the model's 80 % interval.  ``reached``: optimistic, but reached by a measured
-run with software that the quote allows.  ``possible``: within the limit, and the model has no prediction.
-``oversized``: within the limit, but the job does not fit in memory as predicted."""
+Verdict = Literal[
+    "impossible",
+    "conditional",
+    "oversized",
+    "optimistic",
+    "reached",
+    "plausible",
+    "pessimistic",
+    "possible",
+]
+"""``conditional``: beyond the limit of the assumed precision and convention, but not of others that the quote
+does not exclude.  ``optimistic``: better than the model's 80 % interval.  ``reached``: optimistic, but
+reached by a measured run with software that the quote allows.  ``possible``: within the limit, and the model
+has no prediction.  ``oversized``: within the limit, but the job does not fit in memory as predicted."""
 Judgement = Literal["possible", "doubtful", "impossible"]
 EXACT = 1e-9
 """Relative difference from a limit that is rounding."""
@@ -73,7 +83,7 @@ def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy 
         return "impossible"
     if reached_by is not None and reached_by.is_allowed:
         return "possible"
-    if verdict == "oversized" or (probability is not None and probability < DOUBTFUL):
+    if verdict in ("conditional", "oversized") or (probability is not None and probability < DOUBTFUL):
         return "doubtful"
     return "possible"
 

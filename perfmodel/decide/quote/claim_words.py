@@ -6,7 +6,15 @@ from perfmodel.core.units import duration, show
 from perfmodel.decide.quote.file import KINDS
 from perfmodel.hardware.software import parts
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.transformers.flops import Count
 from perfmodel.model.transformers.layout_words import short
+
+CONVENTION_WORDS: dict[Count, str] = {
+    "causal": "as they are computed, without masked scores",
+    "megatron": "with attention to all positions",
+    "palm": "by PaLM's count, with attention to all positions and all parameters",
+}
+"""Each convention of counting FLOP, in words."""
 
 
 def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> str:

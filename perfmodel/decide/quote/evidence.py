@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.units import show
+from perfmodel.decide.quote.comparable import ALIKE, Difference, run_differences
 from perfmodel.decide.quote.expected import (
     Expected,
     Measure,
@@ -42,6 +43,7 @@ from perfmodel.decide.quote.similar_runs import (
 from perfmodel.decide.quote.similar_submissions import similar_submissions
 from perfmodel.decide.quote.similar_transformers import similar_transformers, software_of
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.collectives.place import Point
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.layout import caveats
 from perfmodel.model.options.scenario import Scenario
@@ -70,6 +72,8 @@ class Near(BaseModel):
     """What was measured, in one line."""
     software: str | None = None
     """Software of the measurement, as ``NAME@YEAR``; null where there was none or it is unknown."""
+    differs: list[Difference] = []
+    """Properties in which it is too unlike the claimed job to test the claim; empty where it does."""
 
 
 class FromRun(NamedTuple):
@@ -100,6 +104,10 @@ class Evidence(NamedTuple):
     """Target of training, where the quote states no length."""
     reached: ReachedBy | None = None
     """A measured run that did as well as claimed."""
+    best: Measure | None = None
+    """Conversion of the least step time to the limit; None where no step time gives it."""
+    measure: Measure | None = None
+    """Conversion of a predicted step time to the claimed quantity; None where no step time gives it."""
 
 
 def of_peak(claim: Claim, setting: Setting) -> Evidence:
@@ -143,7 +151,15 @@ def of_bandwidth(claim: Claim, setting: Setting) -> Evidence:
         at, rate = measured.point, share * measured_bus_bandwidth(measured.point, measured.time)
         over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
         words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
-        near.append(Near(id=measured.run_id, source=measured.source, value=rate, words=words))
+        near.append(
+            Near(
+                id=measured.run_id,
+                source=measured.source,
+                value=rate,
+                words=words,
+                differs=_differences_of_collective(at, point),
+            )
+        )
     expected = Expected(*(share * each for each in expected_bus_bandwidth(point)))
     return Evidence(limit, expected, near, notes, False)
 
@@ -168,7 +184,9 @@ def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue:
     for similar in similar_runs(setting, catalogue, several=True)[:SHOWN] if setting.layout is None else []:
         if similar.scaling_efficiency is not None:
             value = similar.scaling_efficiency * (n / m if speedup else 1)
-            near.append(_near(similar, value, f"{similar.scaling_efficiency:.1%} efficiency on"))
+            differs: list[Difference] = ["baseline"] if m > 1 else []
+            prefix = f"{similar.scaling_efficiency:.1%} efficiency on"
+            near.append(_near(similar, setting, value, prefix, catalogue, differs))
     if near and m > 1:
         notes.insert(0, "the measured ones are against one accelerator")
     return Evidence(limit, expected, near, notes, memory=_too_much(prediction))
@@ -205,7 +223,16 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
         from_run=from_run,
         target=length.target,
         reached=reached,
+        best=best,
+        measure=measure,
     )
+
+
+def limit_of(claim: Claim, setting: Setting, evidence: Evidence) -> float:
+    """Return the physical limit of a claim as its evidence counts it, on a setting of another peak."""
+    if evidence.best is None:
+        return peak_of(setting, claim.whose).value
+    return evidence.best.of(limit_of_iteration(_possibly_padded(claim, setting)).value)
 
 
 def _of_layout(
@@ -223,6 +250,7 @@ def _of_layout(
             value=measure.of(flops / (each.flops_per_second * setting.world_size)),
             words=each.words,
             software=software_of(each.run),
+            differs=list(each.differs),
         )
         for each in similar[:SHOWN]
     ]
@@ -242,7 +270,8 @@ def _of_copies(
     near = []
     for each in (*similar[:SHOWN], *submitted[:SUBMISSIONS]):
         value = measure.of(setting.local_batch_size * setting.accumulation_steps / each.rate)
-        near.append(_near(each, value, f"{each.rate:.4g} {setting.workload.sample}s/s on each of"))
+        prefix = f"{each.rate:.4g} {setting.workload.sample}s/s on each of"
+        near.append(_near(each, setting, value, prefix, catalogue))
     framework = setting.scenario.framework
     tried = (likely_of_copies(each, prediction, catalogue, framework) for each in (*similar, *submitted))
     return near, _surest(tried)
@@ -303,8 +332,31 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
     return f"the claim means {words} {setting.workload.sample}s/s on each accelerator"
 
 
-def _near(similar: SimilarRun, value: float, prefix: str) -> Near:
+def _near(
+    similar: SimilarRun,
+    setting: Setting,
+    value: float,
+    prefix: str,
+    catalogue: Catalogue,
+    differs: Sequence[Difference] = (),
+) -> Near:
     """Return a similar run as a measurement near a claim."""
     run = similar.run
-    words = f"{prefix} {similar.words}"
-    return Near(id=run.run_id, source=run.source, value=value, words=words, software=similar.software)
+    return Near(
+        id=run.run_id,
+        source=run.source,
+        value=value,
+        words=f"{prefix} {similar.words}",
+        software=similar.software,
+        differs=[*differs, *run_differences(run, similar.software, setting, catalogue)],
+    )
+
+
+def _differences_of_collective(measured: Point, claimed: Point) -> list[Difference]:
+    """Return the properties in which a measured collective is harder than a claimed one."""
+    result: list[Difference] = []
+    if measured.group_size > ALIKE * claimed.group_size:
+        result.append("number of accelerators")
+    if measured.message_bytes * ALIKE < claimed.message_bytes:
+        result.append("message size")
+    return result

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from perfmodel.core.units import plural
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
+from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import KINDS
-from perfmodel.decide.quote.sentence import BETTER, open_clause, reached_words
+from perfmodel.decide.quote.sentence import BETTER, needed_words, open_clause, reached_words
 from perfmodel.hardware.provenance import Source
 
-WORST_FIRST = ("impossible", "oversized", "optimistic", "reached", "plausible", "possible", "pessimistic")
+WORST_FIRST = (
+    *("impossible", "conditional", "oversized", "optimistic", "reached", "plausible", "possible"),
+    "pessimistic",
+)
 """Verdicts, the most serious for a buyer first."""
 
 
@@ -50,8 +54,9 @@ def interval_words(claim: Checked) -> str | None:
 
 
 def verdict_words(claim: Checked) -> str:
-    """Return the verdict in words, with the memory needed or that a run reached the claim."""
-    more = claim.memory or (BETTER if claim.verdict == "reached" else "")
+    """Return the verdict in words, with what it needs, the memory needed or that a run reached the claim."""
+    more = needed_words(claim) if claim.only_with else ""
+    more = more or claim.memory or (BETTER if claim.verdict == "reached" else "")
     return f"{claim.verdict}: {more}" if more else claim.verdict
 
 
@@ -68,21 +73,28 @@ def defaults_taken(checked: Sequence[Checked]) -> str:
     return "defaults taken: " + (", ".join(taken) or "none")
 
 
-def measured_words(near: Near) -> str:
-    """Return a measurement near a claim in one line: result, software, source."""
+def measured_words(claim: Checked, near: Near) -> str:
+    """Return a measurement near a claim in one line: result, software, source, whether it did as well.
+
+    Of one that did not, the properties are named by which it is no test of the claim.
+    """
     software = f", with {software_words(near.software)}" if near.software else ""
-    return f"{near.words}{software} ({near.source})"
+    words = f"{near.words}{software} ({near.source})"
+    if not claim.probability or reaches(near.value, claim.value, claim.higher_is_better):
+        return words
+    other = f", but is of another {', '.join(near.differs)}" if near.differs else ""
+    return f"{words}: it did not reach the claim{other}"
 
 
 def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, str]]:
     """Return label and text of each line about one claim."""
     lines = [("claim", claim.text)] if claim.text else []
     lines += [("read as", claim.reading)] if claim.reading else []
-    lines.append(("the job", claim.scenario))
+    lines += [("the job", claim.scenario), ("assumed", claim.assumed)]
     lines += [("" if i else "limit", line) for i, line in enumerate(claim.arithmetic)]
     if claim.expected is not None:
         lines += [("model", value_words(claim, claim.expected)), ("", f"80 %: {interval_words(claim)}")]
-    lines += [("" if i else "measured", measured_words(near)) for i, near in enumerate(claim.measured)]
+    lines += [("" if i else "measured", measured_words(claim, near)) for i, near in enumerate(claim.measured)]
     if claim.reached_by is not None:
         lines.append(("reached", f"{reached_words(claim)}; {open_clause(claim)}"))
     if claim.similar_run is not None:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from perfmodel.core.units import show
 from perfmodel.decide.quote.checked import Checked, OtherReading
 from perfmodel.decide.quote.claim_judgement import verdict_of
-from perfmodel.decide.quote.claim_words import shown
+from perfmodel.decide.quote.claim_words import CONVENTION_WORDS, shown
 from perfmodel.decide.quote.evidence import Evidence
 from perfmodel.decide.quote.expected import Expected, algorithm_share
 from perfmodel.decide.quote.file import KINDS, Claim
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.transformers.flops import Count
-
-CONVENTION_WORDS: dict[Count, str] = {
-    "causal": "as they are computed, without masked scores",
-    "megatron": "with attention to all positions",
-    "palm": "by PaLM's count, with attention to all positions and all parameters",
-}
-"""Each convention of counting FLOP, in words."""
 
 
 def other_bandwidth(claim: Claim, setting: Setting, evidence: Evidence) -> OtherReading:

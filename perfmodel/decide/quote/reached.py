@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.expected import Measure
 from perfmodel.decide.quote.file import Claim
 from perfmodel.decide.quote.similar_runs import SimilarRun, distance, has_no_higher_peak, software_of_run
@@ -23,8 +24,6 @@ from perfmodel.model.setting.resolve import Setting
 Open = Literal["software", "precision", "batch"]
 LARGER_BATCH = 1.1
 """Largest ratio of a run's batch to the stated one for which they count as equal (a choice)."""
-ROUNDED = 0.005
-"""Relative amount by which a run may miss a claim, which has three digits."""
 
 
 class ReachedBy(BaseModel):
@@ -90,11 +89,9 @@ def reached_by(
     runs = _of_copies(setting) if setting.layout is None else _of_layouts(setting, step_flops, catalogue)
 
     def is_reached(run: _Rated) -> bool:
-        value = measure.of(run.time)
         if claim.kind == "mfu" and not has_no_higher_peak(run.precision, setting):
             return False  # its utilisation is of another peak
-        ratio = value / claim.number if measure.higher_is_better else claim.number / value
-        return ratio >= 1 - ROUNDED
+        return reaches(measure.of(run.time), claim.number, measure.higher_is_better)
 
     def order(run: _Rated) -> tuple[bool, float, float]:
         return not has_no_higher_peak(run.precision, setting), round(run.apart, 1), run.time

@@ -25,7 +25,8 @@ def sentence_of(claim: Checked) -> str:
         claimed += f" ({claim.target})"
     most = "allows at most" if claim.higher_is_better else "needs at least"
     parts = [f"The quote claims {claimed} for {claim.scenario}"]
-    parts.append(f"physics {most} {_written(claim, claim.limit)}")
+    assumed = f" in {claim.precision}" if claim.only_with else ""
+    parts.append(f"physics {most} {_written(claim, claim.limit)}{assumed}")
     parts.append(_evidence(claim) or "no measured run like it is known")
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
@@ -35,6 +36,23 @@ def sentence_of(claim: Checked) -> str:
 def needs_reached(claim: Checked) -> bool:
     """Return whether a measured run that did as well is the main evidence for a claim."""
     return claim.reached_by is not None and (claim.probability or 0.0) < SELDOM
+
+
+def needed_words(claim: Checked) -> str:
+    """Return with what a conditional claim would be possible, in words."""
+    return f"only with {', or '.join(each.words for each in claim.only_with)}"
+
+
+def likely_words(claim: Checked, how: str = "") -> str:
+    """Return the probability of a claim in words, how it would be reached, and the runs that limit it."""
+    assert claim.probability is not None
+    likely = f"{percent(claim.probability)} likely to be reached{how}"
+    if claim.limited_by is None:
+        return likely
+    runs, reached = claim.limited_by.runs, claim.limited_by.reached
+    if runs == 1:
+        return f"at most {likely}, as the one similar measured run was not as good"
+    return f"at most {likely}, as {reached or 'none'} of {runs} similar measured runs did as well"
 
 
 def reached_words(claim: Checked) -> str:
@@ -48,13 +66,16 @@ def reached_words(claim: Checked) -> str:
 def judgement_words(claim: Checked) -> str:
     """Return the judgement in short, with the probability and the software or run it is for."""
     words = f"{claim.judgement}: {BETTER}" if claim.verdict == "reached" else claim.judgement
+    if claim.only_with:
+        return f"{words}: {needed_words(claim)}"
     if claim.judgement == "impossible" or claim.probability is None:
         return words
-    likely = f"{percent(claim.probability)} likely to be reached"
+    how = ""
     if claim.reached_by is not None and needs_reached(claim):
-        likely += f" with {software_words(claim.reached_by.software_taken)}"
-    elif claim.similar_run is not None:
-        likely += f", by the ratio to a run of {claim.similar_run.source}"
+        how = f" with {software_words(claim.reached_by.software_taken)}"
+    elif claim.similar_run is not None and claim.limited_by is None:
+        how = f", by the ratio to a run of {claim.similar_run.source}"
+    likely = likely_words(claim, how)
     return f"{words}{';' if claim.verdict == 'reached' else ','} {likely}"
 
 
@@ -101,9 +122,11 @@ def _sure(claim: Checked) -> str:
     """Return the judgement with its probability and any run that reached the claim, in words."""
     if claim.judgement == "impossible":
         return "so it is impossible as stated"
+    if claim.only_with:
+        return f"so it is {claim.judgement}: possible {needed_words(claim)}, which the quote does not state"
     if claim.probability is None:
         return f"so it is {claim.judgement}"
-    likely = f"{percent(claim.probability)} likely to be reached"
+    likely = likely_words(claim)
     run = claim.reached_by
     if run is None or not needs_reached(claim):
         return f"so it is {claim.judgement} ({likely})"
@@ -118,6 +141,10 @@ def _sure(claim: Checked) -> str:
 def _ask(claim: Checked) -> str:
     """Return what to ask the vendor, in words."""
     questions = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
+    if any(each.precision for each in claim.only_with):
+        questions.append("which precision it is in")
+    if any(each.counts_sparsity for each in claim.only_with):
+        questions.append("whether it counts 2:4 sparsity")
     other = claim.other_reading
     if other is not None and other.convention is not None and other.verdict != claim.verdict:
         questions.append("whether its FLOP count masked scores")

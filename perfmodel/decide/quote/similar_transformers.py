@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from perfmodel.decide.quote.comparable import ALIKE, Difference, machine_differences
 from perfmodel.decide.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.evidence.accuracy.ratio_pairs import transformer_job
@@ -46,6 +47,8 @@ class SimilarTransformer(NamedTuple):
     half_width: float
     """Half-width of the prediction's 80 % interval in log time."""
     job: Job
+    differs: tuple[Difference, ...]
+    """Properties by which it is no test of a claim on the job."""
 
     @property
     def words(self) -> str:
@@ -137,18 +140,17 @@ def similar_transformers(
         if apart is not None and apart < near.get(run.source, (math.inf,))[0]:
             near[run.source] = apart, run
     nearest = sorted(near.values(), key=lambda pair: pair[0])[:TRIED]
-    framework = setting.scenario.framework
-    return [_similar(run, claimed, job, framework) for _, run in nearest]
+    return [_similar(run, claimed, job, setting) for _, run in nearest]
 
 
-def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None) -> SimilarTransformer:
+def _similar(run: TransformerRun, claimed: Case, job: Job, setting: Setting) -> SimilarTransformer:
     """Return a run with its predicted step time and the half-width of that prediction."""
     case = run.case
     assert case is not None
     is_same_network = _is_network(case, claimed)
     measured = transformer_job(run)._replace(
         workload=job.workload if is_same_network else (run.workload, case.sequence_length),
-        software=as_open(software_of(run), job.software, framework),
+        software=as_open(software_of(run), job.software, setting.scenario.framework),
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
@@ -156,7 +158,24 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None
     half_width = (
         NORMAL_80 * uncertainty.spread / uncertainty.scale.factor
     )  # in ratios the ledger's scale is no part
-    return SimilarTransformer(run, _rate(run, case), time, half_width, measured)
+    differs = _differences(run, case, claimed, setting)
+    return SimilarTransformer(run, _rate(run, case), time, half_width, measured, differs)
+
+
+def _differences(run: TransformerRun, case: Case, claimed: Case, setting: Setting) -> tuple[Difference, ...]:
+    """Return the properties by which a run is no test of a claim on a setting."""
+    precision = PRECISIONS.get(run.precision, run.precision)
+    world, fabric = case.layout.world_size, case.fabric
+    bandwidth = None
+    if world > fabric.domain:
+        bandwidth = fabric.nics * fabric.inter_link.bandwidth.value / fabric.per_node
+    machines = (run.accelerator, precision, software_of(run), world, bandwidth)
+    result = machine_differences(*machines, setting)
+    if abs(math.log(_flops_per_token(case) / _flops_per_token(claimed))) > math.log(ALIKE):
+        result.append("network")
+    if abs(math.log(case.sequence_length / claimed.sequence_length)) > math.log(ALIKE):
+        result.append("sequence length")
+    return tuple(result)
 
 
 def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:

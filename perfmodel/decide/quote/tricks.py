@@ -12,12 +12,16 @@ from perfmodel.core.units import show
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.limits import best_product
 from perfmodel.decide.quote.mentions import mentions
+from perfmodel.equations.transformer import hardware_flops_per_token
+from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.provenance import Quantity
 from perfmodel.model.setting.resolve import Setting
 
 OF_A_STEP = tuple(kind for kind in KINDS if kind not in (*BANDWIDTHS, "scaling_efficiency", "speedup"))
 """Quantities that follow from the step time."""
+SPARSITY = 2.0
+"""Factor by which a peak with 2:4 structured sparsity exceeds the dense one."""
 NEAR = 0.04
 """Relative difference within which a figure counts as equal to another."""
 
@@ -207,6 +211,8 @@ def _explanations(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterat
     elif claim.kind in OF_A_STEP:
         if claim.kind in ("flops", "mfu") or of_a_workload:
             yield from _of_peaks(claim, setting)
+        if of_a_workload and claim.kind in ("flops", "mfu") and setting.layout is not None:
+            yield _again()
         yield from _of_counts(claim, setting)
         if of_a_workload and claim.kind not in ("mfu",):
             yield _Explanation(
@@ -243,9 +249,8 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
         "for matrices half of whose entries are zero, not for training a dense network"
     )
-    has_sparse = accelerator.structured_sparsity and own in ("tf32", "fp16", "bf16", "fp4", *OPERANDS)
-    if has_sparse:
-        yield _Explanation(*_named(SPARSE, 2.0, sparse))
+    if has_sparsity(accelerator, own):
+        yield _Explanation(*_named(SPARSE, SPARSITY, sparse))
     for lower in ("fp8", "fp4"):
         if lower not in peaks or own not in peaks or own == lower:
             continue
@@ -260,8 +265,23 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         yield _Explanation(*_named(name, factor, words))
         if accelerator.structured_sparsity:
             yield _Explanation(
-                *_named(name, 2 * factor, f"{words}, and with 2:4 structured sparsity twice as much")
+                *_named(name, SPARSITY * factor, f"{words}, and with 2:4 structured sparsity twice as much")
             )
+
+
+def _again() -> _Explanation:
+    """Return the factor of counting what full recomputation runs again."""
+    factor = float(hardware_flops_per_token(1.0, 1.0))
+    words = (
+        f"{factor:.3g} times what the model needs: FLOP of the hardware, with the forward pass counted again "
+        "where full recomputation repeats it"
+    )
+    return _Explanation("recomputed FLOPs", factor, words, "ask for model FLOP, without recomputation")
+
+
+def has_sparsity(accelerator: Accelerator, number_format: str) -> bool:
+    """Return whether an accelerator skips products of zeros in 2:4 structured sparsity in a number format."""
+    return accelerator.structured_sparsity and number_format in ("tf32", "fp16", "bf16", "fp4", *OPERANDS)
 
 
 def _peak_words(claim: Claim, setting: Setting) -> str:

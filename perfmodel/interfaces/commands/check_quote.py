@@ -147,7 +147,7 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
     import click
 
     from perfmodel.decide.quote.listing import claimed, counted, defaults_taken, lines_of
-    from perfmodel.decide.quote.sentence import BETTER
+    from perfmodel.decide.quote.sentence import BETTER, needed_words
 
     if isinstance(answer, list):
         for row in answer:
@@ -157,6 +157,8 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
         click.echo(line)
     for index, claim in enumerate(answer, 1):
         head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
+        if claim.only_with:
+            head += f"; {needed_words(claim)}"
         if claim.verdict == "reached":
             head += f"; {BETTER}"
         if claim.memory:
@@ -239,7 +241,8 @@ A file; docs/quote-format.md has every key and quantity:
   value = 35
   tokens = "1T"
 
-Each claim is compared with physical limits (impossible), with the model's 80 % interval (optimistic,
+Each claim is compared with physical limits (impossible; conditional where another precision or convention
+that the quote does not exclude would allow it), with the model's 80 % interval (optimistic,
 plausible, pessimistic; possible where there is none, oversized where the job does not fit in memory)
 and with the most similar measured runs (reached where one did better than the model expects).  Tricks
 of data sheets are named, and a sentence sums up each claim for a message to the vendor.  The exit code

@@ -1,0 +1,152 @@
+"""Whether a similar measured run is a test of a claim, and the probability that such runs leave a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.core.errors import InputError
+from perfmodel.equations.succession import next_success_probability
+from perfmodel.evidence.accuracy.training_rows import Run
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.software import parts
+from perfmodel.model.setting.resolve import Setting
+
+if TYPE_CHECKING:
+    from perfmodel.decide.quote.evidence import Near
+    from perfmodel.decide.quote.reached import ReachedBy
+
+Difference = Literal[
+    "accelerator",
+    "precision",
+    "software",
+    "network",
+    "sequence length",
+    "number of accelerators",
+    "network link",
+    "batch",
+    "strategy",
+    "input",
+    "baseline",
+    "message size",
+]
+"""What makes a run no test of a claim."""
+ALIKE = 2.0
+"""Factor in FLOP per token, sequence length, accelerators, bandwidth between nodes, batch or message size up
+to which a run is a test of a claim (a choice).  Fewer accelerators, more bandwidth, a larger batch and larger
+messages are easier: they always are."""
+ROUNDED = 0.005
+"""Relative amount by which a run may miss a claim, which has three digits."""
+
+
+class LimitedBy(BaseModel):
+    """Comparable measured runs, some of which did not reach a claim, and the probability they leave it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    runs: int
+    """Number of comparable runs."""
+    reached: int
+    """How many of them did as well as claimed, for each accelerator."""
+    most: float
+    """Largest probability that they leave, by the rule of succession: (reached + 1) / (runs + 2)."""
+
+
+def reaches(value: float, claimed: float, higher_is_better: bool) -> bool:
+    """Return whether a measured value is as good as a claimed one, to three digits.
+
+    >>> reaches(996.0, 1000.0, True), reaches(990.0, 1000.0, True), reaches(990.0, 1000.0, False)
+    (True, False, True)
+    """
+    return (value / claimed if higher_is_better else claimed / value) >= 1 - ROUNDED
+
+
+def machine_differences(
+    accelerator: str,
+    precision: str,
+    software: str | None,
+    world_size: float,
+    bandwidth: float | None,
+    setting: Setting,
+) -> list[Difference]:
+    """Return the properties of a run's machines and software by which it is no test of a claim.
+
+    Parameters
+    ----------
+    accelerator, precision, software, world_size : of the run
+    bandwidth : between its nodes, for each accelerator [B/s]; None in one node
+    setting : the claimed job; software that its quote does not state may be any
+    """
+    result: list[Difference] = []
+    if accelerator != setting.accelerator.id:
+        result.append("accelerator")
+    if not _has_the_peak(precision, setting):
+        result.append("precision")
+    stated = setting.scenario.framework is not None
+    if stated and (software is None or parts(software)[0] != setting.software_name):
+        result.append("software")
+    if world_size > ALIKE * setting.world_size:
+        result.append("number of accelerators")
+    own = setting.nics * setting.inter_link.bandwidth.value / setting.accelerators_per_node
+    if bandwidth is not None and setting.domains > 1 and bandwidth * ALIKE < own:
+        result.append("network link")
+    return result
+
+
+def run_differences(
+    run: Run, software: str | None, setting: Setting, catalogue: Catalogue
+) -> list[Difference]:
+    """Return the properties by which a data-parallel run of the claimed network is no test of a claim."""
+    bandwidth = None
+    if run.nodes > 1 and run.inter_link in catalogue.ids("links"):
+        adapters = run.nics or setting.nics  # as many where the source does not say
+        bandwidth = adapters * catalogue.link(run.inter_link).bandwidth.value * run.nodes / run.world_size
+    machines = (run.accelerator, run.precision, software, run.world_size, bandwidth)
+    result = machine_differences(*machines, setting)
+    if run.local_batch_size and run.local_batch_size * ALIKE < setting.local_batch_size:
+        result.append("batch")
+    if run.strategy not in (setting.strategy, "single"):
+        result.append("strategy")
+    scenario = setting.scenario
+    if run.input == "real" and scenario.input != "real" and "input" in scenario.model_fields_set:
+        result.append("input")
+    return result
+
+
+def limited_by(
+    probability: float | None,
+    measured: Sequence[Near],
+    reached_by: ReachedBy | None,
+    claimed: float,
+    higher_is_better: bool,
+) -> LimitedBy | None:
+    """Return the runs that limit the probability of a claim; None where none do.
+
+    Comparable runs limit it where one of them did not reach the claim.
+
+    Parameters
+    ----------
+    probability : by the model or the most similar run
+    measured : the similar runs that the answer lists
+    reached_by : a run that did as well; it counts if the quote allows its software, listed or not
+    claimed, higher_is_better : the claimed value, and whether larger ones are better
+    """
+    alike = [near for near in measured if not near.differs]
+    counted = {near.id: reaches(near.value, claimed, higher_is_better) for near in alike}
+    if reached_by is not None and reached_by.is_allowed:
+        counted[reached_by.id] = True
+    runs, reached = len(counted), sum(counted.values())
+    most = float(next_success_probability(reached, runs))
+    if probability is None or reached == runs or probability <= most:
+        return None
+    return LimitedBy(runs=runs, reached=reached, most=most)
+
+
+def _has_the_peak(precision: str, setting: Setting) -> bool:
+    """Return whether a precision has the peak of a setting's; False where unknown."""
+    try:
+        return setting.accelerator.training_peak(precision)[0] == setting.peak_flops
+    except InputError:
+        return False
