@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.card import Card, card_of
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.store import Catalogue
@@ -22,14 +23,23 @@ class Predicted(NamedTuple):
     economics: dict[str, Any] | None = None
 
     @property
+    def card(self) -> Card:
+        """The answer card, with the cost where it was asked for."""
+        if self.economics is None:
+            return self.prediction.card
+        from perfmodel.interfaces.reports.figures import cost_words
+
+        return card_of(self.prediction, cost_words(self.prediction, self.economics))
+
+    @property
     def extras(self) -> dict[str, dict[str, Any]]:
-        """What was asked for beside the prediction, by its key in the JSON."""
-        return {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+        """The card, and what was asked for beside the prediction, by its key in the JSON."""
+        asked = {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+        return {"card": self.card._asdict()} | asked
 
     def to_json(self) -> str:
         """Return what ``perfmodel predict --json`` prints."""
-        text = self.prediction.to_json()
-        return json.dumps(json.loads(text) | self.extras) if self.extras else text
+        return json.dumps(json.loads(self.prediction.to_json()) | self.extras)
 
 
 def predicted(

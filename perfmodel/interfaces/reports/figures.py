@@ -276,6 +276,18 @@ def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[fl
     return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
 
 
+def cost_words(prediction: Prediction, money: Mapping[str, Any]) -> str:
+    """Return time and cost of the run in a sentence, or of an hour where its length is not given."""
+    interval, run = prediction.interval, money["run"]
+    if run is not None:
+        ends = None if interval is None else (interval.low_80, interval.high_80)
+        return run_words(_run(run).removeprefix("run of "), money, prediction.iteration_time, ends)
+    each = money["per_iteration"]["cost"]
+    if each is None:
+        return "no price is known: give --price"
+    return f"{dollars(each * 3600 / prediction.iteration_time)} an hour; --epochs or --tokens say how long"
+
+
 def run_of_layouts(answer: Layouts) -> str | None:
     """Return time and cost of the run with the first of several layouts; None without a length."""
     if answer.economics is None or (run := answer.economics["run"]) is None:
