@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.model.prediction import Prediction, predict
-from perfmodel.model.prediction.card import Card, card_of
+from perfmodel.model.prediction.card import Card
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.store import Catalogue
@@ -25,21 +25,20 @@ class Predicted(NamedTuple):
     @property
     def card(self) -> Card:
         """The answer card, with the cost where it was asked for."""
-        if self.economics is None:
-            return self.prediction.card
-        from perfmodel.interfaces.reports.figures import cost_words
+        from perfmodel.interfaces.reports.figures import card_with
 
-        return card_of(self.prediction, cost_words(self.prediction, self.economics))
+        return card_with(self.prediction, self.economics)
 
     @property
     def extras(self) -> dict[str, dict[str, Any]]:
-        """The card, and what was asked for beside the prediction, by its key in the JSON."""
+        """What was asked for beside the prediction, by its key in the JSON, and the card with its cost."""
         asked = {name: value for name, value in self._asdict().items() if name != "prediction" and value}
-        return {"card": self.card._asdict()} | asked
+        return asked if self.economics is None else asked | {"card": self.card.model_dump()}
 
     def to_json(self) -> str:
         """Return what ``perfmodel predict --json`` prints."""
-        return json.dumps(json.loads(self.prediction.to_json()) | self.extras)
+        text = self.prediction.to_json()
+        return json.dumps(json.loads(text) | self.extras) if self.extras else text
 
 
 def predicted(

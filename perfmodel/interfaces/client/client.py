@@ -97,7 +97,6 @@ class Client(Calls):
             "predict", scenario_from(scenario, {}), **beside, conditions=conditions_of(conditions)
         )
         extras = {name: answer.pop(name, None) for name in Predicted._fields[1:]}
-        answer.pop("card", None)  # made anew
         return Predicted(Prediction.model_validate(answer), **extras)
 
     def predict_many(

@@ -9,7 +9,7 @@ from perfmodel.core.units import rate, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import (
-    cost_words,
+    card_with,
     figures,
     interval_lines,
     target_lines,
@@ -19,7 +19,6 @@ from perfmodel.interfaces.reports.figures import (
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.prediction.card import card_of
 from perfmodel.model.prediction.result import Prediction
 
 
@@ -72,11 +71,11 @@ def page_of_prediction(
         charts.append(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
         )
-    card = card_of(prediction, "" if money is None else cost_words(prediction, money))
+    card = card_with(prediction, money)
     tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
     answer = [card.advice, f"{show(time, 's')}{known}, {speed}.", prediction.verdict]
-    if unfit(prediction):
-        answer[1] = f"It would take {show(time, 's')}{known} if it did."
+    if line := unfit(prediction):
+        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", prediction.verdict]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

@@ -56,25 +56,6 @@ class Reliability(TypedDict):
     """Expected failures in the run; null where its length is not given."""
 
 
-class AnswerCard(TypedDict):
-    """The answer in short, each field as text: see ``perfmodel.model.prediction.card.Card``."""
-
-    advice: str
-    """What to plan with or to do."""
-    machines: str
-    """Accelerators, and how they are joined."""
-    time: str
-    """Time of an iteration with its 80 % interval."""
-    memory: str
-    """Whether the job fits, with its probability."""
-    limit: str
-    """What takes most of the time."""
-    rests_on: str
-    """What the interval was learned from, and what widens it most."""
-    cost: str
-    """Cost of the run, or of an hour; empty if nobody asked."""
-
-
 class Economics(TypedDict):
     """Time, cost, energy and carbon of a job."""
 

@@ -9,7 +9,7 @@ from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import AgainstFirst, Ties
 from perfmodel.interfaces.api.layouts import LayoutCell
 from perfmodel.interfaces.api.ruled_out import RuledOut
-from perfmodel.interfaces.service.answer_parts import AnswerCard, Economics, TimeToLoss, TimeToTarget
+from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.collectives.collective import Collective
@@ -18,10 +18,8 @@ from perfmodel.model.prediction.scaling import ScalingRow
 
 
 class PredictAnswer(Prediction):
-    """A prediction, with its answer card and further results on request."""
+    """A prediction, with further results on request."""
 
-    card: AnswerCard | None = None  # type: ignore[assignment]  # in Python a property
-    """The answer in short; null in answers saved by older versions."""
     time_to_target: TimeToTarget | None = None
     """Training to a published quality, if requested."""
     time_to_loss: TimeToLoss | None = None

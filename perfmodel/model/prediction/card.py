@@ -1,10 +1,9 @@
 """The answer card of a prediction: what to plan with, how long, how sure, what limits it, and why."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from perfmodel.core.records.record import Record
 from perfmodel.core.units import plural, three_digits
 from perfmodel.model.step.terms import bound_words, by_bound
 
@@ -18,7 +17,7 @@ WORTH_SAYING = 0.01
 """Share of an iteration from which the second largest limit is named."""
 
 
-class Card(NamedTuple):
+class Card(Record):
     """The answer in short, each field as text; every interface shows the same."""
 
     advice: str
@@ -50,13 +49,8 @@ class Card(NamedTuple):
         return [(label, getattr(self, name)) for name, label in names.items() if getattr(self, name)]
 
 
-def card_of(prediction: Prediction, cost: str = "") -> Card:
-    """Return the answer card of a prediction.
-
-    Parameters
-    ----------
-    prediction : of the job
-    cost : that of the run as text; empty if nobody asked
+def card_of(prediction: "Prediction") -> Card:
+    """Return the answer card of a prediction, without a cost.
 
     Examples
     --------
@@ -64,19 +58,18 @@ def card_of(prediction: Prediction, cost: str = "") -> Card:
     >>> card_of(predict(gpus=1)).machines
     '1 x v100-sxm2-16gb: 1 accelerator'
     """
-    return Card(
+    return Card.model_construct(
         advice=advice(prediction),
         machines=f"{prediction.scenario['world_size']} x {prediction.scenario['accelerator']}: "
         f"{prediction.placement}",
         time=prediction.time_words,
         memory=memory_words(prediction),
         limit=limit_of(prediction),
-        rests_on=_rests_on(prediction),
-        cost=cost,
+        rests_on=rests_on(prediction),
     )
 
 
-def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
+def throughput_range(prediction: "Prediction") -> tuple[float, float] | None:
     """Return the throughput at the ends of the 80 % interval [samples/s], the lower first, or None."""
     interval = prediction.interval
     if interval is None:
@@ -85,19 +78,19 @@ def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
     return samples / interval.high_80, samples / interval.low_80
 
 
-def is_too_wide(prediction: Prediction) -> bool:
+def is_too_wide(prediction: "Prediction") -> bool:
     """Whether the interval of a prediction is wider than ``TOO_WIDE``."""
     rates = throughput_range(prediction)
     return rates is not None and rates[1] > TOO_WIDE * rates[0]
 
 
-def samples_per_second(prediction: Prediction, samples: float) -> str:
+def samples_per_second(prediction: "Prediction", samples: float) -> str:
     """Return a throughput of all accelerators [samples/s] as text with its unit."""
     words = three_digits(samples)
     return f"{words} {plural(prediction.sample, 1 if words == '1' else 2)}/s"
 
 
-def per_second(prediction: Prediction, samples: float) -> str:
+def per_second(prediction: "Prediction", samples: float) -> str:
     """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
 
     Parameters
@@ -112,7 +105,7 @@ def per_second(prediction: Prediction, samples: float) -> str:
     return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
-def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel layouts") -> str:
+def advice(prediction: "Prediction", remedy: str = "", where: str = "perfmodel layouts") -> str:
     """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
 
     Parameters
@@ -142,7 +135,7 @@ def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel lay
     )
 
 
-def _smaller(prediction: Prediction, where: str) -> str:
+def _smaller(prediction: "Prediction", where: str) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
     most = prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
@@ -152,7 +145,7 @@ def _smaller(prediction: Prediction, where: str) -> str:
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 
-def memory_words(prediction: Prediction) -> str:
+def memory_words(prediction: "Prediction") -> str:
     """Return whether a job fits, with what it needs and what is there, as text."""
     memory = prediction.memory
     words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
@@ -161,7 +154,7 @@ def memory_words(prediction: Prediction) -> str:
     return f"{words} (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
 
 
-def limit_of(prediction: Prediction) -> str:
+def limit_of(prediction: "Prediction") -> str:
     """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
     times = by_bound(prediction.terms)
     shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
@@ -172,7 +165,7 @@ def limit_of(prediction: Prediction) -> str:
     return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
-def _rests_on(prediction: Prediction) -> str:
+def rests_on(prediction: "Prediction") -> str:
     """Return what the interval was learned from, and its first reason to be wider, as text."""
     interval = prediction.interval
     if interval is None:

@@ -1,16 +1,13 @@
 """The records of a prediction; their fields are the JSON schema of its answers."""
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from perfmodel.core.records.record import Record, fresh, late
 from perfmodel.core.units import plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
+from perfmodel.model.prediction.card import Card
 from perfmodel.model.prediction.memory_odds import verdict
-
-if TYPE_CHECKING:
-    from perfmodel.model.prediction.card import Card
-
 
 MATTER = (
     "--framework",
@@ -234,6 +231,8 @@ class Prediction(_Result):
     mask or a window leaves out, and without its embedding table."""
     memory: Memory
     """Memory of the fullest accelerator; null if unknown."""
+    card: Card | None = late(None)
+    """The answer in short; None in answers saved by older versions."""
     verdict: str = late()
     """The bottleneck, and the saving by a better network; computed when it is first read, as it needs the
     iteration on other networks."""
@@ -315,13 +314,6 @@ class Prediction(_Result):
         if interval is None:
             return time
         return f"{time} (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})"
-
-    @property
-    def card(self) -> "Card":
-        """The answer in short, as every interface shows it."""
-        from perfmodel.model.prediction.card import card_of
-
-        return card_of(self)
 
     def __repr__(self) -> str:
         lines = [
