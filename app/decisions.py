@@ -8,7 +8,7 @@ from typing import Any
 from app import memory_chart
 from app.looks import labelled
 from app.memory_chart import GIB
-from perfmodel.core.units import plural, show, show_range, three_digits
+from perfmodel.core.units import show, show_range, three_digits
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.quote import Checked
 from perfmodel.decide.quote.claim_words import shown, software_words
@@ -23,8 +23,8 @@ from perfmodel.decide.quote.sentence import (
 )
 from perfmodel.interfaces.reports.figures import run_words
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.card import advice, is_too_wide, limit_of
 from perfmodel.model.prediction.result import Ratio, sureness
-from perfmodel.model.step.terms import bound_words, by_bound
 from perfmodel.model.transformers.layout_words import in_full
 
 SURE = 0.9
@@ -35,86 +35,19 @@ EQUAL = 5e-4
 """Relative difference that is not visible in three digits."""
 
 
-TOO_WIDE = 10.0
-"""Upper over lower end of an 80 % interval above which a prediction is too uncertain for planning."""
-
-
-def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
-    """Return the throughput at the ends of the 80 % interval [samples/s], the lower first, or None."""
-    interval = prediction.interval
-    if interval is None:
-        return None
-    samples = prediction.samples_per_second * prediction.iteration_time
-    return samples / interval.high_80, samples / interval.low_80
-
-
-def is_too_wide(prediction: Prediction) -> bool:
-    """Whether the interval of a prediction is wider than ``TOO_WIDE``."""
-    rates = throughput_range(prediction)
-    return rates is not None and rates[1] > TOO_WIDE * rates[0]
-
-
-def samples_per_second(prediction: Prediction, samples: float) -> str:
-    """Return a throughput of all GPUs [samples/s] as text with its unit."""
-    words = three_digits(samples)
-    return f"{words} {plural(prediction.sample, 1 if words == '1' else 2)}/s"
-
-
-def per_second(prediction: Prediction, samples: float) -> str:
-    """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
-
-    Parameters
-    ----------
-    prediction : of the job
-    samples : throughput of all GPUs [samples/s]
-    """
-    words = samples_per_second(prediction, samples)
-    if not prediction.tokens_per_second:
-        return words
-    tokens = prediction.tokens_per_second / prediction.samples_per_second
-    return f"{words} ({three_digits(samples * tokens)} tokens/s)"
-
-
 def of_prediction(prediction: Prediction, remedy: str = "") -> str:
-    """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
+    """Return the advice about a prediction, and what limits it where it fits.
 
     Parameters
     ----------
     prediction : of the job
     remedy : text that says how to make a job fit that does not; by default a smaller batch
     """
-    rates = throughput_range(prediction)
-    if not prediction.memory.fits:
-        bar = memory_chart.of_prediction(prediction)
-        return (
-            f"It {prediction.memory.verdict}: {bar.needed / GIB:,.1f} GiB of memory are needed on each GPU, "
-            f"{bar.capacity / GIB:,.1f} are there. "
-            f"What to do: {remedy or _smaller(prediction)}."
-        )
-    if rates is None:
-        return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
-    if is_too_wide(prediction):
-        between = " to ".join(map(three_digits, rates))
-        return (
-            "Measure before you plan: the model does not know this job well enough. "
-            f"With 80 % confidence it does {between} {plural(prediction.sample, 2)}/s. "
-            f"What seems to limit it: {limit_of(prediction)}."
-        )
-    return (
-        f"Plan with {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
-        f"half are faster than {three_digits(prediction.samples_per_second)}. "
-        f"What limits it: {limit_of(prediction)}."
-    )
-
-
-def _smaller(prediction: Prediction) -> str:
-    """Return the advice for a job that does not fit: the largest batch that would, if any."""
-    most = prediction.memory.largest_local_batch_size
-    of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
-    if most:
-        return f"take fewer {of}, at most {most:,}, or GPUs with more memory"
-    shared = " or share the network out (page “Transformers”)" if prediction.tokens_per_second else ""
-    return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
+    words = advice(prediction, remedy, where="page “Transformers”")
+    if not prediction.memory.fits or prediction.interval is None:
+        return words
+    limits = "What seems to limit it" if is_too_wide(prediction) else "What limits it"
+    return f"{words} {limits}: {limit_of(prediction)}."
 
 
 def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[str]:
@@ -123,21 +56,6 @@ def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[st
     if "inter-link" not in picked or job["nodes"] > 1 or job["servers"]:
         return []
     return [f"--inter-link {picked['inter-link']} has no effect: all GPUs are in one machine"]
-
-
-WORTH_SAYING = 0.01
-"""Share of an iteration from which the second largest limit is named."""
-
-
-def limit_of(prediction: Prediction) -> str:
-    """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
-    times = by_bound(prediction.terms)
-    shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
-    first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
-    words = f"{bound_words(first)}, {shares[first] * 100:.0f} % of the time"
-    if shares[second] < WORTH_SAYING:
-        return words
-    return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
 def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:

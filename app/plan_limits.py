@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from app.decisions import limit_of
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.plan_verdict import named, share_words
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 

@@ -477,7 +477,7 @@ def test_communication_is_said_in_times_that_the_table_shows(invoke):
     exposed = ask(workload="vgg16", world_size=8, node="pcie-workstation-1gpu").terms[
         "exposed_communication_time"
     ]
-    printed = invoke("predict", *words).stdout
+    printed = invoke("predict", *words, "--verbose").stdout
     [line] = [line for line in printed.splitlines() if line.startswith("communication  ")]
     assert line.endswith(f", {show(exposed, 's')} of it not hidden behind computation")
     assert printed.count(show(exposed, "s")) == 2
@@ -506,6 +506,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "scenario",
     }
     added = {
+        "card",
         "mode",
         "model",
         "sample",

@@ -167,8 +167,9 @@ def test_the_chart_of_the_pages_has_its_bar(eighth):
 
 
 def test_the_pages_say_what_limits_a_job_by_it(eighth):
-    decisions = pytest.importorskip("app.decisions")
-    assert decisions.limit_of(predict(Scenario(**JOB))).startswith(f"{LABEL}, ")
+    from perfmodel.model.prediction.card import limit_of
+
+    assert limit_of(predict(Scenario(**JOB))).startswith(f"{LABEL}, ")
 
 
 def test_what_hidden_messages_cost_is_a_term_of_its_own():

@@ -39,7 +39,7 @@ from perfmodel.decide.comparison import Comparison, Row
 from perfmodel.decide.comparison.comparison_words import shown_input
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import field_of
-from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -200,7 +200,7 @@ def page(request: PageRequest) -> None:
         st.markdown(f"**{plain(advice)}**")
         taken = decisions.taken(result, unfit)
         if taken is not None:
-            limit, why = decisions.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
+            limit, why = card.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))

@@ -36,7 +36,7 @@ from app.plain import plain
 from perfmodel.core.units import duration, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, target_words
-from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
 
@@ -90,16 +90,16 @@ def presets() -> None:
 def figures(prediction: Prediction) -> None:
     """Draw the main numbers; for a job that does not fit, what they would be as a caption."""
     if not prediction.memory.fits:
-        rate = decisions.per_second(prediction, prediction.samples_per_second)
+        rate = card.per_second(prediction, prediction.samples_per_second)
         st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {rate}")
         return
     with st.container(horizontal=True):
-        spread, rates = prediction.interval, decisions.throughput_range(prediction)
+        spread, rates = prediction.interval, card.throughput_range(prediction)
         times = (spread.low_80, spread.high_80) if spread else None
         main_number("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
         main_number(
             "Throughput",
-            decisions.samples_per_second(prediction, prediction.samples_per_second),
+            card.samples_per_second(prediction, prediction.samples_per_second),
             rates and "-".join(map(three_digits, rates)),
         )
         if prediction.tokens_per_second:
@@ -155,7 +155,7 @@ def behind(request: PageRequest) -> None:
 
 def network_question(prediction: Prediction) -> str:
     """Return the question about the network to offer for a job that waits for it; "" for any other job."""
-    waits = added(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
+    waits = added(prediction.terms) / prediction.iteration_time >= card.WORTH_SAYING
     return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
 
 
@@ -195,6 +195,7 @@ def page(request: PageRequest) -> None:
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
+        st.caption(f"It rests on {card.rests_on(prediction)}.")
     show_warnings([*prediction.warnings, *decisions.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)

@@ -8,7 +8,6 @@ import streamlit as st
 
 from app import (
     charts,
-    decisions,
     layout_options,
     memory_chart,
     money,
@@ -35,7 +34,7 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.evidence.accuracy.scenarios import measured_time
-from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
 
@@ -245,10 +244,10 @@ def _end(last: Prediction) -> str:
     if not last.memory.fits:
         bar = memory_chart.of_prediction(last)
         return f"{bar.words} of memory on each GPU"
-    rates = decisions.throughput_range(last)
+    rates = card.throughput_range(last)
     between = "" if rates is None else f" (80 %: {' to '.join(map(three_digits, rates))})"
-    speed = decisions.per_second(last, last.samples_per_second)
-    if decisions.is_too_wide(last):
+    speed = card.per_second(last, last.samples_per_second)
+    if card.is_too_wide(last):
         between += ", too wide to plan with: measure first"
     return f"{speed}{between}, {last.scaling_efficiency:.1%} efficient ({last.scaling} scaling)"
 

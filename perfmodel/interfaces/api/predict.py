@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.card import Card
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.store import Catalogue
@@ -22,9 +23,17 @@ class Predicted(NamedTuple):
     economics: dict[str, Any] | None = None
 
     @property
+    def card(self) -> Card:
+        """The answer card, with the cost where it was asked for."""
+        from perfmodel.interfaces.reports.figures import card_with
+
+        return card_with(self.prediction, self.economics)
+
+    @property
     def extras(self) -> dict[str, dict[str, Any]]:
-        """What was asked for beside the prediction, by its key in the JSON."""
-        return {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+        """What was asked for beside the prediction, by its key in the JSON, and the card with its cost."""
+        asked = {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+        return asked if self.economics is None else asked | {"card": self.card.model_dump()}
 
     def to_json(self) -> str:
         """Return what ``perfmodel predict --json`` prints."""

@@ -14,11 +14,15 @@ from perfmodel.interfaces.reports.figures import (
     term_rows,
     unfit,
 )
+from perfmodel.model.prediction.card import Card
 from perfmodel.model.prediction.result import Prediction
 
 
 def prediction_markdown(
-    prediction: Prediction, reached: dict[str, Any] | None = None, money: dict[str, Any] | None = None
+    prediction: Prediction,
+    card: Card,
+    reached: dict[str, Any] | None = None,
+    money: dict[str, Any] | None = None,
 ) -> str:
     """Return a prediction as Markdown, with its time to a target and its costs if given."""
     whole = prediction.iteration_time
@@ -29,8 +33,14 @@ def prediction_markdown(
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
-    heading = [unfit(prediction), prediction.headline]
-    parts = [*(f"**{line}**" for line in heading if line), markdown_table(terms), markdown_table(facts)]
+    heading = [unfit(prediction), prediction.headline, card.advice]
+    short = markdown_table([{"": label, "in short": value} for label, value in card.rows])
+    parts = [
+        *(f"**{line}**" for line in heading if line),
+        short,
+        markdown_table(terms),
+        markdown_table(facts),
+    ]
     if money is not None:
         parts.append(markdown_table(cost_rows(money)))
         if money["price"]:

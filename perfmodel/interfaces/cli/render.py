@@ -12,6 +12,7 @@ from rich.text import Text
 
 from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, overflows, target_lines, unfit
+from perfmodel.model.prediction.card import Card
 from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import TERMS
@@ -47,13 +48,23 @@ def table(*columns: str, left: int = 1) -> Table:
     return made
 
 
-def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
-    """Print one prediction, with its time to a target if given."""
+def show_prediction(
+    prediction: Prediction, card: Card, reached: dict[str, Any] | None = None, verbose: bool = False
+) -> None:
+    """Print one prediction on a screen, with its time to a target if given.
+
+    Parameters
+    ----------
+    prediction, card : of the job
+    reached : result of ``time_to_target``, or None
+    verbose : whether to print every figure, default and note
+    """
     out = console()
     if line := unfit(prediction):
         lines_to(out, line, style="bold")
     out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
+    show_card(out, prediction, card)
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and TERMS[name].kind == "busy"
@@ -62,16 +73,56 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
-    if prediction.traffic and (prediction.layout is not None or len(prediction.traffic) > 1):
+    if verbose and prediction.traffic and (prediction.layout is not None or len(prediction.traffic) > 1):
         out.print(_traffic(prediction))
-    for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
+    known = [*interval_lines(prediction), *figures(prediction)] if verbose else _in_short(prediction)
+    for label, value in [*known, *target_lines(reached)]:
         lines_to(out, value, f"{label:<{LABEL}}")
     out.print()
     out.print(Text(prediction.verdict))
-    if prediction.defaults:
-        out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
+    defaults = prediction.defaults if verbose else prediction.defaults_that_matter
+    if defaults:
+        left = len(prediction.defaults) - len(defaults)
+        more = f" and {left} more (--verbose)" if left else ""
+        out.print(Text(f"defaults taken: {', '.join(defaults)}{more}"))
     for warning in prediction.warnings:
         out.print(Text(f"note: {warning}"))
+
+
+def show_card(out: Console, prediction: Prediction, card: Card) -> None:
+    """Print the answer card of a prediction, with its interval drawn."""
+    interval = prediction.interval
+    out.print()
+    lines_to(out, card.advice, style="bold")
+    for label, value in card.rows:
+        if label != "machines":  # the line above
+            lines_to(out, value, f"{label:<{LABEL}}")
+        if label == "iteration" and interval is not None:
+            line = drawn(prediction.iteration_time, interval.low_80, interval.high_80)
+            lines_to(out, line, " " * LABEL)
+
+
+def drawn(value: float, low: float, high: float, width: int = 40) -> str:
+    """Return an interval as a line of characters from 0, with the point in it.
+
+    >>> drawn(100.0, 75.0, 150.0, width=30)
+    '|              [----o---------]'
+    """
+    at = [round(each / high * width) for each in (low, value, high)]
+    line = [" "] * (at[2] + 1)
+    line[at[0] : at[2]] = ["-"] * (at[2] - at[0])
+    line[0], line[at[0]], line[at[2]] = "|", "[", "]"
+    line[at[1]] = "o"
+    return "".join(line)
+
+
+IN_SHORT = ("throughput", "updates", "scaling efficiency")
+"""Labels of the figures that a short answer has beside the card."""
+
+
+def _in_short(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return the few figures of a short answer, with labels."""
+    return [(label, value) for label, value in figures(prediction) if label in IN_SHORT]
 
 
 def _traffic(prediction: Prediction) -> Table:

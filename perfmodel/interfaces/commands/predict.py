@@ -8,7 +8,7 @@ from perfmodel.core.choices import Names, Recipe
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
-from perfmodel.interfaces.forms import forms_of
+from perfmodel.interfaces.forms import Form, forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import MOST_TOKENS, Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -85,11 +85,11 @@ def table(answer: "Predicted", request: PredictRequest) -> Mapping[str, Any]:
     return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
 
 
-def text(answer: "Predicted", request: object) -> None:
-    """Print the terms of the iteration, then further results."""
+def text(answer: "Predicted", request: object, verbose: bool = False) -> None:
+    """Print the answer card and the terms of the iteration, then further results."""
     from perfmodel.interfaces.cli.render import show_prediction
 
-    show_prediction(answer.prediction, answer.time_to_target)
+    show_prediction(answer.prediction, answer.card, answer.time_to_target, verbose)
     if answer.time_to_loss is not None:
         from perfmodel.interfaces.cli.time_to_loss import show_time_to_loss
 
@@ -98,6 +98,12 @@ def text(answer: "Predicted", request: object) -> None:
         from perfmodel.interfaces.cli.economics import show_economics
 
         show_economics(answer.economics)
+
+
+def _verbose(answer: "Predicted", request: object) -> str:
+    """Print everything that is known about the iteration; the text is empty."""
+    text(answer, request, verbose=True)
+    return ""
 
 
 def _csv(answer: "Predicted", request: object) -> str:
@@ -113,7 +119,7 @@ def _markdown(answer: "Predicted", request: object) -> str:
     """Return the prediction as Markdown."""
     from perfmodel.interfaces.cli.prediction_markdown import prediction_markdown
 
-    return prediction_markdown(answer.prediction, answer.time_to_target, answer.economics)
+    return prediction_markdown(answer.prediction, answer.card, answer.time_to_target, answer.economics)
 
 
 def _check_timeline(path: Path, request: PredictRequest) -> None:
@@ -155,7 +161,7 @@ COMMAND = Command(
     text=text,
     table=table,
     cost="cheap",
-    forms=forms_of(csv=_csv, markdown=_markdown),
+    forms=forms_of(csv=_csv, markdown=_markdown) | {"verbose": Form("Print every figure.", _verbose)},
     writes={
         "timeline": Writes(
             "Also write the predicted step as a Chrome trace.", _check_timeline, _write_timeline

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
 from perfmodel.decide.economics import spans
 from perfmodel.decide.prices import Price, hour_words
+from perfmodel.model.prediction.card import Card, card_of
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.prediction.result import Interval, Prediction
 from perfmodel.model.step.memory import listed
@@ -274,6 +275,24 @@ def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[fl
         return f"{words}; no price is known: give --price."
     spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
     return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
+
+
+def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
+    """Return the answer card of a prediction, with the cost by ``economics`` where there is one."""
+    card = prediction.card or card_of(prediction)
+    return card if money is None else card.model_copy(update={"cost": _cost_words(prediction, money)})
+
+
+def _cost_words(prediction: Prediction, money: Mapping[str, Any]) -> str:
+    """Return time and cost of the run in a sentence, or of an hour where its length is not given."""
+    interval, run = prediction.interval, money["run"]
+    if run is not None:
+        ends = None if interval is None else (interval.low_80, interval.high_80)
+        return run_words(_run(run).removeprefix("run of "), money, prediction.iteration_time, ends)
+    each = money["per_iteration"]["cost"]
+    if each is None:
+        return "no price is known: give --price"
+    return f"{dollars(each * 3600 / prediction.iteration_time)} an hour; --epochs or --tokens say how long"
 
 
 def run_of_layouts(answer: Layouts) -> str | None:

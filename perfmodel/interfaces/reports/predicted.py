@@ -8,7 +8,14 @@ from typing import Any
 from perfmodel.core.units import rate, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
-from perfmodel.interfaces.reports.figures import figures, interval_lines, target_lines, term_rows, unfit
+from perfmodel.interfaces.reports.figures import (
+    card_with,
+    figures,
+    interval_lines,
+    target_lines,
+    term_rows,
+    unfit,
+)
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -64,9 +71,11 @@ def page_of_prediction(
         charts.append(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
         )
-    answer = [f"{show(time, 's')}{known}, {speed}.", prediction.verdict, f"{prediction.placement}."]
+    card = card_with(prediction, money)
+    tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
+    answer = [card.advice, f"{show(time, 's')}{known}, {speed}.", prediction.verdict]
     if line := unfit(prediction):
-        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", *answer[1:]]
+        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", prediction.verdict]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

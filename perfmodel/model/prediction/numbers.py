@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.prediction.card import card_of
 from perfmodel.model.prediction.intervals.absurd import checked
 from perfmodel.model.prediction.intervals.bound import least_times
 from perfmodel.model.prediction.intervals.interval import Width, width_of
@@ -121,7 +122,8 @@ def prediction_of(
         "epoch_start_time": float(epoch_starts(setting, constants)),
         **NO_UPDATES,
     }
-    return Prediction.model_construct(**fields | others)
+    made: Prediction = Prediction.model_construct(card=lambda: card_of(made), **fields | others)
+    return made
 
 
 class Exchange(NamedTuple):

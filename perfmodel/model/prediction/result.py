@@ -6,7 +6,18 @@ from typing import Any, Literal
 from perfmodel.core.records.record import Record, fresh, late
 from perfmodel.core.units import plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
+from perfmodel.model.prediction.card import Card
 from perfmodel.model.prediction.memory_odds import verdict
+
+MATTER = (
+    "--framework",
+    "--precision",
+    "--local-batch-size",
+    "--micro-batch-size",
+    "--recompute",
+    "--inter-link",
+)
+"""Options whose defaults move the answer of most jobs, the most important first."""
 
 
 class _Result(Record):
@@ -110,6 +121,8 @@ class Interval(_Result):
     itself if an anchor is below it too; that of the 80 % interval, if it was raised.  Else None."""
     clipped_by: Literal["peaks and links", "one accelerator"] | None = None
     """The bound: physics, or the time of one accelerator alone with its share of the work."""
+    sources: int | None = None
+    """Published sources whose errors on new rows its width rests on; None if none were counted."""
     scale: float = 1.0
     """Factor on its width, in log time, over that by development rows, due to the errors on new rows and to
     options left to their defaults.  Ratios of two predictions do not contain it, since both share it."""
@@ -218,6 +231,8 @@ class Prediction(_Result):
     mask or a window leaves out, and without its embedding table."""
     memory: Memory
     """Memory of the fullest accelerator; null if unknown."""
+    card: Card | None = late(None)
+    """The answer in short; None in answers saved by older versions."""
     verdict: str = late()
     """The bottleneck, and the saving by a better network; computed when it is first read, as it needs the
     iteration on other networks."""
@@ -281,25 +296,36 @@ class Prediction(_Result):
             f"{batch}, {scenario['strategy']}"
         )
 
+    @property
+    def defaults_that_matter(self) -> list[str]:
+        """Up to four of ``defaults``: first those that widen the interval, then those that move most jobs."""
+        wider = " ".join(self.interval.wider_because) if self.interval else ""
+
+        def rank(default: str) -> tuple[bool, int]:
+            name = default.split()[0]
+            return f"{name} " not in wider, MATTER.index(name) if name in MATTER else len(MATTER)
+
+        return sorted(self.defaults, key=rank)[:4]
+
+    @property
+    def time_words(self) -> str:
+        """The iteration time with its 80 % interval, as text."""
+        time, interval = show(self.iteration_time, "s"), self.interval
+        if interval is None:
+            return time
+        return f"{time} (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})"
+
     def __repr__(self) -> str:
         lines = [
             f"<Prediction: {self.headline}",
-            f"  iteration {_times(self)}, {rate(self.samples_per_second)} {self.sample}s/s",
+            f"  iteration {self.time_words}, {rate(self.samples_per_second)} {self.sample}s/s",
             f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency {self.scaling_efficiency:.1%}",
             f"  {self.verdict}>",
         ]
         if not self.memory.fits:
             need, have = (size / 2**30 for size in (self.memory.bytes, self.memory.capacity))
             verdict_text = f"{self.memory.verdict.upper()}: {need:.1f} of {have:.1f} GiB"
-            lines[1:3] = [f"  {verdict_text}; iteration {_times(self)} if it did"]
+            lines[1:3] = [f"  {verdict_text}; iteration {self.time_words} if it did"]
         return "\n".join(lines)
 
     __str__ = __repr__
-
-
-def _times(prediction: Prediction) -> str:
-    """Return the iteration time with its 80 % interval, as text."""
-    time, interval = show(prediction.iteration_time, "s"), prediction.interval
-    if interval is None:
-        return time
-    return f"{time} (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})"

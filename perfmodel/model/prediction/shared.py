@@ -74,7 +74,12 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         job,
         constants,
         interval=interval_of(
-            dict(job.ends), least_time, no_95=new.scale.no_95, wider_because=reasons, scale=scale
+            dict(job.ends),
+            least_time,
+            no_95=new.scale.no_95,
+            wider_because=reasons,
+            sources=new.scale.sources,
+            scale=scale,
         ),
         mode="specs" if start is None else "anchored",
         memory=memory,

@@ -338,5 +338,6 @@ def interval(setting: Setting, width: Width, constants: Calibration) -> Interval
         width.least_time,
         no_95=NO_REPEATS if result.get(AGAIN) else width.scale.no_95,
         wider_because=partial(reasons, setting, result, spread, constants, width.deviation, width.new),
+        sources=None if result.get(AGAIN) else int(width.scale.sources),
         scale=1.0 if result.get(AGAIN) else float(width.common),
     )

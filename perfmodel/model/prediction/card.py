@@ -1,0 +1,180 @@
+"""The answer card of a prediction: what to plan with, how long, how sure, what limits it, and why."""
+
+import re
+from typing import TYPE_CHECKING
+
+from perfmodel.core.records.record import Record
+from perfmodel.core.units import plural, three_digits
+from perfmodel.model.step.terms import bound_words, by_bound
+
+if TYPE_CHECKING:
+    from perfmodel.model.prediction.result import Prediction
+
+GIB = 2**30
+TOO_WIDE = 10.0
+"""Upper over lower end of an 80 % interval above which a prediction is too uncertain for planning."""
+WORTH_SAYING = 0.01
+"""Share of an iteration from which the second largest limit is named."""
+
+
+class Card(Record):
+    """The answer in short, each field as text; every interface shows the same."""
+
+    advice: str
+    """What to plan with or to do."""
+    machines: str
+    """Accelerators, and how they are joined."""
+    time: str
+    """Time of an iteration with its 80 % interval."""
+    memory: str
+    """Whether the job fits, with its probability."""
+    limit: str
+    """What takes most of the time."""
+    rests_on: str
+    """What the interval was learned from, and what widens it most."""
+    cost: str = ""
+    """Cost of the run, or of an hour; empty if nobody asked."""
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The fields below the advice, with labels."""
+        names = {
+            "machines": "machines",
+            "time": "iteration",
+            "memory": "memory",
+            "cost": "cost",
+            "limit": "limit",
+            "rests_on": "rests on",
+        }
+        return [(label, getattr(self, name)) for name, label in names.items() if getattr(self, name)]
+
+
+def card_of(prediction: "Prediction") -> Card:
+    """Return the answer card of a prediction, without a cost.
+
+    Examples
+    --------
+    >>> from perfmodel import predict
+    >>> card_of(predict(gpus=1)).machines
+    '1 x v100-sxm2-16gb: 1 accelerator'
+    """
+    return Card.model_construct(
+        advice=advice(prediction),
+        machines=f"{prediction.scenario['world_size']} x {prediction.scenario['accelerator']}: "
+        f"{prediction.placement}",
+        time=prediction.time_words,
+        memory=memory_words(prediction),
+        limit=limit_of(prediction),
+        rests_on=rests_on(prediction),
+    )
+
+
+def throughput_range(prediction: "Prediction") -> tuple[float, float] | None:
+    """Return the throughput at the ends of the 80 % interval [samples/s], the lower first, or None."""
+    interval = prediction.interval
+    if interval is None:
+        return None
+    samples = prediction.samples_per_second * prediction.iteration_time
+    return samples / interval.high_80, samples / interval.low_80
+
+
+def is_too_wide(prediction: "Prediction") -> bool:
+    """Whether the interval of a prediction is wider than ``TOO_WIDE``."""
+    rates = throughput_range(prediction)
+    return rates is not None and rates[1] > TOO_WIDE * rates[0]
+
+
+def samples_per_second(prediction: "Prediction", samples: float) -> str:
+    """Return a throughput of all accelerators [samples/s] as text with its unit."""
+    words = three_digits(samples)
+    return f"{words} {plural(prediction.sample, 1 if words == '1' else 2)}/s"
+
+
+def per_second(prediction: "Prediction", samples: float) -> str:
+    """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
+
+    Parameters
+    ----------
+    prediction : of the job
+    samples : throughput of all accelerators [samples/s]
+    """
+    words = samples_per_second(prediction, samples)
+    if not prediction.tokens_per_second:
+        return words
+    tokens = prediction.tokens_per_second / prediction.samples_per_second
+    return f"{words} ({three_digits(samples * tokens)} tokens/s)"
+
+
+def advice(prediction: "Prediction", remedy: str = "", where: str = "perfmodel layouts") -> str:
+    """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
+
+    Parameters
+    ----------
+    prediction : of the job
+    remedy : text that says how to make a job fit that does not; by default a smaller batch
+    where : the command or page by which a network is shared out
+    """
+    rates, memory = throughput_range(prediction), prediction.memory
+    if not memory.fits:
+        return (
+            f"It {memory.verdict}: {memory.bytes / GIB:,.1f} GiB of memory are needed on each GPU, "
+            f"{memory.capacity / GIB:,.1f} are there. "
+            f"What to do: {remedy or _smaller(prediction, where)}."
+        )
+    if rates is None:
+        return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
+    if is_too_wide(prediction):
+        between = " to ".join(map(three_digits, rates))
+        return (
+            "Measure before you plan: the model does not know this job well enough. "
+            f"With 80 % confidence it does {between} {plural(prediction.sample, 2)}/s."
+        )
+    return (
+        f"Plan with {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
+        f"half are faster than {three_digits(prediction.samples_per_second)}."
+    )
+
+
+def _smaller(prediction: "Prediction", where: str) -> str:
+    """Return the advice for a job that does not fit: the largest batch that would, if any."""
+    most = prediction.memory.largest_local_batch_size
+    of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
+    if most:
+        return f"take fewer {of}, at most {most:,}, or GPUs with more memory"
+    shared = f" or share the network out ({where})" if prediction.tokens_per_second else ""
+    return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
+
+
+def memory_words(prediction: "Prediction") -> str:
+    """Return whether a job fits, with what it needs and what is there, as text."""
+    memory = prediction.memory
+    words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
+    if memory.low_80 is None or memory.high_80 is None:
+        return words
+    return f"{words} (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
+
+
+def limit_of(prediction: "Prediction") -> str:
+    """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
+    times = by_bound(prediction.terms)
+    shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
+    first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
+    words = f"{bound_words(first)}, {shares[first] * 100:.0f} % of the time"
+    if shares[second] < WORTH_SAYING:
+        return words
+    return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
+
+
+def rests_on(prediction: "Prediction") -> str:
+    """Return what the interval was learned from, and its first reason to be wider, as text."""
+    interval = prediction.interval
+    if interval is None:
+        return "a job whose errors nobody knows"
+    basis = {"specs": "specs", "anchored": "the measured run given", "traced": "the trace given"}
+    words = basis[prediction.mode]
+    if interval.sources is not None:
+        count = interval.sources
+        says = "1 published source says" if count == 1 else f"{count or 'no'} published sources say"
+        words += f"; {says} how far off such jobs are"
+    wider = [re.sub(r"(; stated| \(x\d).*", "", reason) for reason in interval.wider_because[:1]]
+    return "; ".join([words, *(f"wider, as {reason}" for reason in wider)])
