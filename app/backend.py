@@ -200,7 +200,8 @@ class _ServiceBackend(Backend):
             answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         chosen, target = answer["chosen"], answer["target"]
         if target is not None:
-            lines = [length_line(chosen, target)] if chosen else []
+            plan = chosen or answer["surest"]
+            lines = [length_line(plan, target)] if plan else []
         else:
             published = goal.by_id(self.catalogue).published()
             lines = harder(published, chosen, answer["fastest"], answer["front"], goal.budget is not None)

@@ -136,9 +136,9 @@ def for_planners(text: str) -> str:
     return _NODE.sub("machine", labelled(text))
 
 
-def main_number(label: str, value: str, ends: str | None) -> None:
-    """Draw a main number with its 80 % interval below."""
-    below = None if ends is None else f"80 %: {ends}"
+def main_number(label: str, value: str, ends: str | None, sure: str = "80 %") -> None:
+    """Draw a main number with its interval, or what it is at most, below, and how sure that is."""
+    below = None if ends is None else f"{sure}: {ends}"
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
 
 

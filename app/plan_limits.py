@@ -8,7 +8,8 @@ from typing import Any
 
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
-from perfmodel.decide.planning.plan_verdict import named, share_words
+from perfmodel.decide.planning.plan_verdict import named
+from perfmodel.decide.planning.within import percent, share_words
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
@@ -19,27 +20,15 @@ FULL = 0.9
 """Share of the memory from which it counts as full."""
 
 
-def plan_in_question(answer: Mapping[str, Any], goal: Goal) -> Row | None:
-    """Return the chosen plan, or the nearest if none meets the limits; None if there are no plans.
-
-    Parameters
-    ----------
-    answer : as of ``perfmodel plan --json``
-    goal : of the search
-    """
-    front = answer["front"]
-    nearest: Row | None = front[0 if _by_cost(goal) else -1] if front else None
-    return answer["chosen"] or nearest
+def plan_in_question(answer: Mapping[str, Any]) -> Row | None:
+    """Return the chosen plan of an answer of ``perfmodel plan --json``, or the surest; None without plans."""
+    plan: Row | None = answer["chosen"] or answer["surest"]
+    return plan
 
 
-def is_met(plan: Row | None) -> bool:
-    """Whether a plan meets every limit that was set; the chosen one may exceed the budget."""
-    return plan is not None and False not in (plan["meets_deadline"], plan["within_budget"])
-
-
-def mark(plan: Row | None) -> str:
-    """Return the label of a plan in charts: ``chosen`` or, if it exceeds a limit, ``nearest``."""
-    return "chosen" if is_met(plan) else "nearest"
+def mark(answer: Mapping[str, Any]) -> str:
+    """Return the label of the plan in question in charts: ``chosen``, or ``surest`` where none is."""
+    return "chosen" if answer["met"] else "surest"
 
 
 def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: EpochsFit | None) -> list[str]:
@@ -52,17 +41,12 @@ def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: E
     prediction : of ``plan_in_question``
     fit : growth of epochs with the batch; None if the length of the run was given
     """
-    plan = plan_in_question(answer, goal)
+    plan = plan_in_question(answer)
     if plan is None:
         return []
-    which = "it" if is_met(answer["chosen"]) else "the nearest"
+    which = "it" if answer["met"] else "the surest"
     lines = [f"What limits {which}: {limit_of(prediction)}{_memory(plan)}."]
     return [*lines, *_binding(answer, goal, plan, fit), *_next_best(answer, goal)]
-
-
-def _by_cost(goal: Goal) -> bool:
-    """Whether the search is for the cheapest plan, not the fastest."""
-    return goal.deadline is not None or goal.budget is None
 
 
 def _memory(plan: Row) -> str:
@@ -75,12 +59,12 @@ def _memory(plan: Row) -> str:
 
 def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | None) -> list[str]:
     """Return sentences on which limits (deadline, budget, GPUs, batch) exclude a better plan, if any."""
-    lines, by_cost = [], _by_cost(goal)
+    lines, by_cost = [], goal.limits.by_cost
     better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
     limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")
-    if answer["chosen"] and not is_met(plan):
+    if not answer["met"] and None not in (goal.deadline, goal.budget):
         lines.append(_both_bind(answer["front"][-1], goal))
-    elif answer["chosen"] and getattr(goal, limit) is not None:
+    elif answer["met"] and getattr(goal, limit) is not None:
         if better[key] < plan[key]:
             lines.append(f"The {limit} binds: without it {named(better)} would do, {_words(better)}.")
         else:
@@ -97,25 +81,25 @@ def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | 
 
 def _both_bind(cheapest: Row, goal: Goal) -> str:
     """Return the sentence on the plan that would meet the budget, if none in time does."""
-    if is_met({**cheapest, "meets_deadline": None}):
+    most, sure = cheapest["cost_at_most"] or cheapest["cost"], percent(goal.confidence)
+    if most <= (goal.budget or 0.0):
         words = f"without the deadline {named(cheapest)} would do, {_words(cheapest)}"
         return f"The deadline and the budget bind together: {words}."
-    over = dollars(cheapest["cost"] - (goal.budget or 0.0))
     words = f"without the deadline the cheapest, {named(cheapest)}, {_words(cheapest)}"
-    return f"The budget binds: even {words}, is over it by {over}."
+    return f"The budget binds: even {words}, costs at most {dollars(most)} with {sure}."
 
 
 def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
     """Return the sentence on the best rejected plan within the limits, and the chance that it is better."""
     chosen, rejected = answer["chosen"], answer["lost"]
-    able = [row for row in rejected if not row["reason"].startswith("over")]
-    if not is_met(chosen):
+    able = [row for row in rejected if not row["reason"].startswith(("over", "at risk"))]
+    if chosen is None:
         return []
     if not able:
         return ["No other machine or size meets the limits."] if rejected else []
-    row, key = able[0], "cost" if _by_cost(goal) else "run_time"
+    row, key = able[0], "cost" if goal.limits.by_cost else "run_time"
     chance = _chance(chosen, row, key)
-    better = "cheaper" if _by_cost(goal) else "faster"
+    better = "cheaper" if goal.limits.by_cost else "faster"
     close = "" if chance is None else f" The chance that it is the {better} one is {share_words(chance)}."
     behind = row["why"].removeprefix("dominated: ")
     return [f"Next best is {named(row)}, {_words(row)}: {behind}.{close}"]

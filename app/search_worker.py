@@ -35,14 +35,14 @@ def search_plans(goal: Goal, catalogue: Catalogue) -> PlanAnswer:
 
 
 def convergence_lines(result: SearchResult) -> list[str]:
-    """Return lines on the length of the chosen plan's training, or on the risk of a large batch."""
-    if result.fit is None or result.chosen is None:
+    """Return lines on the length of training by the plan in question, or on the risk of a large batch."""
+    if result.fit is None or result.in_question is None:
         return harder_batches(result)
-    return [length_line(result.chosen, result.fit.target)]
+    return [length_line(result.in_question, result.fit.target)]
 
 
-def length_line(chosen: Mapping[str, Any], target: str) -> str:
+def length_line(plan: Mapping[str, Any], target: str) -> str:
     """Return the line on the epochs or samples until a plan reaches a published target."""
-    length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:,.0f} samples"
-    batch = f"{chosen['global_batch_size']:,}"
+    length = f"{plan['epochs']:.4g} epochs" if plan["epochs"] else f"{plan['samples']:,.0f} samples"
+    batch = f"{plan['global_batch_size']:,}"
     return f"counted are {length} at a global batch of {batch}, until the published target: {target}"

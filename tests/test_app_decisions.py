@@ -215,7 +215,7 @@ BINDING = {
 
 def limits_of(result: SearchResult) -> list[str]:
     answer = Plans.of(result).report()
-    plan = plan_limits.plan_in_question(answer, result.goal)
+    plan = plan_limits.plan_in_question(answer)
     assert plan is not None
     prediction = result.predicted(dict(plan))
     return plan_limits.limits(answer, result.goal, prediction, result.fit)
@@ -226,7 +226,7 @@ def test_a_plan_says_what_limits_it_and_what_comes_next(name):
     result = search(GOALS[name])
     said = limits_of(result)
     assert said[0].startswith(
-        "What limits the nearest: " if name == "nothing is in time" else "What limits it: "
+        "What limits the surest: " if name == "nothing is in time" else "What limits it: "
     )
     assert re.search(BINDING[name], "\n".join(said))
     assert any(line.startswith("Next best is ") for line in said) == (result.chosen is not None)
@@ -235,20 +235,20 @@ def test_a_plan_says_what_limits_it_and_what_comes_next(name):
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        (1.0, r"The budget binds: even without the deadline the cheapest, .*, is over it by \$"),
+        (1.0, r"The budget binds: even without the deadline the cheapest, .*, costs at most \$.* with 80 %"),
         (None, r"The deadline and the budget bind together: without the deadline .* would do, .* for \$"),
     ],
 )
 def test_where_nothing_meets_both_limits_no_plan_is_said_to(budget, said):
     asked = {"epochs": 90, "accelerators": ("v100-sxm2-16gb",), "deadline": 3600.0 * 4, "max_gpus": 64}
     if budget is None:  # between the cheapest of all and the cheapest in time
-        free = search(Goal(**asked | {"budget": 1.0}))
-        budget = (free.front[-1]["cost"] + free.chosen["cost"]) / 2
+        free = search(Goal(**asked))
+        budget = (free.front[-1]["cost_at_most"] + free.chosen["cost_at_most"]) / 2
     result = search(Goal(**asked, budget=budget))
-    assert result.chosen is not None
-    assert not plan_limits.is_met(result.chosen)
+    assert result.chosen is None
+    assert result.surest is not None
     lines = limits_of(result)
-    assert lines[0].startswith("What limits the nearest: ")
+    assert lines[0].startswith("What limits the surest: ")
     assert re.search(said, "\n".join(lines))
     assert not any("Next best" in line or "No other machine" in line for line in lines)
 
@@ -282,8 +282,10 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     assert "* What limits it: computing, 94 % of the time" in said
     assert "* The deadline does not bind" in said
     below = {metric.label: metric.delta for metric in test.metric}
-    assert below["Time of the run"].startswith("80 %: ")
-    assert below["Cost of the run"].startswith("80 %: $")
+    assert below["Time of the run"].startswith("80 %: at most ")
+    assert below["Cost of the run"].startswith("80 %: at most $")
+    surer = opened("plan", instance="p3.16xlarge", epochs="90", deadline="24h", confidence="95%")
+    assert next(m.delta for m in surer.metric if m.label == "Time of the run").startswith("95 %: at most ")
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert any(trace["name"] == "80 % of the chosen" for trace in figure["data"])
 

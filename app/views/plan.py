@@ -1,5 +1,6 @@
 """Page Plan: machines to rent within a deadline and a budget; a click on a plan opens its prediction."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -24,10 +25,10 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
-from perfmodel.decide.planning.plan_verdict import share_words
+from perfmodel.decide.planning.within import percent, share_words
 
 START = {"deadline": "24h", "max-gpus": 64}
-BODY = ("epochs", "deadline", "budget", "max-gpus")
+BODY = ("epochs", "deadline", "budget", "confidence", "max-gpus")
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
 
 
@@ -36,28 +37,18 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [*result["front"], *result["lost"]]
 
 
-def between(low: float | None, high: float | None) -> str:
-    """Return a range of times [s] as text, with the unit once where both ends share it; "" without a range.
-
-    >>> between(1.53e7, 2.01e7), between(3000.0, 5e4)
-    ('177-233 days', '50 min-13.9 h')
-    """
-    if not low or not high:
-        return ""
-    (first, unit), (last, same) = (duration(end).split(" ") for end in (low, high))
-    return f"{first}-{last} {unit}" if unit == same else f"{first} {unit}-{last} {same}"
-
-
-def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return plans as a table for display."""
+def table(rows: list[dict[str, Any]], confidence: float) -> list[dict[str, Any]]:
+    """Return plans as a table for display, with what they take and cost at most with a probability."""
+    at = f"at {percent(confidence)}"
     return [
         {
             "machines": f"{row['nodes']} x {row['name']}",
             "GPUs": row["world_size"],
             "accelerator": row["accelerator"],
             "time": duration(row["run_time"]),
-            "time, 80 %": between(row["run_time_low_80"], row["run_time_high_80"]),
+            f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
             "cost [USD]": row["cost"],
+            f"cost {at} [USD]": row["cost_at_most"],
             "strategy": row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
@@ -86,25 +77,27 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
         file_marks.go_to("predict", query)
 
 
-def figures(plan: dict[str, Any]) -> None:
-    """Draw time and cost of the chosen plan with their ranges, and the risk of missing each limit."""
+def figures(plan: dict[str, Any], confidence: float) -> None:
+    """Draw time and cost of a plan, what they are at most, and the risk of missing each limit."""
+    sure = percent(confidence)
     with st.container(horizontal=True):
-        times = between(plan["run_time_low_80"], plan["run_time_high_80"])
-        main_number("Time of the run", duration(plan["run_time"]), times or None)
-        low, high = plan["cost_low_80"], plan["cost_high_80"]
-        main_number("Cost of the run", dollars(plan["cost"]), low and f"{dollars(low)} to {dollars(high)}")
+        late, dear = plan["run_time_at_most"], plan["cost_at_most"]
+        most = None if late is None else f"at most {duration(late)}"
+        main_number("Time of the run", duration(plan["run_time"]), most, sure)
+        most = None if dear is None else f"at most {dollars(dear)}"
+        main_number("Cost of the run", dollars(plan["cost"]), most, sure)
         for limit in ("deadline", "budget"):
             if plan[f"{limit}_risk"] is not None:
                 main_number(f"Risk to miss the {limit}", share_words(plan[f"{limit}_risk"]), None)
 
 
-def with_range(figure: Figure, plan: dict[str, Any]) -> Figure:
-    """Add the 80 % range of the chosen plan's time and cost to the chart; return the chart."""
+def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
+    """Add the 80 % range of the plan in question's time and cost to the chart; return the chart."""
     if plan["cost_low_80"] is not None:
         figure.add_scatter(
             x=[plan["run_time_low_80"], plan["run_time_high_80"]],
             y=[plan["cost_low_80"], plan["cost_high_80"]],
-            name=f"80 % of the {plan_limits.mark(plan)}",
+            name=f"80 % of the {mark}",
             mode="lines",
             line={"color": charts.ORANGE, "width": 5},
             opacity=0.5,
@@ -115,7 +108,7 @@ def with_range(figure: Figure, plan: dict[str, Any]) -> Figure:
 
 def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> list[str]:
     """Return sentences on what limits the chosen plan, and on the next best plan."""
-    plan = plan_limits.plan_in_question(result, goal)
+    plan = plan_limits.plan_in_question(result)
     if plan is None:
         return []
     options = plan_form.as_picked(plan, goal.workload, picked)
@@ -125,7 +118,7 @@ def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> l
 
 
 def plans_to_compare(
-    rows: list[dict[str, Any]], chosen: dict[str, Any] | None, workload: str, picked: dict[str, Any]
+    rows: list[dict[str, Any]], chosen: Mapping[str, Any] | None, workload: str, picked: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return plan's name -> options of its scenario, the chosen plan first."""
     result: dict[str, dict[str, Any]] = {}
@@ -151,35 +144,38 @@ def page(request: PageRequest) -> None:
         st.markdown(f"**{plain(for_planners(first.replace('NODE=USD', 'MACHINE=USD')))}**")
         lines = (" ".join(more), *limits, *map(sentence, result["convergence"]))
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
-    rows = rows_of(result)
+    rows, plan, mark = rows_of(result), plan_limits.plan_in_question(result), plan_limits.mark(result)
     if result["front"]:
         drawn = scatter_charts.pareto(
             result["front"],
             result["lost"],
-            result["chosen"],
+            plan,
             goal.deadline,
             goal.budget,
-            plan_limits.mark(result["chosen"]),
+            mark,
         )
-        if result["chosen"]:
-            figures(result["chosen"])
-            with_range(drawn, result["chosen"])
+        if plan:
+            figures(dict(plan), goal.confidence)
+            with_range(drawn, dict(plan), mark)
         st.caption("Click a point, or a row below, to load it into Predict")
         event = charts.draw(drawn, "plan", first, height=440, on_select="rerun")
         load(rows, event, goal.workload, request.picked)
     with st.container(horizontal=True):
-        if result["chosen"] and st.button(f"Load the {plan_limits.mark(result['chosen'])} plan into Predict"):
-            query = plan_form.as_query(result["chosen"], goal.workload, request.picked)
+        if plan and st.button(f"Load the {mark} plan into Predict"):
+            query = plan_form.as_query(plan, goal.workload, request.picked)
             file_marks.go_to("predict", query)
-        to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, request.picked), titles=True)
+        to_compare.offer(plans_to_compare(rows, plan, goal.workload, request.picked), titles=True)
     event = st.dataframe(
-        table(rows),
+        table(rows, goal.confidence),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         key="plans",
         column_config={
-            "cost [USD]": st.column_config.NumberColumn(format="dollar"),
+            name: st.column_config.NumberColumn(format="dollar")
+            for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
+        }
+        | {
             "epochs": st.column_config.NumberColumn(format="localized"),
         },
     )
@@ -188,7 +184,9 @@ def page(request: PageRequest) -> None:
     with st.container(horizontal=True):
         copy_buttons("plan", once, plan_form.as_python(goal), each)
         command = shell_command("plan", once, each)
-        download_buttons("plan", table(rows), result, plan_form.report_page(goal, searched, command))
+        download_buttons(
+            "plan", table(rows, goal.confidence), result, plan_form.report_page(goal, searched, command)
+        )
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())

@@ -1,4 +1,4 @@
-"""Other values of defaults, tried where no plan likely meets the limits."""
+"""Other values of defaults, tried where no plan meets the limits as surely as asked for."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from perfmodel.workloads.catalogue import LENGTHS
 
 TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
+HOPELESS = 0.01
+"""Probability up to which a plan surely misses the limits (a choice)."""
 
 
 class Alternative(NamedTuple):
@@ -31,45 +33,43 @@ class Alternative(NamedTuple):
     value: int
     """Value tried instead."""
     meets: bool
-    """Whether a plan then meets every limit, as predicted."""
-    is_likely: bool
-    """Whether a plan then meets them with a probability of 80 %."""
+    """Whether a plan then meets every limit with the probability asked for."""
     plan: dict[str, Any]
-    """The chosen or nearest plan with that value."""
+    """The chosen plan with that value, else the surest."""
 
 
 @lru_cache(maxsize=1)
 def alternatives(result: SearchResult) -> list[Alternative]:
     """Return other values of defaults that help to meet the limits, at most one per option.
 
-    Of each option it is the first value with which a plan likely meets them, else the best one.  Values are
-    tried on the machine of the nearest plan only.  Empty where the limits are met with a probability of 80 %
-    or nothing helps.
+    Of each option it is the first value with which a plan meets them with the probability asked for, else the
+    best one.  Values are tried on the machine of the surest plan only.  Empty where the limits are met or
+    nothing helps.
     """
-    nearest = result.nearest if result.chosen is None else result.chosen
-    if nearest is None or (result.met and result.likely_row is not None):
+    surest = result.surest
+    if surest is None or result.met:
         return []
     helping = []
-    for option, field, default in _defaults(result, nearest):
+    for option, field, default in _defaults(result, surest):
         best: Alternative | None = None
         for times in TIMES:
-            one = _tried(result, nearest, option, field, default, default * times)
-            if one is not None and (best is None or _better(result, one.plan, best.plan)):
+            one = _tried(result, surest, option, field, default, default * times)
+            if one is not None and (best is None or _better(one.plan, best.plan, result.by_cost)):
                 best = one
-            if one is not None and one.is_likely:
+            if one is not None and one.meets:
                 break
-        if best is not None and ((best.meets and not result.met) or _better(result, best.plan, nearest)):
+        if best is not None and (best.meets or _better(best.plan, surest, result.by_cost)):
             helping.append(best)
     return helping
 
 
-def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
+def _defaults(result: SearchResult, surest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Yield the defaults that may keep plans from the limits: option, field of a goal, value used."""
     goal = result.goal
     network = workload(goal.workload, *map(goal.options.get, LENGTHS))
     if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
-            yield "global-batch-size", "global_batch_size", int(nearest["global_batch_size"])
+            yield "global-batch-size", "global_batch_size", int(surest["global_batch_size"])
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
             yield "max-global-batch-size", "max_global_batch_size", int(goal.most_samples(network))
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
@@ -77,31 +77,28 @@ def _defaults(result: SearchResult, nearest: dict[str, Any]) -> Iterator[tuple[s
 
 
 def _tried(
-    result: SearchResult, nearest: dict[str, Any], option: str, field: str, default: int, value: int
+    result: SearchResult, surest: dict[str, Any], option: str, field: str, default: int, value: int
 ) -> Alternative | None:
     """Return the result of a search with another value of one default; None where no plan is possible."""
-    offer = nearest["instance"]
-    where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (nearest["node"],)}
+    offer = surest["instance"]
+    where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (surest["node"],)}
     goal: Goal = result.goal.model_copy(update={field: value, **where})
     try:
         answer = search(goal, result.catalogue, result.constants)
     except (InputError, TooManyCandidates):
         return None
-    plan = answer.chosen or answer.nearest
-    if plan is None:
-        return None
-    is_likely = answer.met and answer.likely_row is not None
-    return Alternative(option, default, value, answer.met, is_likely, plan)
+    plan = answer.in_question
+    return None if plan is None else Alternative(option, default, value, answer.met, plan)
 
 
-def _better(result: SearchResult, one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether one plan is better than another by 1 %.
+def _better(one: dict[str, Any], other: dict[str, Any], by_cost: bool) -> bool:
+    """Return whether one plan is 1 % less likely to miss the limits than another.
 
-    It is less likely to miss the limit where the limits are met; nearer to the deadline, else the budget,
-    where they are not.
+    Of plans that surely miss them, or of an unknown risk, it is the one nearer to the deadline, else to the
+    budget, by 1 %.
     """
-    risk = "deadline_risk" if result.goal.deadline is not None else "budget_risk"
-    if result.met and None not in (one[risk], other[risk]):
-        return bool(one[risk] < 0.99 * other[risk])
-    key = "run_time" if result.goal.deadline is not None else "cost"
+    sure, less_sure = one["probability"], other["probability"]
+    if None not in (sure, less_sure) and max(sure, less_sure) > HOPELESS:
+        return bool(1 - sure < 0.99 * (1 - less_sure))
+    key = "run_time" if by_cost else "cost"
     return bool(one[key] < 0.99 * other[key])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.decide.planning.front import likely
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.layouts import Job
 from perfmodel.decide.planning.machines import Machine
+from perfmodel.decide.planning.within import likely
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,9 +51,9 @@ def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Jo
     -------
     Jobs of the machine and precision that promise most; none where no count between can be better.
     """
-    by_cost = goal.deadline is not None or goal.budget is None
+    by_cost = goal.limits.by_cost
     time, wanted = table["run_time"], table["cost"]
-    meets = likely(table, goal.deadline, None if by_cost else goal.budget)
+    meets = likely(table, goal.limits._replace(budget=None) if by_cost else goal.limits)
     if not meets.any():
         limited, limit = (time, goal.deadline) if by_cost else (wanted, goal.budget)
         meets = limited <= (math.inf if limit is None else limit)

@@ -204,6 +204,7 @@ def valued(
     report["sequence_length"] = np.full(machine_of.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
     report |= {
+        "iteration_time_high_80": table["high_80"],
         "samples": samples,
         "epochs": samples / per_epoch if per_epoch else np.full(machine_of.shape, np.nan),
         "goodput": goodput,

@@ -17,11 +17,11 @@ MORE_EPOCHS = 1.05
 
 def extrapolated(result: SearchResult) -> list[str]:
     """Return why the chosen plan's interval is wider, and accelerators without measured runs."""
-    chosen = result.chosen
+    chosen, which = result.in_question, "the plan chosen" if result.met else "the surest plan"
     interval = result.predicted(chosen).interval if chosen is not None else None
     lines = []
     if interval is not None and interval.wider_because:
-        lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
+        lines.append(f"the interval of {which} is wider because: {'; '.join(interval.wider_because)}")
     if interval is not None and interval.clipped_at is not None:
         lines.append(f"of its iterations, the interval is cut at {clipped_words(interval)}")
     first = {row["accelerator"]: row for row in reversed(result.front)}
@@ -44,7 +44,9 @@ def of_options(result: SearchResult) -> list[str]:
     """
     given = tuple(f"--{name.replace('_', '-')} " for name in result.goal.options)
     return [
-        line for line in result.predicted(result.chosen or result.row(0)).warnings if line.startswith(given)
+        line
+        for line in result.predicted(result.in_question or result.row(0)).warnings
+        if line.startswith(given)
     ]
 
 

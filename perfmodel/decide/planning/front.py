@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,56 +13,6 @@ if TYPE_CHECKING:
 
 TIE = 1e-9
 """Relative difference below which two numbers are equal but for rounding."""
-
-
-LIKELY = 0.8
-"""Probability with which a plan should keep within a limit to be recommended."""
-SLACK = 0.1
-"""How much dearer, or slower, a more probable plan may be where none is ``LIKELY`` (a choice)."""
-_Z_LIKELY, _Z_80 = NormalDist().inv_cdf(LIKELY), NormalDist().inv_cdf(0.9)
-"""Standard deviations to the quantile ``LIKELY``, and to an end of an interval of 80 %."""
-
-
-def likely_time(table: Table) -> NDArray[np.float64]:
-    """Return the run time that each plan exceeds with the probability 1 - ``LIKELY`` [s]; shape (plans,).
-
-    Where no interval was learned it is the predicted time.
-    """
-    time = np.asarray(table["run_time"], dtype=np.float64)
-    high = np.asarray(table["run_time_high_80"], dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        factor = (high / time) ** (_Z_LIKELY / _Z_80)
-    return time * np.where(np.isfinite(factor), factor, 1.0)
-
-
-def likely(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.bool_]:
-    """Return which plans keep within the limits with the probability ``LIKELY``; shape (plans,).
-
-    With a deadline the probability is that of the deadline, and the predicted cost must be within the budget;
-    with a budget alone it is that of the budget.
-    """
-    times, cost = likely_time(table), np.asarray(table["cost"], dtype=np.float64)
-    if deadline is None:
-        with np.errstate(invalid="ignore"):
-            cost = cost * times / np.asarray(table["run_time"], dtype=np.float64)
-    most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
-    within: NDArray[np.bool_] = (times <= most_time) & ((cost <= most_cost) | (budget is None))
-    return within
-
-
-def spreads_within(table: Table, deadline: float | None, budget: float | None) -> NDArray[np.float64]:
-    """Return the margin of each plan below its limit, over the half-width of its interval; shape (plans,).
-
-    The limit is the deadline, or the budget where there is no deadline; both margin and half-width are in log
-    time.  A larger value is more probable.  Not a number where no interval was learned.
-    """
-    time, high = (np.asarray(table[name], dtype=np.float64) for name in ("run_time", "run_time_high_80"))
-    cost = np.asarray(table["cost"], dtype=np.float64)
-    most_time, most_cost = (np.inf if limit is None else limit for limit in (deadline, budget))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        room = np.log(most_cost / cost if deadline is None else most_time / time)
-        spreads: NDArray[np.float64] = room / np.log(high / time)
-    return spreads
 
 
 def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
 from perfmodel.core.records.record import fresh
+from perfmodel.decide.planning.within import Limits
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.releases import software_id
@@ -124,6 +125,11 @@ class Goal(Run):
             raise refusal("recipe.without_target", lengths[0])
         if self.recipe not in (None, "mlperf") and self.target is not None:
             raise refusal("recipe.of_mlperf", target=self.target, recipe=self.recipe)
+
+    @property
+    def limits(self) -> Limits:
+        """What the run must keep within."""
+        return Limits(self.deadline, self.budget, self.confidence)
 
     @property
     def to_target(self) -> bool:

@@ -13,6 +13,7 @@ from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
+from perfmodel.decide.planning.within import share_words
 from perfmodel.hardware.software import parts
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.unsupported import PRECISIONS
@@ -129,10 +130,12 @@ def _comments(plan: Row) -> list[str]:
     batch = f"{plan['local_batch_size']} samples{tokens} {each}, {plan['global_batch_size']} in all"
     layout_line = [f"# {plan['framework']}: {in_full(plan['layout'])}"] if plan.get("layout") else []
     limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
+    risks = [(limit, plan.get(f"{limit}_risk")) for _, limit in limits]
     return [
         f"# {named(plan)}",
         f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
         *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
+        *(f"# risk to miss the {limit}: {share_words(risk)}" for limit, risk in risks if risk is not None),
         f"# {plan['precision']}, {batch}",
         *layout_line,
     ]

@@ -9,9 +9,9 @@ from perfmodel.core.units import dollars, duration, many, plural
 from perfmodel.decide.economics import COMMUNICATING, IDLE
 from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
-from perfmodel.decide.planning.front import LIKELY, SLACK
 from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import percent, share_words
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
@@ -30,143 +30,156 @@ Row = dict[str, Any]
 
 def verdict(result: SearchResult) -> list[str]:
     """Return sentences: which plan to take first, then how sure it is and what else to consider."""
-    chosen, goal = result.chosen, result.goal
-    if chosen is None:
+    plan, goal = result.in_question, result.goal
+    if plan is None:
         return _none(result)
-    limits = []
-    if goal.deadline is not None:
-        limits.append(f"the deadline of {duration(goal.deadline)}")
-    if goal.budget is not None and chosen["within_budget"]:
-        limits.append(f"the budget of {dollars(goal.budget)}")
-    superlative = "cheapest" if result.by_cost else "fastest"
-    within = f", the {superlative} within {' and '.join(limits)}" if limits else f", the {superlative} of all"
-    best = result.cheapest if result.by_cost else result.fastest
-    if limits and result.likely_row is not None:
-        within += f" with a probability of {100 * LIKELY:.0f} % or more"
-    elif best is not None and chosen != best:
-        near_optimal = (
-            f"cost at most {SLACK:.0%} more" if result.by_cost else f"take at most {SLACK:.0%} longer"
-        )
-        within = f", the most probable within {' and '.join(limits)} of those that {near_optimal} than the "
-        within += superlative
-    if goal.budget is not None and not chosen["within_budget"]:
-        over = dollars(chosen["cost"] - goal.budget)
-        lines = [
-            f"Nothing meets the deadline of {duration(goal.deadline or 0.0)} within {dollars(goal.budget)}.",
-            f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_words(chosen)}.",
-            *_otherwise(result),
-        ]
-    else:
-        lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
-    if (chance := chosen["memory"]["fits_probability"]) < CERTAIN:
+    lines = [_taken(result, plan)] if result.met else _not_met(result, plan)
+    if (chance := plan["memory"]["fits_probability"]) < CERTAIN:
         lines.append(f"It {fit_words(chance)}.")
-    if result.fit is not None and not chosen["within_published"]:
-        batch = f"{chosen['global_batch_size']:,}"
+    if result.fit is not None and not plan["within_published"]:
+        batch = f"{plan['global_batch_size']:,}"
         lines.append(
             f"Its global batch, {batch}, is {result.fit.outside}: no published run reached the target so."
         )
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
-    if chosen["run_time_high_80"] is not None:
-        lines += [_interval(result, chosen), *_risks(result, chosen)]
-    if result.met:
-        lines += _otherwise(result)
-    lines += _riskier(result, chosen)
-    surest = result.surest
-    if chosen["sure_of_deadline"] is False and surest is not None:
-        lines.append(f"To be that sure of it: {named(surest)}: {_words(surest)}.")
+    lines += _interval(plan)
+    lines += _otherwise(result)
+    lines += _riskier(result, plan)
+    lines += _surer(result)
     fastest = result.fastest
-    if result.by_cost and goal.budget is not None and fastest is not None and fastest != chosen:
+    if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
         lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_words(fastest)}.")
+    if not result.met:
+        lines += _were_prices_known(result)
+    return lines
+
+
+def _limits(goal: Goal) -> str:
+    """Return deadline and budget in words; empty without either."""
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"the deadline of {duration(goal.deadline)}")
+    if goal.budget is not None:
+        limits.append(f"the budget of {dollars(goal.budget)}")
+    return " and ".join(limits)
+
+
+def _taken(result: SearchResult, chosen: Row) -> str:
+    """Return the sentence that recommends the chosen plan."""
+    limits, superlative = _limits(result.goal), "cheapest" if result.by_cost else "fastest"
+    within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
+    if limits and chosen["probability"] is None:
+        within += " as predicted: how sure that is, is not known"
+    elif limits:
+        within += f" with a probability of {percent(result.goal.confidence)} or more"
+    return f"Take {named(chosen)}: {_words(chosen)}{_at_most(result.goal, chosen)}, {within}."
+
+
+def _not_met(result: SearchResult, surest: Row) -> list[str]:
+    """Return sentences for a search without a chosen plan: what cannot be met, and how near one comes."""
+    goal, sure = result.goal, surest["probability"]
+    words = "" if sure is None else f", with {share_words(sure)}"
+    lines = [
+        f"No plan of known price meets {_limits(goal)} with {percent(goal.confidence)}: the surest is "
+        f"{named(surest)}{words}: {_words(surest)}{_at_most(goal, surest)}."
+    ]
+    over = []
+    if surest["meets_deadline"] is False:
+        over.append(f"over the deadline by {duration(surest['run_time'] - goal.deadline)}")
+    if surest["within_budget"] is False:
+        over.append(f"over the budget by {dollars(surest['cost'] - goal.budget)}")
+    if over:
+        lines.append(f"As predicted, it is {' and '.join(over)}.")
+    elif sure is not None:
+        lines.append(f"A risk as large is accepted with --confidence {max(0.5, int(100 * sure) / 100):g}.")
     return lines
 
 
 def _none(result: SearchResult) -> list[str]:
-    """Return sentences for a search without a chosen plan: why, and which plan is nearest."""
-    goal = result.goal
+    """Return sentences for a search without a plan of known price."""
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.name for machine in result.machines[:3])
         return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
-    limit = f"the deadline of {duration(goal.deadline)}" if goal.deadline is not None else ""
-    if not result.by_cost:
-        limit = f"the budget of {dollars(goal.budget or 0.0)}"
-    lines = [f"No plan of known price meets {limit}." if limit else "No run of known price ever ends."]
-    nearest = result.nearest
-    if nearest is not None and goal.deadline is not None:
-        over = duration(nearest["run_time"] - goal.deadline)
-        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
-    elif nearest is not None and goal.budget is not None:
-        over = dollars(nearest["cost"] - goal.budget)
-        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
-    lines += _otherwise(result)
+    limits = _limits(result.goal)
+    first = f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
+    return [first, *_were_prices_known(result)]
+
+
+def _were_prices_known(result: SearchResult) -> list[str]:
+    """Return a sentence on machines without a price that meet the deadline, if any do."""
     able = [row["name"] for row in result.unpriced if row["best"]["meets_deadline"]]
-    if able:
-        lines.append(f"In time, were their price known: {', '.join(able)}.")
-    return lines
+    return [f"In time, were their price known: {', '.join(able)}."] if able else []
 
 
-def _riskier(result: SearchResult, chosen: Row) -> list[str]:
-    """Return a sentence on the best plan as predicted, if the chosen plan is likelier within the limit."""
-    limit = "deadline" if result.goal.deadline is not None else "budget"
+def _at_most(goal: Goal, plan: Row) -> str:
+    """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
+    if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
+        return ""
+    cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
+    return f" (at most {duration(plan['run_time_at_most'])}{cost} with {percent(goal.confidence)})"
+
+
+def _riskier(result: SearchResult, plan: Row) -> list[str]:
+    """Return a sentence on the best plan as predicted, if its risk is larger than asked for."""
     other = result.cheapest if result.by_cost else result.fastest
-    risk = None if other is None else other[f"{limit}_risk"]
-    if other is None or risk is None or other == chosen:
+    if other is None or other["probability"] is None or other == plan:
         return []
-    if risk <= 1 - LIKELY:
+    if other["probability"] >= result.goal.confidence or False in (
+        other["meets_deadline"],
+        other["within_budget"],
+    ):
         return []
-    better = "Cheaper" if result.by_cost else "Faster"
-    return [f"{better} at a risk of {share_words(risk)}: {named(other)}: {_words(other)}."]
+    better, risk = "Cheaper" if result.by_cost else "Faster", share_words(1 - other["probability"])
+    return [f"{better} at a risk of {risk}: {named(other)}: {_words(other)}."]
+
+
+def _surer(result: SearchResult) -> list[str]:
+    """Return a sentence for each surer setting, on what it takes; none without limits or a chosen plan."""
+    if not result.met or not result.goal.limits.words:
+        return []
+    lines: list[str] = []
+    seen = result.chosen
+    for confidence, plan in result.by_confidence.items():
+        if confidence <= result.goal.confidence or plan == seen:
+            continue
+        if plan is None:
+            return [*lines, f"None of the plans tried is sure to {percent(confidence)}."]
+        lines.append(f"To be sure to {percent(confidence)}, of those tried: {named(plan)}: {_words(plan)}.")
+        seen = plan
+    return lines
 
 
 def _otherwise(result: SearchResult) -> list[str]:
     """Return a sentence for each other value of a default that helps to meet the limits."""
-    lines = []
-    for one in alternatives(result):
-        risk = one.plan["deadline_risk" if result.goal.deadline is not None else "budget_risk"]
-        at_risk = f", at a risk of {share_words(risk)}" if one.meets and risk is not None else ""
+    lines, helping = [], alternatives(result)
+    for one in helping:
+        sure = one.plan["probability"]
+        at_risk = "" if sure is None else f", at a risk of {share_words(1 - sure)}"
         lines.append(
             f"{'With' if one.meets else 'Nearer with'} --{one.option} {one.value} (default: {one.default}): "
             f"{named(one.plan)}: {_words(one.plan)}{at_risk}."
         )
-    if any("batch" in one.option for one in alternatives(result)):
+    if any("batch" in one.option for one in helping):
         lines.append("A larger batch may need more samples to the same quality.")
     return lines
 
 
-def _interval(result: SearchResult, chosen: Row) -> str:
-    """Return a sentence with the 80 % interval of the run time, compared with the deadline."""
-    low, high = duration(chosen["run_time_low_80"]), duration(chosen["run_time_high_80"])
-    line = f"The run takes {low} to {high} with 80 % confidence"
-    if result.goal.deadline is None:
-        return f"{line}."
-    holds = "holds" if chosen["sure_of_deadline"] else "does not hold"
-    return f"{line}: the deadline {holds} at the upper end."
-
-
-def _risks(result: SearchResult, chosen: Row) -> list[str]:
-    """Return a sentence with the 80 % interval of the cost, and the risk of missing each limit."""
+def _interval(plan: Row) -> list[str]:
+    """Return sentences with the 80 % interval of time and cost, and the risk of missing each limit."""
+    if plan["run_time_low_80"] is None or plan["run_time_high_80"] is None:
+        return []
+    low, high = duration(plan["run_time_low_80"]), duration(plan["run_time_high_80"])
+    line = f"Its 80 % interval is {low} to {high}"
+    if plan["cost_high_80"] is not None:
+        line += f", and {dollars(plan['cost_low_80'])} to {dollars(plan['cost_high_80'])}"
     risks = [
-        f"{share_words(chosen[f'{limit}_risk'])} to miss the {limit}"
+        f"{share_words(plan[f'{limit}_risk'])} to miss the {limit}"
         for limit in ("deadline", "budget")
-        if chosen[f"{limit}_risk"] is not None
+        if plan[f"{limit}_risk"] is not None
     ]
-    risk = f"The risk is {', and '.join(risks)}." if risks else ""
-    if chosen["cost_high_80"] is None:
-        return [risk] if risk else []
-    low, high = dollars(chosen["cost_low_80"]), dollars(chosen["cost_high_80"])
-    return [f"It costs {low} to {high} with 80 % confidence.{' ' if risk else ''}{risk}"]
-
-
-def share_words(share: float) -> str:
-    """Return a probability in per cent, with as many digits as are known.
-
-    >>> share_words(0.123), share_words(0.0123), share_words(0.0001), share_words(0.9999)
-    ('12 %', '1.2 %', 'under 1 in 1,000', 'over 99 %')
-    """
-    if share < 0.001:
-        return "under 1 in 1,000"
-    return f"{100 * share:.2g} %" if share <= 0.99 else "over 99 %"
+    return [f"{line}. The risk is {', and '.join(risks)}." if risks else f"{line}."]
 
 
 def named(row: Mapping[str, Any]) -> str:
@@ -195,7 +208,7 @@ def _words(row: Row) -> str:
 
 def notes(result: SearchResult) -> list[str]:
     """Return sentences with assumptions and caveats of a search, and options that change them."""
-    goal, chosen = result.goal, result.chosen
+    goal, chosen = result.goal, result.in_question
     lines = [
         *goal.meant,
         "the time to get the machines, to start and to evaluate is not in it",
@@ -246,8 +259,8 @@ def notes(result: SearchResult) -> list[str]:
 
 
 def _software(result: SearchResult) -> str:
-    """Return the software of the chosen plan, else that of the goal, else the default."""
-    chosen, named = result.chosen, result.goal.options.get("framework")
+    """Return the software of the plan in question, else that of the goal, else the default."""
+    chosen, named = result.in_question, result.goal.options.get("framework")
     return str((chosen and chosen["framework"]) or named or DEFAULT_SOFTWARE)
 
 

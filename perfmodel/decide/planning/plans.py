@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,137 +12,12 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, aligned
 from perfmodel.core.records.record import Record, late
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import duration
 from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
-from perfmodel.decide.planning.plan_verdict import named, notes, verdict
+from perfmodel.decide.planning.one_plan import Plan, RejectedPlan
+from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.model.prediction.result import Ratio
-from perfmodel.model.transformers.layout_words import in_full
-
-
-@dataclass(frozen=True, repr=False)
-class Plan:
-    """Machines to hire and how to train on them; None where something is not known."""
-
-    name: str
-    """Of the machine: its provider's, or the node's id."""
-    node: str
-    """Id of the machine."""
-    instance: str | None
-    """The provider's name of it; None of one that no list of prices has."""
-    provider: str | None
-    """Who rents it out."""
-    accelerator: str
-    """Id of what it holds."""
-    framework: str | None
-    """That trains it; of networks of which copies are trained by any, None."""
-    layout: dict[str, int | str] | None
-    """How a transformer is shared out; None of copies of the network."""
-    mfu: float | None
-    """By the model's FLOP that are computed."""
-    mfu_nominal: float | None
-    """By what most publications count."""
-    memory_capacity: float | None
-    """Of one accelerator [B]."""
-    world_size: int
-    nodes: int
-    servers: int | None
-    strategy: str
-    """How gradients are combined."""
-    algorithm: str | None
-    """Of all-reduce; None where there is none."""
-    precision: str
-    """Of the arithmetic."""
-    local_batch_size: int
-    global_batch_size: int
-    iteration_time: float
-    """[s]"""
-    samples_per_second: float
-    memory_bytes: float
-    """On the fullest accelerator."""
-    sequence_length: int | None
-    samples: float
-    """Of the run."""
-    epochs: float | None
-    goodput: float
-    run_time: float
-    """[s], failures and checkpoints included."""
-    run_time_low_80: float | None
-    """Lower end of its 80 % interval [s]; None where it was not learned."""
-    run_time_high_80: float | None
-    """Upper end of it [s]."""
-    power: float | None
-    """Of the whole job at rated power [W]."""
-    cost: float | None
-    """[$]"""
-    energy: float | None
-    """[kWh]"""
-    carbon: float | None
-    """[g]"""
-    server_node: str | None
-    """Id of the machines of parameter servers; None without any."""
-    also: list[str]
-    """What other layouts change that are as fast within 1 %."""
-    tokens_per_second: float | None
-    cost_low_80: float | None
-    """Lower end of its 80 % interval [$]."""
-    cost_high_80: float | None
-    """Upper end of it [$]."""
-    usd_per_hour: float | None
-    """Of one node."""
-    price_basis: str | None
-    """What kind of price it is."""
-    price_region: str | None
-    """Where it holds."""
-    price_date: str | None
-    """When it was read."""
-    price_source: str | None
-    """Who says so."""
-    meets_deadline: bool | None
-    """Whether the run ends in time; None without a deadline."""
-    sure_of_deadline: bool | None
-    """Whether the upper end of the 80 % interval meets it too."""
-    deadline_risk: float | None
-    """Probability that the run takes longer."""
-    within_budget: bool | None
-    """Whether it costs no more; None without a budget."""
-    budget_risk: float | None
-    """Probability that it costs more."""
-    memory: dict[str, float]
-    """``fits_probability``, and ``low_80`` and ``high_80`` of ``memory_bytes`` [B]."""
-    within_published: bool | None
-    """Whether somebody has trained with such a batch."""
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
-        """Return the plan of a search's row."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
-
-    def __repr__(self) -> str:
-        cost = "price unknown" if self.cost is None else dollars(self.cost)
-        way = f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each"
-        if self.layout is not None:
-            way = f"{in_full(self.layout)}, {self.precision}"
-        of = named(asdict(self))
-        return f"<{type(self).__name__}: {of}: {duration(self.run_time)}, {cost}; {way}>"
-
-
-@dataclass(frozen=True, repr=False)
-class RejectedPlan(Plan):
-    """The best plan of a machine that was not chosen."""
-
-    reason: str
-    """In a word or two: over the deadline, dearer."""
-    why: str
-    """In words, with the difference."""
-    ratio: Ratio
-    """How many times as fast it is as the plan chosen, in samples per second."""
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
-        """Return the plan of a search's row."""
-        return super().of({**row, "ratio": Ratio.model_construct(**row["ratio"])})
 
 
 @dataclass(frozen=True)
@@ -184,11 +59,19 @@ class Alternative:
     value: int
     """What was tried in its place."""
     meets: bool
-    """Whether a plan then meets every limit, as predicted."""
-    is_likely: bool
-    """Whether one does with a probability of 80 %."""
+    """Whether a plan then meets every limit with the probability asked for."""
     plan: Plan
-    """The plan that is chosen then, or comes nearest."""
+    """The plan that is chosen then, else the surest."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What another ``confidence`` would choose, of the plans that were tried."""
+
+    confidence: float
+    """How sure to be of deadline and budget."""
+    plan: Plan | None
+    """The plan that is chosen then; None where none is that sure."""
 
 
 class MachinePrice(TypedDict):
@@ -231,26 +114,28 @@ class Plans(Record, Table):
     verdict: list[str] = late()
     """What to hire, how sure that is, and what else to consider."""
     met: bool
-    """Whether a plan of known price meets every limit."""
+    """Whether a plan of known price meets every limit with the ``confidence`` of the goal: one is chosen."""
     chosen: Plan | None = late()
-    """The cheapest that meets the deadline with a probability of 80 %; where none does, the most probable of
-    those that cost at most 10 % more than the cheapest predicted to.  Where only a budget is given, the
-    fastest within it, likewise."""
+    """The cheapest that keeps within deadline and budget with the ``confidence`` of the goal; where only a
+    budget is given, the fastest.  Null where none does."""
     cheapest: Plan | None = late()
-    """The cheapest that meets the deadline."""
+    """The cheapest predicted to meet the deadline, at whatever risk."""
     fastest: Plan | None = late()
-    """The fastest within the budget."""
+    """The fastest predicted to keep the budget, at whatever risk."""
     surest: Plan | None = late()
-    """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
+    """The one most probably within deadline and budget, at whatever cost within it; null without either."""
+    by_confidence: list[Setting] = late()
+    """What would be chosen with a confidence of 50, 80 and 95 %, and with that of the goal, of the plans
+    that were tried."""
     alternatives: list[Alternative] = late()
-    """Other values of defaults that may decide, where no plan likely meets the limits: option, default,
-    value, meets (whether a plan then meets them all) and the plan."""
+    """Other values of defaults that help, where no plan is chosen: option, default, value, meets (whether a
+    plan then meets the limits as surely) and the plan."""
     front: list[Plan] = late()
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan] = late()
     """Plans that no other beats in time and energy at once, the fastest first."""
     lost: list[RejectedPlan] = late()
-    """The best plan of every machine that was not chosen, with the reason."""
+    """The best plan of every machine but the chosen, or the surest where none is, with the reason."""
     candidates: int
     """How many plans were tried."""
     layouts: int
@@ -268,7 +153,7 @@ class Plans(Record, Table):
     recipe: str | None
     """How training to it goes; null without a target."""
     launch: Launch | None = late()
-    """How to predict and start the plan chosen; null where torchrun cannot start it."""
+    """How to predict and start the plan chosen, or the surest where none is; null without a plan."""
     notes: list[str] = late()
     """What was taken for granted, and what would make the answer better."""
     plans: list[Plan] | None = None
@@ -294,6 +179,9 @@ class Plans(Record, Table):
             cheapest=lambda: _plan(search.cheapest),
             fastest=lambda: _plan(search.fastest),
             surest=lambda: _plan(search.surest),
+            by_confidence=lambda: [
+                Setting(confidence, _plan(row)) for confidence, row in search.by_confidence.items()
+            ],
             alternatives=lambda: [
                 Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
             ],
@@ -366,8 +254,8 @@ def _plan(row: Mapping[str, Any] | None) -> Plan | None:
 
 
 def _launch(search: SearchResult) -> Launch | None:
-    """Return the lines that predict and start the plan chosen; None where there is none."""
-    chosen, goal = search.chosen, search.goal
+    """Return the lines that predict and start the plan in question; None where there is none."""
+    chosen, goal = search.in_question, search.goal
     if chosen is None:
         return None
     predict = predict_command(chosen, goal.workload, goal.options)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning.front import LIKELY, TIE, likely, spreads_within
+from perfmodel.decide.planning.front import TIE
+from perfmodel.decide.planning.within import Limits, likely, share_within, share_words, spreads_within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +31,7 @@ class Rejected(NamedTuple):
     text: str
 
 
-def rejected_plans(
-    table: Table, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
-) -> list[Rejected]:
+def rejected_plans(table: Table, chosen: int, limits: Limits) -> list[Rejected]:
     """Return the best plan of each machine that was not chosen, the nearest to the chosen first.
 
     Of the chosen machine the next smaller and the next larger size are compared.
@@ -40,9 +39,8 @@ def rejected_plans(
     Parameters
     ----------
     table : of candidates, including those without a price
-    chosen : row of the chosen plan
-    deadline, budget : of the run [s], [$]
-    by_cost : whether the cheapest plan is wanted, or the fastest
+    chosen : row of the chosen plan, or of the surest where none is
+    limits : of the run
     """
     machine, size = table["machine"], table["world_size"]
     same_machine = machine == machine[chosen]
@@ -51,12 +49,13 @@ def rejected_plans(
     at = int(np.searchsorted(sizes, size[chosen]))
     neighbours = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
     rivals += [np.flatnonzero(same_machine & (size == sizes[i])) for i in neighbours]
-    safe, result = likely(table, deadline, budget), []
+    safe, result = likely(table, limits), []
     for rows in rivals:
         rows = rows[np.isfinite(table["cost"][rows]) & np.isfinite(table["run_time"][rows])]
         if len(rows):
-            best = _best(table, rows, safe[rows], deadline, budget, by_cost)
-            result.append(_held_against(table, best, chosen, safe, deadline, budget, by_cost))
+            best = _best(table, rows, safe[rows], limits)
+            result.append(_held_against(table, best, chosen, safe, limits))
+    by_cost = limits.by_cost
     order = ("dearer", "slower", "dominated", "over the budget", "over the deadline")
     first, second = ("cost", "run_time") if by_cost else ("run_time", "cost")
 
@@ -68,10 +67,9 @@ def rejected_plans(
     return sorted(result, key=place)
 
 
-def _best(
-    table: Table, rows: Any, safe: Any, deadline: float | None, budget: float | None, by_cost: bool
-) -> int:
+def _best(table: Table, rows: Any, safe: Any, limits: Limits) -> int:
     """Return the best plan of a machine within the limits, else the one nearest to them."""
+    deadline, budget, by_cost = limits.deadline, limits.budget, limits.by_cost
     time, cost = table["run_time"][rows], table["cost"][rows]
     in_time = time <= (np.inf if deadline is None else deadline)
     in_budget = cost <= (np.inf if budget is None else budget)
@@ -83,39 +81,26 @@ def _best(
     return int(rows[np.argmin(time if by_cost else cost)])
 
 
-def _held_against(
-    table: Table,
-    one: int,
-    chosen: int,
-    safe: Any,
-    deadline: float | None,
-    budget: float | None,
-    by_cost: bool,
-) -> Rejected:
+def _held_against(table: Table, one: int, chosen: int, safe: Any, limits: Limits) -> Rejected:
     """Return why a plan was not chosen, with the differences from the chosen plan in words."""
+    deadline, budget, by_cost = limits.deadline, limits.budget, limits.by_cost
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
         return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
     if budget is not None and cost > budget:
         return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
-    limit = "deadline" if deadline is not None else "budget"
-    if safe[chosen] and not safe[one]:
+    within = spreads_within(table, limits)
+    if not safe[one] and (safe[chosen] or within[one] < within[chosen]):
         money = f"cheaper by {dollars(-more)}" if more < 0 else f"dearer by {dollars(more)}"
-        words = f"keeps within the {limit} with less than {100 * LIKELY:.0f} %; {money}"
-        return Rejected(one, "at risk", words)
+        sure = share_words(share_within(float(within[one])))
+        return Rejected(one, "at risk", f"within the {limits.words} with {sure}; {money}")
     dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
     slower = f"slower by {duration(longer)}"
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Rejected(one, "dominated", f"dominated: {both}" if both else "as good")
-    is_better = (more if by_cost else longer) < 0
-    if is_better and not safe[chosen]:
-        within = spreads_within(table, deadline, budget)
-        if within[one] < within[chosen]:
-            by = f"cheaper by {dollars(-more)}" if by_cost else f"faster by {duration(-longer)}"
-            return Rejected(one, "at risk", f"less probable within the {limit}; {by}")
-    if is_better:  # the chosen plan replaced it on the front: see ``startable_front``
+    if (more if by_cost else longer) < 0:  # the chosen plan replaced it on the front: see ``startable_front``
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
         return Rejected(one, "as good", f"as good within 1 %{against}")
     if by_cost:

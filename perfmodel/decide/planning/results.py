@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.decide.planning.front import SLACK, TIE, best_of, front, likely, spreads_within
+from perfmodel.decide.planning.front import TIE, best_of, front
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.rejected import Rejected, rejected_plans
 from perfmodel.decide.planning.startable import instead, startable, startable_front
+from perfmodel.decide.planning.within import SETTINGS, at_most, beyond, likely, spreads_within
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import scenario_of
@@ -70,6 +71,10 @@ class SearchResult:
         tokens, ends = row["sequence_length"], _ends(row)
         row["also"] = list(row.get("also") or ())
         row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
+        longer = None if ends is None else math.exp(beyond(math.log(ends.high), goal.confidence))
+        latest = row["iteration_time_high_80"]
+        slower = latest and math.exp(beyond(math.log(latest / row["iteration_time"]), goal.confidence))
+        risks = _risk(row["run_time"], ends, goal.deadline), _risk(cost, ends, goal.budget)
         return {
             "name": machine.name,
             "node": machine.node,
@@ -78,8 +83,11 @@ class SearchResult:
             "accelerator": machine.accelerator,
             **row,
             "tokens_per_second": tokens and row["samples_per_second"] * tokens,
+            "samples_per_second_at_least": slower and row["samples_per_second"] / slower,
             "cost_low_80": None if cost is None or ends is None else cost * ends.low,
             "cost_high_80": None if cost is None or ends is None else cost * ends.high,
+            "run_time_at_most": longer and row["run_time"] * longer,
+            "cost_at_most": None if cost is None or longer is None else cost * longer,
             "usd_per_hour": price.usd_per_hour if price else None,
             "price_basis": price.basis if price else None,
             "price_region": price.region if price else None,
@@ -88,14 +96,10 @@ class SearchResult:
             "meets_deadline": None
             if goal.deadline is None
             else (row["run_time"] or math.inf) <= goal.deadline,
-            "sure_of_deadline": (
-                None
-                if goal.deadline is None or row["run_time_high_80"] is None
-                else row["run_time_high_80"] <= goal.deadline
-            ),
-            "deadline_risk": _risk(row["run_time"], ends, goal.deadline),
+            "deadline_risk": risks[0],
             "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
-            "budget_risk": _risk(cost, ends, goal.budget),
+            "budget_risk": risks[1],
+            "probability": _within(risks, goal.deadline, goal.budget),
             "memory": stated_odds(row["memory_bytes"], row["memory_capacity"] or math.inf)._asdict(),
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
@@ -130,19 +134,8 @@ class SearchResult:
 
     @property
     def cheapest(self) -> Row | None:
-        """The cheapest plan that meets the deadline, or of all without a deadline; None where none does."""
+        """The cheapest plan predicted to meet the deadline, or of all without one; None where none is."""
         return self._row_or_none(self.cheapest_row)
-
-    @property
-    def surest(self) -> Row | None:
-        """The cheapest plan whose 80 % interval ends before the deadline; None where there is none."""
-        table = self.candidates
-        able = self._in_time(table["run_time_high_80"])
-        rows = np.flatnonzero(able & np.isfinite(table["cost"]) & np.isfinite(table["run_time"]))
-        if not len(rows):
-            return None
-        best = best_of(rows, table["cost"], table["run_time"], table["energy"])
-        return self.row(instead(table, best, startable(table), [able]))
 
     @cached_property
     def fastest_row(self) -> int | None:
@@ -152,19 +145,17 @@ class SearchResult:
 
     @property
     def fastest(self) -> Row | None:
-        """The fastest plan within the budget, or of all with a known price; None where none is."""
+        """The fastest plan predicted to keep the budget, or of all with a known price; None where none is."""
         return self._row_or_none(self.fastest_row)
 
-    @cached_property
-    def likely_row(self) -> int | None:
-        """Index of the best plan within the limits with the probability ``LIKELY``; None where none is.
+    def row_at(self, confidence: float) -> int | None:
+        """Return the index of the best plan within all limits with a probability; None where none is.
 
-        The probability is that of the deadline, or of the budget where there is no deadline.  A plan over the
-        budget is never likely.
+        It is the cheapest, or the fastest where only a budget is given.
         """
-        table = self.candidates
+        table, limits = self.candidates, self.goal.limits._replace(confidence=confidence)
         time, cost = table["run_time"], table["cost"]
-        able = likely(table, self.goal.deadline, self.goal.budget)
+        able = likely(table, limits)
         rows = np.flatnonzero(able & np.isfinite(cost) & np.isfinite(time))
         if not len(rows):
             return None
@@ -174,57 +165,76 @@ class SearchResult:
     @cached_property
     def chosen_row(self) -> int | None:
         """Index of ``chosen``."""
-        if self.likely_row is not None:
-            return self.likely_row
-        best = self.cheapest_row if self.by_cost else self.fastest_row
-        return None if best is None else self._surer(best)
+        return self.row_at(self.goal.confidence)
 
-    def _surer(self, best: int) -> int:
-        """Return the plan most likely within the limits among those at most ``SLACK`` worse than the best."""
-        table, goal = self.candidates, self.goal
+    @property
+    def chosen(self) -> Row | None:
+        """The cheapest plan within all limits with the probability asked for; None where none is.
+
+        With a budget and no deadline it is the fastest.
+        """
+        return self._row_or_none(self.chosen_row)
+
+    @cached_property
+    def surest_row(self) -> int | None:
+        """Index of ``surest``."""
+        table, limits = self.candidates, self.goal.limits
         time, cost = table["run_time"], table["cost"]
-        first, second = (cost, time) if self.by_cost else (time, cost)
-        able = self._in_time(time) & self._in_budget(cost) & (first <= (1 + SLACK) * first[best])
-        sure = spreads_within(table, goal.deadline, goal.budget)
-        rows = np.flatnonzero(able & np.isfinite(first) & np.isfinite(second) & np.isfinite(sure))
-        if not able[best] or not len(rows):
-            return best
-        surest = best_of(rows, -sure, first, table["energy"])
-        return instead(table, surest, startable(table), [able])
+        rows = np.flatnonzero(np.isfinite(cost) & np.isfinite(time))
+        if not len(rows) or not limits.words:
+            return None
+        sure = spreads_within(table, limits)
+        if np.isfinite(sure[rows]).any():
+            rows = rows[np.isfinite(sure[rows])]
+            first = -sure
+        else:  # no interval was learned
+            first = time if self.by_cost else cost
+        best = best_of(rows, first, cost, table["energy"])
+        return instead(table, best, startable(table), [])
+
+    @property
+    def surest(self) -> Row | None:
+        """The plan most probably within all limits; None where there are none, or no plan has a price.
+
+        Of plans without any interval it is the fastest, or the cheapest where only a budget is given.
+        """
+        return self._row_or_none(self.surest_row)
+
+    @property
+    def in_question(self) -> Row | None:
+        """The plan that the answer is about: the chosen one, else the surest."""
+        return self._row_or_none(self._row_in_question)
+
+    @property
+    def _row_in_question(self) -> int | None:
+        return self.surest_row if self.chosen_row is None else self.chosen_row
+
+    @property
+    def by_confidence(self) -> dict[float, Row | None]:
+        """How sure to be -> the plan chosen then, of those tried: usual settings, and the one asked for."""
+        settings = sorted({*SETTINGS, self.goal.confidence})
+        return {confidence: self._row_or_none(self.row_at(confidence)) for confidence in settings}
 
     @property
     def by_cost(self) -> bool:
         """Whether the cheapest plan is wanted: always, except with a budget and no deadline."""
-        return self.goal.deadline is not None or self.goal.budget is None
-
-    @property
-    def chosen(self) -> Row | None:
-        """The cheapest plan that meets the deadline with a probability of 80 %.
-
-        Where none does, the most probable of those that cost at most 10 % more than the cheapest predicted to
-        meet it.  With a budget and no deadline, the fastest within the budget by the same rule.
-        """
-        return self._row_or_none(self.chosen_row)
+        return self.goal.limits.by_cost
 
     @property
     def met(self) -> bool:
-        """Whether a plan of known price meets every limit."""
-        chosen = self.chosen
-        return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
+        """Whether a plan of known price meets every limit with the probability asked for: one is chosen."""
+        return self.chosen_row is not None
 
     @cached_property
     def rejected(self) -> list[Row]:
-        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words.
+        """The best plan of every machine but that in question, with ``reason`` and ``why`` in words.
 
-        Also ``ratio``: its speed over that of the chosen plan, with its interval.
+        Also ``ratio``: its speed over that of the plan in question, with its interval.
         """
-        chosen = self.chosen_row
+        chosen = self._row_in_question
         if chosen is None:
             return []
-        goal = self.goal
-        rivals: list[Rejected] = rejected_plans(
-            self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
-        )
+        rivals: list[Rejected] = rejected_plans(self.candidates, chosen, self.goal.limits)
         best = self.row(chosen)
         prediction_of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
         result = []
@@ -243,28 +253,21 @@ class SearchResult:
         return predict(scenario_of(self.options_of(row)), self.catalogue, self.constants)
 
     @property
-    def nearest(self) -> Row | None:
-        """The plan of the front nearest to the deadline, or to the budget; None where the front is empty."""
-        if not len(self.front_rows):
-            return None
-        return self.row(int(self.front_rows[0 if self.by_cost else -1]))
-
-    @property
     def unpriced(self) -> list[Row]:
         """The machines without a price: number of candidates, the best of them, and the price worth paying.
 
-        The best meets the deadline with the fewest node hours, or is the fastest where none meets it;
+        The best likely meets the deadline with the fewest node hours, or is the fastest where none does;
         ``worth_usd_per_hour`` is the price of a node at which it costs as much as the chosen plan.
         """
-        chosen = self.chosen
-        report = []
+        chosen, report = self.chosen, []
+        in_time = self._in_time(self.candidates["run_time"] * at_most(self.candidates, self.goal.confidence))
         for i, machine in enumerate(self.machines):
             rows = np.flatnonzero(self.candidates["machine"] == i)
             if machine.price is not None or not len(rows):
                 continue
             time = self.candidates["run_time"][rows]
             hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
-            able = self._in_time(time) if self.by_cost else np.ones(len(rows), dtype=bool)
+            able = in_time[rows] if self.by_cost else np.ones(len(rows), dtype=bool)
             best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
             worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
             report.append(
@@ -331,6 +334,15 @@ def _risk(amount: float | None, ends: _Ends | None, limit: float | None) -> floa
     if is_cut and limit < ends.low * amount:
         return 1.0
     return chance_above_one(amount / limit, math.log(ends.high))
+
+
+def _within(risks: tuple[float | None, ...], *limits: float | None) -> float | None:
+    """Return the probability of keeping within all limits; None without any, or where a risk is unknown.
+
+    Time and cost are off by the same factor: whoever misses the wider limit misses the other too.
+    """
+    known = [risk for risk, limit in zip(risks, limits, strict=True) if limit is not None]
+    return None if not known or None in known else 1 - max(risk or 0.0 for risk in known)
 
 
 def _plain(value: Any) -> Any:

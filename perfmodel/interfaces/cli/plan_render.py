@@ -13,6 +13,7 @@ from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.within import percent
 from perfmodel.interfaces.cli.render import console, table
 from perfmodel.model.transformers.layout_words import in_full, short
 
@@ -30,7 +31,7 @@ def show_plan(result: SearchResult) -> None:
     out.print(Text(first), style="bold")
     for line in more:
         out.print(Text(line))
-    chosen = result.chosen
+    chosen = result.in_question
     if chosen is not None:
         out.print()
         for label, value in _figures(result, chosen):
@@ -49,8 +50,8 @@ def show_plan(result: SearchResult) -> None:
 
 
 def show_script(result: SearchResult, as_slurm: bool) -> None:
-    """Print what starts the plan chosen; where it meets no limits, why, on stderr."""
-    chosen = result.chosen
+    """Print what starts the plan chosen; where none is, what starts the surest, and on stderr why."""
+    chosen = result.in_question
     if chosen is not None:
         click.echo(
             (slurm_job if as_slurm else torchrun)(with_options(chosen, result.goal), result.goal.workload)
@@ -65,21 +66,31 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     work = f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"
     if row["layout"]:
         figures = _of_layout(row, tokens)
-        whole = many(row["samples"] * row["sequence_length"])
         mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
+        whole = many(row["samples"] * row["sequence_length"])
         work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, {mfu}"
     else:
         figures = [
             ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),
             ("batch", f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"),
         ]
-    figures += [("work", work), ("iteration", show(row["iteration_time"], "s"))]
+    figures += [("work", work), *_at_least(result, row), ("iteration", show(row["iteration_time"], "s"))]
     if row["goodput"] != 1:
         figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
     if row["energy"] is not None:
         carbon = "" if row["carbon"] is None else f", {row['carbon'] / 1000:,.3g} kg CO2"
         figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))
     return figures
+
+
+def _at_least(result: SearchResult, row: Row) -> list[tuple[str, str]]:
+    """Return the throughput reached as surely as asked for; nothing where that is the predicted one."""
+    least, sure = row["samples_per_second_at_least"], result.goal.confidence
+    if least is None or least == row["samples_per_second"]:
+        return []
+    if row["layout"]:
+        return [(f"at {percent(sure)}", f"at least {least * row['sequence_length']:,.0f} tokens a second")]
+    return [(f"at {percent(sure)}", f"at least {rate(least)} samples a second")]
 
 
 def _of_layout(row: Row, tokens: str) -> list[tuple[str, str]]:
@@ -107,15 +118,25 @@ def _way(row: Row) -> str:
 
 def _show_front(result: SearchResult) -> list[Row]:
     """Print the front, at most ``MOST_ON_FRONT`` plans of it and always the one chosen."""
-    rows = result.front
+    rows, at = result.front, f"at {percent(result.goal.confidence)}"
     spread = evenly_spaced(len(rows), MOST_ON_FRONT)
-    kept = [row for i, row in enumerate(rows) if i in spread or row == result.chosen]
+    kept = [row for i, row in enumerate(rows) if i in spread or row == result.in_question]
     out = console()
     if kept:
         out.print()
         some = f", {len(kept)} of {len(rows)} (--csv: all)" if len(kept) < len(rows) else ""
         out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
-        shown = table("machine", "strategy", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
+        shown = table(
+            "machine",
+            "strategy",
+            "GPUs",
+            "batch",
+            "run",
+            at,
+            "USD",
+            "kWh",
+            left=2,
+        )
         shown.padding = (0, 1, 0, 0)
         shown.columns[0].min_width = 13
         shown.columns[1].width = 14
@@ -128,7 +149,7 @@ def _show_front(result: SearchResult) -> list[Row]:
                 str(row["world_size"]),
                 f"{row['global_batch_size']}",
                 duration(row["run_time"]),
-                duration(row["run_time_high_80"]),
+                duration(row["run_time_at_most"]),
                 _usd(row["cost"]),
                 "-" if row["energy"] is None else thousands(row["energy"]),
             )

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.decide.fits.answer import Fits, Place
 
-USUAL_CONFIDENCE = 0.8
-"""Default probability of fitting from which a change makes a job fit."""
 BAR = 36
 """Width of the bar of a full accelerator, in columns."""
 OVER = 6

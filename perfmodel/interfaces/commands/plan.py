@@ -259,8 +259,9 @@ tried, on every count of machines up to 32 and on counts a sixteenth apart beyon
 of networks that predict the next token every layout, on counts that are powers of
 two, half as many more, and the most allowed.  Of plans within 1 % of each other
 one that NCCL can run is taken.  Without --epochs, --samples and --tokens the
-run ends at the published target, whose epochs grow with the batch.  Exit code 1
-where no plan meets the limits.
+run ends at the published target, whose epochs grow with the batch.  A plan is
+chosen where deadline and budget hold with the probability of --confidence; else
+the answer names the surest, and the exit code is 1.
 
 With --have instead: what more machines of the same kind, other ones beside them, or a faster network
 add to a fleet, each with its price and the time after which it has paid back.  Unlike machines train
@@ -288,6 +289,7 @@ COMMAND = Command(
         "perfmodel plan --epochs 90 --node dgx-1v,dgx-a100-40gb --price dgx-1v=12",
         "perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64",
         'perfmodel plan --workload llama-3-70b --tokens 1T --deadline "60 days" --budget 5M',
+        "perfmodel plan --epochs 90 --deadline 2h --instance p3.16xlarge --confidence 95%",
         "perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm",
         "perfmodel plan --epochs 90 --budget 500 --report plan.html",
         'perfmodel plan --have "8 x dgx-a100-80gb" --workload bert-large --samples 1e9',

@@ -11,6 +11,7 @@ from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_verdict import named, notes, verdict
+from perfmodel.decide.planning.within import percent
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
@@ -35,12 +36,12 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     catalogue : of the searched hardware
     """
     first, *more = verdict(result)
-    chosen, front = result.chosen, result.front
+    chosen, front = result.in_question, result.front
     spaced = evenly_spaced(len(front), MOST)
     shown = [row for index, row in enumerate(front) if index in spaced or row == chosen]
     rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
-        _front(shown, len(front)),
+        _front(shown, len(front), percent(result.goal.confidence)),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
         _prices(result, {row["name"] for row in [*shown, *rejected]}),
@@ -58,11 +59,11 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     )
 
 
-def _front(rows: Sequence[Row], whole: int) -> Listing:
+def _front(rows: Sequence[Row], whole: int, sure: str) -> Listing:
     """Return a table of plans on the front."""
     return Listing(
         f"None is both faster and cheaper than these{_of(rows, whole)}",
-        ("plan", "how", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
+        ("plan", "how", "batch", "samples/s", "run", f"at {sure}", "cost", f"cost at {sure}", "kWh"),
         [[named(row), _layout_words(row), *_figures(row)] for row in rows],
         texts=2,
     )
@@ -137,18 +138,20 @@ def _question(goal: Goal) -> str:
         limits.append(f"within {duration(goal.deadline)}")
     if goal.budget is not None:
         limits.append(f"for at most {dollars(goal.budget)}")
-    return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}?"
+    sure = f", sure to {percent(goal.confidence)}" if limits else ""
+    return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}{sure}?"
 
 
 def _figures(row: Row) -> list[str]:
-    """Return batch, throughput, run time, cost and energy of a plan as texts."""
-    late, energy = row["run_time_high_80"], row["energy"]
+    """Return batch, throughput, run time and cost, each also at most, and energy of a plan as texts."""
+    late, energy, dear = row["run_time_at_most"], row["energy"], row["cost_at_most"]
     return [
         f"{row['global_batch_size']:,}",
         rate(row["samples_per_second"]),
         duration(row["run_time"]),
         "-" if late is None else duration(late),
         _cost(row),
+        "-" if dear is None else dollars(dear),
         "-" if energy is None else f"{energy:,.3g}",
     ]
 

@@ -29,6 +29,8 @@ from perfmodel.model.options.scenario import Scenario
 
 LARGEST_SEARCH = 65_536
 """Largest number of GPUs of a search."""
+USUAL_CONFIDENCE = 0.8
+"""Default probability of keeping within the limits, and of fitting into memory."""
 MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
@@ -95,6 +97,8 @@ class Run(Described):
         [default: that of --framework; without one stock, for BERT mlperf]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
+    confidence : [1] How sure to be of deadline and budget, e.g. 0.5, 0.8 or 0.95: a plan with more risk than
+        that is not recommended.
     power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
     accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
     instances : Cloud offers to choose from, e.g. p4d.24xlarge.
@@ -128,6 +132,9 @@ class Run(Described):
     recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
     deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
     budget: Annotated[_Above | None, OptionInfo(label="Budget [USD]", unit="USD")] = None
+    confidence: Annotated[
+        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
+    ] = USUAL_CONFIDENCE
     power_limit: Annotated[_Above | None, OptionInfo(label="Power at most, e.g. 500kW", unit="W")] = None
     accelerators: Annotated[
         tuple[str, ...], OptionInfo(name="accelerator", old="accelerators", offers="accelerators")
