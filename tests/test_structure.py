@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.any_version
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
-LONGEST = {"builder.py": 620, "from_onnx.py": 485, "vocabulary.py": 530}
+LONGEST = {"builder.py": 620, "from_onnx.py": 485, "vocabulary.py": 540}
 """Lines of modules that are one long row of layers, operators or quantities, each a few lines of its own."""
 
 

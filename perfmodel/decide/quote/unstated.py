@@ -110,14 +110,14 @@ def only_with(
         return _reading(precision, counts_sparsity, claim, setting, scenario, evidence, catalogue)
 
     alone = {precision: reading(precision, False) for precision in precisions}
-    found = [each for each in alone.values() if each is not None]
+    named = [each for each in alone.values() if each is not None]
     if evidence.of_a_workload or not _may_count_sparsity(claim):
-        return found
+        return named
     sparse = reading(None, True)
     if sparse is not None:
-        return [*found, sparse]
+        return [*named, sparse]
     both = (reading(precision, True) for precision, each in alone.items() if each is None)
-    return [*found, *(each for each in both if each is not None)]
+    return [*named, *(each for each in both if each is not None)]
 
 
 def only_with_words(reading: OnlyWith, claim: Claim, setting: Setting) -> str:

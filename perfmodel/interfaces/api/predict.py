@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.model.prediction import Prediction, predict
-from perfmodel.model.prediction.card import Card
+from perfmodel.model.prediction.answer_card import Card
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.store import Catalogue

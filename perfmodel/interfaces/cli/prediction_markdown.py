@@ -14,7 +14,7 @@ from perfmodel.interfaces.reports.figures import (
     term_rows,
     unfit,
 )
-from perfmodel.model.prediction.card import Card
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Prediction
 
 

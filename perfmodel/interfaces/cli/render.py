@@ -12,7 +12,7 @@ from rich.text import Text
 
 from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, overflows, target_lines, unfit
-from perfmodel.model.prediction.card import Card
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import TERMS

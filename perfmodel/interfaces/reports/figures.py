@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
 from perfmodel.decide.economics import spans
 from perfmodel.decide.prices import Price, hour_words
-from perfmodel.model.prediction.card import Card, card_of
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.card import card_of
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.prediction.result import Interval, Prediction
 from perfmodel.model.step.memory import listed

@@ -1,14 +1,11 @@
 """The answer card of a prediction: what to plan with, how long, how sure, what limits it, and why."""
 
 import re
-from typing import TYPE_CHECKING
 
-from perfmodel.core.records.record import Record
 from perfmodel.core.units import plural, three_digits
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import bound_words, by_bound
-
-if TYPE_CHECKING:
-    from perfmodel.model.prediction.result import Prediction
 
 GIB = 2**30
 TOO_WIDE = 10.0
@@ -17,39 +14,7 @@ WORTH_SAYING = 0.01
 """Share of an iteration from which the second largest limit is named."""
 
 
-class Card(Record):
-    """The answer in short, each field as text; every interface shows the same."""
-
-    advice: str
-    """What to plan with or to do."""
-    machines: str
-    """Accelerators, and how they are joined."""
-    time: str
-    """Time of an iteration with its 80 % interval."""
-    memory: str
-    """Whether the job fits, with its probability."""
-    limit: str
-    """What takes most of the time."""
-    rests_on: str
-    """What the interval was learned from, and what widens it most."""
-    cost: str = ""
-    """Cost of the run, or of an hour; empty if nobody asked."""
-
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """The fields below the advice, with labels."""
-        names = {
-            "machines": "machines",
-            "time": "iteration",
-            "memory": "memory",
-            "cost": "cost",
-            "limit": "limit",
-            "rests_on": "rests on",
-        }
-        return [(label, getattr(self, name)) for name, label in names.items() if getattr(self, name)]
-
-
-def card_of(prediction: "Prediction") -> Card:
+def card_of(prediction: Prediction) -> Card:
     """Return the answer card of a prediction, without a cost.
 
     Examples
@@ -69,7 +34,7 @@ def card_of(prediction: "Prediction") -> Card:
     )
 
 
-def throughput_range(prediction: "Prediction") -> tuple[float, float] | None:
+def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
     """Return the throughput at the ends of the 80 % interval [samples/s], the lower first, or None."""
     interval = prediction.interval
     if interval is None:
@@ -78,19 +43,19 @@ def throughput_range(prediction: "Prediction") -> tuple[float, float] | None:
     return samples / interval.high_80, samples / interval.low_80
 
 
-def is_too_wide(prediction: "Prediction") -> bool:
+def is_too_wide(prediction: Prediction) -> bool:
     """Whether the interval of a prediction is wider than ``TOO_WIDE``."""
     rates = throughput_range(prediction)
     return rates is not None and rates[1] > TOO_WIDE * rates[0]
 
 
-def samples_per_second(prediction: "Prediction", samples: float) -> str:
+def samples_per_second(prediction: Prediction, samples: float) -> str:
     """Return a throughput of all accelerators [samples/s] as text with its unit."""
     words = three_digits(samples)
     return f"{words} {plural(prediction.sample, 1 if words == '1' else 2)}/s"
 
 
-def per_second(prediction: "Prediction", samples: float) -> str:
+def per_second(prediction: Prediction, samples: float) -> str:
     """Return a throughput as text with its unit, followed by tokens/s where the job trains on tokens.
 
     Parameters
@@ -105,7 +70,7 @@ def per_second(prediction: "Prediction", samples: float) -> str:
     return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
-def advice(prediction: "Prediction", remedy: str = "", where: str = "perfmodel layouts") -> str:
+def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel layouts") -> str:
     """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
 
     Parameters
@@ -135,7 +100,7 @@ def advice(prediction: "Prediction", remedy: str = "", where: str = "perfmodel l
     )
 
 
-def _smaller(prediction: "Prediction", where: str) -> str:
+def _smaller(prediction: Prediction, where: str) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
     most = prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
@@ -145,7 +110,7 @@ def _smaller(prediction: "Prediction", where: str) -> str:
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 
-def memory_words(prediction: "Prediction") -> str:
+def memory_words(prediction: Prediction) -> str:
     """Return whether a job fits, with what it needs and what is there, as text."""
     memory = prediction.memory
     words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
@@ -154,7 +119,7 @@ def memory_words(prediction: "Prediction") -> str:
     return f"{words} (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
 
 
-def limit_of(prediction: "Prediction") -> str:
+def limit_of(prediction: Prediction) -> str:
     """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
     times = by_bound(prediction.terms)
     shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
@@ -165,7 +130,7 @@ def limit_of(prediction: "Prediction") -> str:
     return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
-def rests_on(prediction: "Prediction") -> str:
+def rests_on(prediction: Prediction) -> str:
     """Return what the interval was learned from, and its first reason to be wider, as text."""
     interval = prediction.interval
     if interval is None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from perfmodel.core.records.record import Record, fresh, late
 from perfmodel.core.units import plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
-from perfmodel.model.prediction.card import Card
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import verdict
 
 MATTER = (
