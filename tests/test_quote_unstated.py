@@ -9,8 +9,9 @@ import pytest
 from app import decisions
 from perfmodel.decide.quote import Claim, Quote, check_quote
 from perfmodel.decide.quote.claim_judgement import percent
-from perfmodel.decide.quote.comparable import limited_by, reaches
+from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.evidence import Near
+from perfmodel.decide.quote.limited import limited_by
 from perfmodel.equations.succession import next_success_probability
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs

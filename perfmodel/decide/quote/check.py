@@ -11,7 +11,6 @@ from perfmodel.core.units import three_digits
 from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.decide.quote.claim_judgement import EXACT, judgement_of, probability_of, verdict_of
 from perfmodel.decide.quote.claim_words import job_words, layout_words, machine_words, shown
-from perfmodel.decide.quote.comparable import limited_by
 from perfmodel.decide.quote.completed_job import CompletedJob, completed_job
 from perfmodel.decide.quote.evidence import (
     COUNTED,
@@ -24,6 +23,7 @@ from perfmodel.decide.quote.evidence import (
 )
 from perfmodel.decide.quote.expected import Expected, flops_of, is_counted_in_ways
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quote, scenario_of_claim
+from perfmodel.decide.quote.limited import limited_by
 from perfmodel.decide.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.decide.quote.sentence import sentence_of
 from perfmodel.decide.quote.tricks import tricks_of

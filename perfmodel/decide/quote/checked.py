@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.decide.quote.claim_judgement import Judgement, Verdict
-from perfmodel.decide.quote.comparable import LimitedBy
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import Per
+from perfmodel.decide.quote.limited import LimitedBy
 from perfmodel.decide.quote.reached import ReachedBy
 from perfmodel.decide.quote.tricks import Trick
 from perfmodel.decide.quote.unstated import OnlyWith

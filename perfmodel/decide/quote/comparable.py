@@ -1,22 +1,14 @@
-"""Whether a similar measured run is a test of a claim, and the probability that such runs leave a claim."""
+"""Whether a similar measured run is a test of a claim, and whether it did as well."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Literal
 
 from perfmodel.core.errors import InputError
-from perfmodel.equations.succession import next_success_probability
 from perfmodel.evidence.accuracy.training_rows import Run
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.software import parts
 from perfmodel.model.setting.resolve import Setting
-
-if TYPE_CHECKING:
-    from perfmodel.decide.quote.evidence import Near
-    from perfmodel.decide.quote.reached import ReachedBy
 
 Difference = Literal[
     "accelerator",
@@ -39,19 +31,6 @@ to which a run is a test of a claim (a choice).  Fewer accelerators, more bandwi
 messages are easier: they always are."""
 ROUNDED = 0.005
 """Relative amount by which a run may miss a claim, which has three digits."""
-
-
-class LimitedBy(BaseModel):
-    """Comparable measured runs, some of which did not reach a claim, and the probability they leave it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    runs: int
-    """Number of comparable runs."""
-    reached: int
-    """How many of them did as well as claimed, for each accelerator."""
-    most: float
-    """Largest probability that they leave, by the rule of succession: (reached + 1) / (runs + 2)."""
 
 
 def reaches(value: float, claimed: float, higher_is_better: bool) -> bool:
@@ -113,35 +92,6 @@ def run_differences(
     if run.input == "real" and scenario.input != "real" and "input" in scenario.model_fields_set:
         result.append("input")
     return result
-
-
-def limited_by(
-    probability: float | None,
-    measured: Sequence[Near],
-    reached_by: ReachedBy | None,
-    claimed: float,
-    higher_is_better: bool,
-) -> LimitedBy | None:
-    """Return the runs that limit the probability of a claim; None where none do.
-
-    Comparable runs limit it where one of them did not reach the claim.
-
-    Parameters
-    ----------
-    probability : by the model or the most similar run
-    measured : the similar runs that the answer lists
-    reached_by : a run that did as well; it counts if the quote allows its software, listed or not
-    claimed, higher_is_better : the claimed value, and whether larger ones are better
-    """
-    alike = [near for near in measured if not near.differs]
-    counted = {near.id: reaches(near.value, claimed, higher_is_better) for near in alike}
-    if reached_by is not None and reached_by.is_allowed:
-        counted[reached_by.id] = True
-    runs, reached = len(counted), sum(counted.values())
-    most = float(next_success_probability(reached, runs))
-    if probability is None or reached == runs or probability <= most:
-        return None
-    return LimitedBy(runs=runs, reached=reached, most=most)
 
 
 def _has_the_peak(precision: str, setting: Setting) -> bool:
