@@ -6,6 +6,7 @@ from perfmodel.core.command_line import command_line
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
+from perfmodel.core.units import counted
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -168,8 +169,8 @@ def _few_passes(setting: Setting) -> list[str]:
         return []
     steps, stages = int(layout.accumulation_steps), int(layout.pipeline_parallel)
     return [
-        f"memory is that of {steps} micro-batches in {stages} stages: with a larger --global-batch-size the "
-        "first stages keep more"
+        f"memory is that of {counted(steps, 'micro-batch')} in {stages} stages: with a larger "
+        "--global-batch-size the first stages keep more"
     ]
 
 
