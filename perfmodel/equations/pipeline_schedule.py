@@ -147,15 +147,20 @@ def scheduled_micro_batches_kept(
     shape = every[0].shape
     rows = np.rint(np.stack([each.ravel() for each in every], axis=1)).astype(int)
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
-    result = np.array([_most_kept(*map(int, kind)) for kind in kinds])[which.reshape(-1)]
+    most = [max(kept_of_stages(SCHEDULES[index], *each)) for index, *each in kinds.tolist()]
+    result = np.array(most)[which.reshape(-1)]
     return result.reshape(shape) if shape else float(result[0])
 
 
-def _most_kept(schedule: int, stages: int, chunks: int, micro_batches: int) -> float:
-    name = SCHEDULES[schedule]
-    parts = 2 if name in TWO_CHUNKS else chunks
-    orders = passes_of(name, stages, parts, min(micro_batches, PLAYED_ROUNDS * stages))
-    return max(max(kept_after(order)) for order in orders) / (1 if name == "dualpipe" else parts)
+def kept_of_stages(schedule: Schedule, stages: int, chunks: int, micro_batches: int) -> list[float]:
+    """Return the micro-batches whose activations each stage keeps at most, by the order of its passes.
+
+    >>> kept_of_stages("zb-h1", 4, 1, 8)
+    [4.0, 4.0, 4.0, 4.0]
+    """
+    parts = 2 if schedule in TWO_CHUNKS else chunks
+    orders = passes_of(schedule, stages, parts, min(micro_batches, PLAYED_ROUNDS * stages))
+    return [max(kept_after(order)) / (1 if schedule == "dualpipe" else parts) for order in orders]
 
 
 def length(

@@ -173,23 +173,35 @@ def with_dense_share(job: Job, before: Any, layers: Any) -> Job:
 def _micro_batches(job: Job) -> tuple[Any, Any, Any]:
     """Return the micro-batches whose activations the first, the second and the last stage keep.
 
-    The second keeps one more for each stage behind it, of several chunks two chunks more; in schedules that
-    split the backward pass all keep as many as the first.
+    In schedules that split the backward pass all keep as many as the fullest.
+    """
+    layout = job.layout
+    stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
+    first, second, last = (micro_batches_of_stage(job, stage) for stage in (0, 1, stages - 1))
+    if any_of(layout.splits_backward):
+        by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
+        first, second, last = (
+            ops.where(layout.splits_backward, by_order, each) for each in (first, second, last)
+        )
+    return first, second, last
+
+
+def micro_batches_of_stage(job: Job, stage: Any) -> Any:
+    """Return the micro-batches whose activations a stage keeps, in schedules of whole backward passes.
+
+    Each keeps one more for each stage behind it, of several chunks two chunks more; of several chunks the
+    first has an own rule.
+
+    Parameters
+    ----------
+    job : one job, or many as arrays
+    stage : the first is 0
     """
     layout, where = job.layout, ops.where
     stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
-    of_last = last_micro_batches_kept(stages, chunks)
     each = where(chunks > 1, 2 / chunks, 1.0)
-    kept = (
-        micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0)),
-        ops.minimum(steps, of_last + (stages - 2) * each),
-        ops.minimum(steps, of_last),
-    )
-    if not any_of(layout.splits_backward):
-        return kept
-    by_order = scheduled_micro_batches_kept(layout.schedule, stages, chunks, steps)
-    first, second, last = (where(layout.splits_backward, by_order, each) for each in kept)
-    return first, second, last
+    later = ops.minimum(steps, last_micro_batches_kept(stages, chunks) + (stages - 1 - stage) * each)
+    return where(stage == 0, micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0)), later)
 
 
 def memory_of_stage(stage: Stage) -> Memory:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from perfmodel.equations.pipeline_orders import kept_after, layers_of_chunks, passes_of
-from perfmodel.equations.pipeline_schedule import PLAYED_ROUNDS
-from perfmodel.equations.transformer_memory import last_micro_batches_kept, micro_batches_kept
+from perfmodel.equations.pipeline_orders import layers_of_chunks
+from perfmodel.equations.pipeline_schedule import kept_of_stages
 from perfmodel.model.transformers.held import tables_of_stage
 from perfmodel.model.transformers.job import Job
-from perfmodel.model.transformers.memory import Memory, Stage, memory_of, memory_of_stage, with_dense_share
+from perfmodel.model.transformers.memory import (
+    Memory,
+    Stage,
+    memory_of,
+    memory_of_stage,
+    micro_batches_of_stage,
+    with_dense_share,
+)
 
 
 class StageMemory(NamedTuple):
@@ -41,7 +47,10 @@ def memory_of_each_stage(job: Job) -> list[StageMemory]:
     held = layers_of_chunks(int(job.model.layers), stages, parts, layout.schedule_name, int(layout.end_slots))
     copies = int(layout.copies_of_stage)
     counts = [max(each) if copies > 1 else sum(each) for each in held]
-    kept, tables = _kept(job, stages, chunks), tables_of_stage(job)
+    tables = tables_of_stage(job)
+    kept = [float(micro_batches_of_stage(job, stage)) for stage in range(stages)]
+    if bool(layout.splits_backward):
+        kept = kept_of_stages(layout.schedule_name, stages, chunks, int(layout.accumulation_steps))
     starts = list(accumulate((each[0] for each in held[:-1]), initial=0))
     if copies > 1:  # of the copies that a rank holds, one begins earlier in the network
         starts = [min(*each) for each in zip(starts, starts[::-1], strict=True)]
@@ -58,18 +67,3 @@ def memory_of_each_stage(job: Job) -> list[StageMemory]:
         )
         result.append(StageMemory(stage, layers * copies, micro_batches, memory_of_stage(of_stage)))
     return result
-
-
-def _kept(job: Job, stages: int, chunks: int) -> list[float]:
-    """Return the micro-batches whose activations each stage keeps."""
-    layout = job.layout
-    steps = int(layout.accumulation_steps)
-    if bool(layout.splits_backward):
-        name, parts = layout.schedule_name, 2 if bool(layout.returns_to_first) else chunks
-        orders = passes_of(name, stages, parts, min(steps, PLAYED_ROUNDS * stages))
-        share = int(layout.copies_of_stage) / parts
-        return [max(kept_after(order)) * share for order in orders]
-    last, each = last_micro_batches_kept(stages, chunks), 2 / chunks if chunks > 1 else 1.0
-    first = float(micro_batches_kept(steps, stages, chunks, int(chunks > 1)))
-    others = (last + (stages - 1 - stage) * each for stage in range(1, stages))
-    return [first, *(float(min(steps, most)) for most in others)]
