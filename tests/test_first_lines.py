@@ -48,14 +48,13 @@ def test_a_job_that_does_not_fit_says_so_first_and_claims_no_throughput():
 
 
 def test_a_table_says_which_numbers_of_accelerators_do_not_fit():
-    words = ("--workload", "llama-3-8b", "--node", "dgx-h100", "--sharding", "zero3", "--gpus", "1,2,64")
-    said = predict(
-        Scenario(workload="llama-3-8b", node="dgx-h100", sharding="zero3", world_size=1)
-    ).memory.verdict
+    job = {"workload": "llama-3-8b", "node": "dgx-h100", "sharding": "zero3", "micro_batch_size": 2}
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in job.items()] + ["--gpus", "2,4,64"]
+    said = predict(Scenario(**job, world_size=2)).memory.verdict
     assert said.startswith("fits with probability")
     assert text("scale", *words)[1].startswith(said.upper())
-    assert "per accelerator at 1 GPU, 109.7 at 2 GPUs" in " ".join(text("scale", *words))
-    assert f"GPU it {said}" in " ".join(" ".join(text("scale", *words)).split())
+    assert "per accelerator at 2 GPUs, 120.2 at 4 GPUs" in " ".join(" ".join(text("scale", *words)).split())
+    assert f"on 2 GPUs it {said}" in " ".join(" ".join(text("scale", *words)).split())
 
 
 def test_a_report_says_first_that_a_job_does_not_fit(tmp_path):

@@ -36,20 +36,64 @@ LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "global_batch_
 WHOLE = LLAMA | {"framework": "torchtitan", "sharding": "zero3", "recompute": "full", "micro_batch_size": 1}
 
 
-@given(need=st.floats(1.0, 1e13), capacity=st.floats(1e9, 1e12), width=st.floats(0.05, 2.0))
-def test_the_law_has_its_median_at_the_prediction_and_80_percent_in_its_interval(need, capacity, width):
-    chance, low, high = odds(need, capacity, width)
+@given(
+    need=st.floats(1e6, 1e13),
+    share=st.floats(0.0, 0.9),
+    capacity=st.floats(1e9, 1e12),
+    width=st.floats(0.05, 1.0),
+)
+def test_the_law_has_its_median_at_the_prediction_and_80_percent_in_its_interval(
+    need, share, capacity, width
+):
+    known = share * need
+    chance, low, high = odds(need, known, capacity, width)
     assert 0 <= chance <= 1
     assert (chance >= 0.5) == (need <= capacity) or need == pytest.approx(capacity)
-    assert odds(need, high, width).fits_probability == pytest.approx(0.9)
-    assert odds(need, low, width).fits_probability == pytest.approx(0.1)
-    assert odds(need, 2 * capacity, width).fits_probability >= chance
+    assert odds(need, known, high, width).fits_probability == pytest.approx(0.9)
+    assert odds(need, known, low, width).fits_probability == pytest.approx(0.1)
+    assert known <= low <= need <= high
+    chances = [odds(need, known, part * capacity, width).fits_probability for part in (0.25, 0.5, 0.99, 1, 2)]
+    assert chances == sorted(chances)
+
+
+@given(known=st.floats(1.0, 1e13), rest=st.floats(1e6, 1e12), width=st.floats(0.05, 2.0))
+def test_nothing_fits_where_states_alone_do_not(known, rest, width):
+    for capacity in (known, 0.5 * known):
+        assert odds(known + rest, known, capacity, width).fits_probability == 0
+    assert odds(known + rest, known, math.inf, width).fits_probability == 1
+
+
+def test_the_law_by_hand():
+    """40 GB, of which 20 are known, within a factor of 2: downwards the other 20 by its square."""
+    half = math.log(2.0)
+    assert odds(40e9, 20e9, 25e9, half) == pytest.approx((0.1, 25e9, 80e9))
+    assert odds(40e9, 20e9, 80e9, half) == pytest.approx((0.9, 25e9, 80e9))
+    assert odds(50e9, 0.0, 100e9, half) == pytest.approx((0.9, 25e9, 100e9))
+
+
+def test_the_density_is_the_same_on_both_sides_of_the_prediction():
+    at, step = 50e9, 1e4
+    for known in (0.0, 30e9, 49e9):
+        less, most = (odds(at, known, at + each, 0.17).fits_probability for each in (-step, step))
+        assert 0.5 - less == pytest.approx(most - 0.5, rel=1e-4)
+        assert most - less == pytest.approx(2 * step / at * math.log(9) / 0.17 / 4, rel=1e-4)
+
+
+def test_a_peak_misses_by_the_width_that_would_reach_it():
+    peak = every_peak()[0]._replace(predicted=40e9, known=20e9)
+    for published in (21e9, 25e9, 80e9):
+        ends = odds(40e9, 20e9, 40e9, peak._replace(published=published).missed)[1:]
+        assert published == pytest.approx(ends[published > 40e9])
+    assert peak._replace(published=20e9).missed == math.inf
 
 
 def test_the_law_takes_arrays():
     needs = np.array([10e9, 80e9, 200e9])
-    each = [odds(need, 80e9, 0.3).fits_probability for need in needs.tolist()]
-    assert odds(needs, 80e9, 0.3).fits_probability == pytest.approx(each)
+    knowns = np.array([9e9, 20e9, 90e9])
+    each = [
+        odds(*both, 80e9, 0.3).fits_probability for both in zip(needs.tolist(), knowns.tolist(), strict=True)
+    ]
+    assert odds(needs, knowns, 80e9, 0.3).fits_probability == pytest.approx(each)
 
 
 def test_words():
@@ -70,7 +114,7 @@ def test_the_shipped_widths_are_those_learned_from_the_shipped_peaks():
 
 def test_sources_with_many_rows_have_no_more_weight():
     one, *_ = [peak for peak in every_peak() if peak.run.source == "torchtitan"]
-    near = one._replace(predicted=1.1 * one.published)
+    near = one._replace(predicted=1.1 * one.published, known=0.0)
     runs = [near._replace(run=near.run._replace(source=name)) for name in "abcdefghij"]
     far, *others = [peak._replace(predicted=2.0 * one.published) for peak in runs]
     assert half_width([far] * 50 + runs[1:]) == pytest.approx(

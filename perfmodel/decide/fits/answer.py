@@ -17,6 +17,7 @@ from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory_odds import odds_of
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.memory import known_bytes
 
 MOST_CHANGES = 8
 """Changes that are listed."""
@@ -79,6 +80,8 @@ class Fits(Record, Table):
     """Lower end of the 80 % interval of ``bytes`` [B]."""
     high_80: float
     """Upper end of it [B]."""
+    known_bytes: float
+    """Of it weights, gradients and optimizer states, at least, by what is stated: no need is below [B]."""
     capacity: float
     """Memory that a program can use [B]."""
     not_stated: list[str]
@@ -148,6 +151,7 @@ def fits(
         bytes=memory.bytes,
         low_80=memory.low_80,
         high_80=memory.high_80,
+        known_bytes=memory.known_bytes or 0.0,
         capacity=memory.capacity,
         not_stated=memory.not_stated,
         largest_batch=memory.largest_local_batch_size,
@@ -202,18 +206,21 @@ def _places(setting: Setting, memory: Memory) -> list[Place]:
                 (name, each.count, each.bytes, each.rows)
                 for name, each in zip(names, memory.devices, strict=True)
             ]
-        return [_place(name, count, None, None, size, rows, memory) for name, count, size, rows in alike]
+        return [
+            _place(name, count, None, None, size, known_bytes(rows), rows, memory)
+            for name, count, size, rows in alike
+        ]
     from perfmodel.model.transformers.evaluate import case_of_setting
     from perfmodel.model.transformers.job import job_of
     from perfmodel.model.transformers.stage_memory import memory_of_each_stage
 
-    stages = int(setting.layout.pipeline_parallel)
+    stages, job = int(setting.layout.pipeline_parallel), job_of(case_of_setting(setting))
     result = []
-    for stage, layers, kept, held in memory_of_each_stage(job_of(case_of_setting(setting))):
+    for stage, layers, kept, held, known in memory_of_each_stage(job, memory.not_stated):
         name = f"stage {stage + 1} of {stages}" if stages > 1 else "every accelerator"
         rows = {row: float(size) for row, size in held._asdict().items()}
         count = setting.world_size // stages
-        result.append(_place(name, count, layers, kept, float(held.total), rows, memory))
+        result.append(_place(name, count, layers, kept, float(held.total), known, rows, memory))
     return result
 
 
@@ -223,11 +230,12 @@ def _place(
     layers: int | None,
     micro_batches: float | None,
     size: float,
+    known: float,
     rows: dict[str, float],
     fullest: Memory,
 ) -> Place:
     """Return the memory of one place, with its probability by the law of the fullest."""
-    chance = odds_of(size, fullest.capacity, fullest.not_stated).fits_probability
+    chance = odds_of(size, known, fullest.capacity, fullest.not_stated).fits_probability
     return Place.model_construct(
         name=name,
         accelerators=accelerators,

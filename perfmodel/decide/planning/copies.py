@@ -65,6 +65,7 @@ PREDICTED: Final = (
     "mfu",
     "mfu_nominal",
     "memory_bytes",
+    "memory_known",
     "memory_capacity",
     "fits",
     "optimizer",

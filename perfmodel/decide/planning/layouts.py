@@ -193,6 +193,7 @@ def fastest_layout(
         "precision": setting.precision,
         "local_batch_size": int(first.micro_batch_size),
         "global_batch_size": int(first.global_batch_size),
+        "memory_known": float(np.ravel(numbers["memory_known"]())[0]),
         "fits": True,
         "optimizer": setting.optimizer,
     }

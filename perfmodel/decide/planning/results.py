@@ -69,6 +69,7 @@ class SearchResult:
         row["server_node"] = (self.goal.server_node or machine.node) if has_servers else None
         goal, cost = self.goal, row["cost"]
         tokens, ends = row["sequence_length"], _ends(row)
+        capacity, known = row.get("memory_capacity") or math.inf, row.pop("memory_known", 0.0)
         row["also"] = list(row.get("also") or ())
         row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
         longer = None if ends is None else math.exp(beyond(math.log(ends.high), goal.confidence))
@@ -100,7 +101,7 @@ class SearchResult:
             "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
             "budget_risk": risks[1],
             "probability": _within(risks, goal.deadline, goal.budget),
-            "memory": stated_odds(row["memory_bytes"], row["memory_capacity"] or math.inf)._asdict(),
+            "memory": stated_odds(row["memory_bytes"], known, capacity)._asdict(),
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
 

@@ -60,8 +60,9 @@ ANSWERS = (
     "largest_local_batch_size",
 )
 """Results of ``predict`` that are a number or a word, by the same names; without the terms."""
-WHERE_NAMED = ("startup_time", "epoch_start_time")
-"""Results that are columns only on request, as they are not part of an iteration."""
+WHERE_NAMED = ("startup_time", "epoch_start_time", "memory_known")
+"""Results that are columns only on request, as they are not part of an iteration, or
+bytes of ``memory_bytes``."""
 UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
 """Results of strategies that do not update synchronously."""
 
@@ -73,6 +74,7 @@ _UNITS = {
     "_overhead": "1",
     "_per_second": "1/s",
     "_capacity": "B",
+    "_known": "B",
     "_batch_size": "samples",
 }
 """Units of results that are not in the vocabulary, by the ending of their names."""

@@ -20,7 +20,13 @@ from perfmodel.core.files.resources import folder
 from perfmodel.core.files.writing import write_whole
 from perfmodel.evidence.accuracy.by_source import COVERED, by_source, quantile
 from perfmodel.evidence.accuracy.ledger.held_out import learned_part
-from perfmodel.evidence.accuracy.transformers.transformer_memory import Peak, needed_bytes, new_cells, peaks
+from perfmodel.evidence.accuracy.transformers.transformer_memory import (
+    Peak,
+    known_bytes,
+    needed_bytes,
+    new_cells,
+    peaks,
+)
 from perfmodel.evidence.accuracy.transformers.transformer_rows import (
     TransformerRun,
     read_transformer_runs,
@@ -139,11 +145,11 @@ def kind_of(peak: Peak) -> str:
 
 
 def half_width(of: Sequence[Peak]) -> float:
-    """Return the 80 % quantile of the absolute logarithmic errors of peaks, each source with the same weight.
+    """Return the 80 % quantile of what peaks miss, each source with the same weight.
 
     With K sources the quantile is taken at 0.8 (1 + 1/K), at most 1, which covers 80 % of a further source.
     """
-    errors = by_source((peak.run.source, abs(math.log(1 + peak.error))) for peak in of)
+    errors = by_source((peak.run.source, peak.missed) for peak in of)
     return quantile(errors, min(COVERED * (1 + 1 / len(errors)), 1.0))
 
 
@@ -165,9 +171,12 @@ def _judged(source: str, new: bool) -> Judged:
     """Return verdicts and errors of one source, with interval widths learned from the other sources."""
     widths = half_widths(source)
     own = [peak for peak in shipped_peaks() if peak.run.source == source]
-    covered = [abs(math.log(1 + peak.error)) <= widths[kind_of(peak)] for peak in own]
+    covered = [peak.missed <= widths[kind_of(peak)] for peak in own]
     of = [each for each in outcomes() if each.run.source == source]
-    verdicts = [(needed_bytes(each.run), _capacity(each.run), widths[each.kind], each.fits) for each in of]
+    verdicts = [
+        (needed_bytes(each.run), known_bytes(each.run), _capacity(each.run), widths[each.kind], each.fits)
+        for each in of
+    ]
     return Judged(new, *_verdicts(verdicts), [abs(peak.error) for peak in own], covered)
 
 
@@ -177,14 +186,15 @@ def _capacity(run: TransformerRun) -> float:
     return float(run.case.chip.memory_bytes)
 
 
-def _verdicts(of: Iterable[tuple[float, float, float, bool]]) -> tuple[list[bool], list[bool]]:
+def _verdicts(of: Iterable[tuple[float, float, float, float, bool]]) -> tuple[list[bool], list[bool]]:
     """Return whether each verdict is certain, and whether each of the certain ones is right.
 
     Parameters
     ----------
-    of : needed bytes, capacity [B], half-width of the interval in logarithms, and whether the run did fit
+    of : needed bytes, known of them, capacity [B], half-width of the interval in logarithms, and whether the
+        run did fit
     """
-    each = [(float(odds(need, size, width).fits_probability), fits) for need, size, width, fits in of]
+    each = [(float(odds(*numbers).fits_probability), fits) for *numbers, fits in of]
     certain = [max(chance, 1 - chance) >= CERTAIN for chance, _ in each]
     right = [(chance >= 0.5) == fits for (chance, fits), sure in zip(each, certain, strict=True) if sure]
     return certain, right
@@ -202,7 +212,7 @@ def on_other_accelerators() -> dict[str, Judged]:
     for source, own in by_source((peak.run.source, peak) for peak in stated).items():
         widths, needs = half_widths(source), [(peak, needed_bytes(peak.run)) for peak in own]
         verdicts = (
-            (need, size, widths[kind_of(peak)], need / (1 + peak.error) <= size)
+            (need, peak.known, size, widths[kind_of(peak)], need / (1 + peak.error) <= size)
             for peak, need in needs
             for size in sizes
         )

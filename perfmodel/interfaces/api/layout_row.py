@@ -72,7 +72,11 @@ def rows_of(setting: Setting, evaluated: Evaluated, order: Order) -> list[Layout
     job, layouts = evaluated.job, evaluated.ranks.layout
     (model, length), adapts = network_of(setting.workload), setting.scenario.lora is not None
     count, capacity, needed = len(layouts.sharding), job.need.capacity, job.need.bytes
-    kept = {"bytes": needed, "capacity": capacity, **stated_odds(needed, capacity)._asdict()}
+    kept = {
+        "bytes": needed,
+        "capacity": capacity,
+        **stated_odds(needed, job.need.known(()), capacity)._asdict(),
+    }
     idle = (job.terms["bubble_time"] + job.terms["unequal_stages_time"]) / job.iteration_time
     figures = {"again": _again(setting, evaluated), "idle": idle, "time": job.iteration_time}
     chances = order.slower.tolist()

@@ -197,7 +197,8 @@ def searched(
     every, new = evaluated(result.layouts), evaluated(result.layout(0)).new
     timed = _timed(setting, every, new.common)
     order = order_of(timed.at(0), timed)
-    odds = stated_odds(result.memory_bytes, setting.accelerator.memory_capacity).fits_probability
+    need = every.job.need
+    odds = stated_odds(result.memory_bytes, need.known(()), need.capacity).fits_probability
     taken = preferred(order, odds, result.layouts)
 
     def rows(some: slice) -> list[LayoutRow]:

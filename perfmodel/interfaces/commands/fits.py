@@ -66,10 +66,13 @@ def text(answer: "Fits", request: object) -> None:
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to
+    from perfmodel.model.prediction.memory_odds import states_exceed
     from perfmodel.model.step.memory import listed
 
     out = console()
-    lines_to(out, f"{answer.headline}: {answer.verdict}", style="bold")
+    exceed = states_exceed(answer.known_bytes, answer.capacity)
+    verdict = f"{answer.verdict}: {exceed}" if exceed else answer.verdict
+    lines_to(out, f"{answer.headline}: {verdict}", style="bold")
     low, high = _gib(answer.low_80), _gib(answer.high_80)
     need = f"{_gib(answer.bytes)} of {_gib(answer.capacity)} GiB; {low} to {high} GiB with 80 % confidence"
     if answer.not_stated:

@@ -36,7 +36,7 @@ class SweepRequest(Crossed):
     Parameters
     ----------
     columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result
-        except startup_time and epoch_start_time]
+        except startup_time, epoch_start_time and memory_known]
     """
 
     columns: Annotated[tuple[str, ...], Within(strict=False, min_length=1)] | None = None

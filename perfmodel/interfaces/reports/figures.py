@@ -180,6 +180,8 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
         ends = f"{memory.low_80 / 2**30:.1f} to {memory.high_80 / 2**30:.1f} GiB with 80 % confidence"
         wider = ", ".join(f"--{name}" for name in memory.not_stated)
         report.append(("", f"{ends}; less wide with {wider}" if wider else ends))
+    if memory.states_exceed is not None:
+        report.append(("", memory.states_exceed))
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report

@@ -34,11 +34,13 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
         return memory_of(setting, constants)
     from perfmodel.model.transformers.evaluate import case_of_setting
     from perfmodel.model.transformers.job import job_of
+    from perfmodel.model.transformers.memory import known_of
     from perfmodel.model.transformers.memory import memory_of as memory_of_job
 
     job = job_of(case_of_setting(setting)) if job is None else job
     memory, capacity = memory_of_job(job), setting.accelerator.memory_capacity
-    return Need(memory._asdict(), memory.total, capacity, partial(largest_micro_batch, job, capacity))
+    largest = partial(largest_micro_batch, job, capacity)
+    return Need(memory._asdict(), memory.total, capacity, largest, partial(known_of, job))
 
 
 def memory_needed(setting: Setting, constants: Calibration, need: Need | None = None) -> Memory:
@@ -49,13 +51,15 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
     setting, constants : of the job
     need : result of ``need_of``, if already computed
     """
-    of_rows, needed, capacity, largest = need_of(setting, constants) if need is None else need
+    of_rows, needed, capacity, largest, known_of = need_of(setting, constants) if need is None else need
     rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
+    known = float(known_of(unknown))
     return Memory.model_construct(
         bytes=float(needed),
         capacity=capacity,
         fits=bool(needed <= capacity),
-        **odds_of(float(needed), capacity, unknown)._asdict(),
+        known_bytes=known,
+        **odds_of(float(needed), known, capacity, unknown)._asdict(),
         not_stated=unknown,
         largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
         rows=rows,
@@ -89,6 +93,8 @@ def does_not_fit(setting: Setting, memory: Memory) -> str:
     """Return a warning with the memory needed, the memory available, and the largest batch that fits."""
     gib, batch = 2**30, "batch" if setting.layout is None else "micro-batch"
     needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    if memory.states_exceed is not None:
+        needed += f", and {memory.states_exceed}"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest {batch} that does is {memory.largest_local_batch_size}"
     others = "" if setting.layout is None else "; perfmodel layouts lists what would"

@@ -1,4 +1,4 @@
-"""Probability that a job fits into memory: a log-logistic need with the error on published peaks."""
+"""Probability that a job fits into memory: log-logistic, and never below what is known of its need."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from perfmodel.core import ops
 
 RESULT = Path(__file__).parent / "memory_odds.json"
 """Output of ``python -m perfmodel.evidence.accuracy.memory_fit``."""
@@ -27,42 +29,57 @@ class Odds(NamedTuple):
 
 @cache
 def half_widths() -> dict[str, float]:
-    """Return the learned half-widths of the 80 % interval of a log need, by ``STATED`` and ``OPEN``."""
+    """Return the learned half-widths of the 80 % interval, of ``STATED`` and of ``OPEN`` jobs."""
     widths: dict[str, float] = json.loads(RESULT.read_text("utf-8"))["half_width"]
     return widths
 
 
-def odds(needed: Any, capacity: float, half_width: float) -> Odds:
+def odds(needed: Any, known: Any, capacity: Any, half_width: float) -> Odds:
     """Return the probability that a need fits, and its 80 % interval.
 
-    The log-logistic law P(need <= M) = 1 / (1 + (N / M)^(ln 9 / h)) has its median at the prediction N, and
-    80 % of it within a factor e^h.
+    Of the predicted need N the part K is known: states that the options imply; U = N - K is the rest.  The
+    law is log-logistic with its median at the prediction.  A need above it is N e^x, as software may keep
+    more of anything; one below it is K + U e^(x N / U), as only the rest can be less, with the same density
+    at the prediction.  80 % have an x from -h to h:
+
+    P(need <= M) = 1 / (1 + (N / M)^(ln 9 / h)) where M >= N, 1 / (1 + (U / (M - K))^(ln 9 / h U / N)) where
+    K < M < N, and 0 where M <= K.
 
     Parameters
     ----------
-    needed : predicted, a number or an array [B]
+    needed : N, a number or an array [B]
+    known : K, at least 0 and below N [B]
     capacity : M, of an accelerator [B]
     half_width : h, of the logarithm
 
     Examples
     --------
-    >>> round(odds(72.0, 80.0, 0.3).fits_probability, 4)
-    0.6839
-    >>> odds(72.0, 80.0, 0.3).high_80 / 72 == math.exp(0.3)
-    True
+    50 GB, of which 30 GB are known: (50/60)^(ln 9 / 0.3) is 0.263 and 1 / 1.263 is 0.792.  40 GB have room
+    for 10 GB where 20 GB are expected: 2^(ln 9 / 0.3 x 20/50) is 7.62 and 1 / 8.62 is 0.116.  Of 24 GB
+    nothing is left.  The ends are 30 + 20 exp(-0.3 x 50/20) and 50 exp(0.3) GB.
+
+    >>> [round(float(odds(50e9, 30e9, size, 0.3).fits_probability), 3) for size in (60e9, 50e9, 40e9, 24e9)]
+    [0.792, 0.5, 0.116, 0.0]
+    >>> [round(end / 1e9, 1) for end in odds(50e9, 30e9, 60e9, 0.3)[1:]]
+    [39.4, 67.5]
     """
-    factor = math.exp(half_width)
-    return Odds(1 / (1 + (needed / capacity) ** (math.log(9) / half_width)), needed / factor, needed * factor)
+    rest, below = needed - known, capacity < needed
+    share = rest / needed
+    # as U / (U + M - K) and N / (N + M), whose powers are finite
+    over = ops.where(below, rest / (rest + ops.maximum(capacity - known, 0.0)), needed / (needed + capacity))
+    power = math.log(9) / half_width * ops.where(below, share, 1.0)
+    chance = (1 - over) ** power / ((1 - over) ** power + over**power)
+    return Odds(chance, known + rest * ops.exp(-half_width / share), needed * math.exp(half_width))
 
 
-def stated_odds(needed: Any, capacity: float) -> Odds:
+def stated_odds(needed: Any, known: Any, capacity: float) -> Odds:
     """Return the odds of a job with all options stated that affect its memory."""
-    return odds(needed, capacity, half_widths()[STATED])
+    return odds(needed, known, capacity, half_widths()[STATED])
 
 
-def odds_of(needed: float, capacity: float, unknown: Sequence[str]) -> Odds:
+def odds_of(needed: float, known: float, capacity: float, unknown: Sequence[str]) -> Odds:
     """Return the odds of a job, given its options that are not stated."""
-    return odds(needed, capacity, half_widths()[OPEN if unknown else STATED])
+    return odds(needed, known, capacity, half_widths()[OPEN if unknown else STATED])
 
 
 def verdict(probability: float) -> str:
@@ -76,6 +93,22 @@ def verdict(probability: float) -> str:
     if probability <= 1 - CERTAIN:
         return "does not fit"
     return f"fits with probability {probability * 100:.0f} %"
+
+
+def states_exceed(known: float, capacity: float) -> str | None:
+    """Return, as text, what states need where they alone exceed a capacity; else None.
+
+    Parameters
+    ----------
+    known, capacity : [B]
+
+    >>> states_exceed(50 * 2**30, 24 * 2**30)
+    'weights, gradients and optimizer states alone need at least 50.0 of 24.0 GiB'
+    """
+    if known <= capacity:
+        return None
+    words = "weights, gradients and optimizer states alone need at least"
+    return f"{words} {known / 2**30:.1f} of {capacity / 2**30:.1f} GiB"
 
 
 def short_verdict(probability: float) -> str:

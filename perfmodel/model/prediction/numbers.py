@@ -60,6 +60,7 @@ def numbers(job: Evaluated, constants: Calibration) -> dict[str, Any]:
         "baseline_time": job.baseline_time,
         "communication_time": job.communication_time,
         "memory_bytes": job.need.bytes,
+        "memory_known": partial(job.need.known, ()),
         "memory_capacity": job.need.capacity,
         "fits": job.need.bytes <= job.need.capacity,
         "largest_local_batch_size": job.need.largest_local_batch_size,

@@ -7,7 +7,7 @@ from perfmodel.core.records.record import Record, fresh, late
 from perfmodel.core.units import plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.memory_odds import verdict
+from perfmodel.model.prediction.memory_odds import states_exceed, verdict
 
 MATTER = (
     "--framework",
@@ -60,6 +60,9 @@ class Memory(_Result):
     """Lower end of the 80 % interval of ``bytes`` [B]."""
     high_80: float | None = None
     """Upper end of the 80 % interval of ``bytes`` [B]."""
+    known_bytes: float | None = None
+    """Weights, gradients and optimizer states, at least, by what is stated: no need is below [B]; None in
+    answers saved by older versions."""
     not_stated: list[str] = fresh(list)
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_local_batch_size: int = late()
@@ -73,6 +76,11 @@ class Memory(_Result):
     def verdict(self) -> str:
         """Whether it fits, as text, with the probability if that is not certain."""
         return verdict(self.probability)
+
+    @property
+    def states_exceed(self) -> str | None:
+        """Text with what is known of the need, where that alone exceeds the capacity; else None."""
+        return states_exceed(self.known_bytes or 0.0, self.capacity)
 
     @property
     def probability(self) -> float:

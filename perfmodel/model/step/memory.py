@@ -6,7 +6,7 @@ for each sample of a micro-batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,8 @@ class Row(NamedTuple):
     """Size [B]; of a row that ``grows``, for one sample."""
     grows: bool = False
     """Whether the size is proportional to the samples of a micro-batch."""
+    known: bool = False
+    """Whether it is a state that options imply: kept between steps, or there before every update."""
 
 
 def _weights(setting: Setting, _: Calibration) -> Any:
@@ -107,13 +109,13 @@ def _reserved(_: Setting, constants: Calibration) -> Any:
 ROWS: dict[str, Row] = {
     row.name: row
     for row in (
-        Row("weights", "weights", _weights),
+        Row("weights", "weights", _weights, known=True),
         Row("weight_copy", "16-bit weights", _weight_copy),
-        Row("gradients", "gradients", _gradients),
-        Row("optimizer", "optimizer's moments", _optimizer),
-        Row("tables", "sharded tables", _tables),
+        Row("gradients", "gradients", _gradients, known=True),
+        Row("optimizer", "optimizer's moments", _optimizer, known=True),
+        Row("tables", "sharded tables", _tables, known=True),
         Row("activations", "activations", _activations, grows=True),
-        Row("left_out", "compression error", _compression_error),
+        Row("left_out", "compression error", _compression_error, known=True),
         Row("whole_batch", "others' samples and outputs", _whole_batch, grows=True),
         Row("summed_gradients", "sum of all gradients", _summed_gradients),
         Row("reserved", "context and libraries", _reserved),
@@ -145,6 +147,21 @@ class Need(NamedTuple):
     largest_local_batch_size: Any
     """The largest batch that fits, a whole number; 0 if not even the model does.  With a layout a function
     that returns it."""
+    known: Callable[[Collection[str]], Any]
+    """Returns the bytes of states that options imply, given the names of those left to their defaults."""
+
+
+def known_bytes(rows: Mapping[str, Any]) -> Any:
+    """Return the bytes of a data-parallel job's states, which its options imply [B].
+
+    Parameters
+    ----------
+    rows : bytes by the names of ``ROWS``
+
+    >>> known_bytes({"weights": 4.0, "optimizer": 8.0, "activations": 9.0})
+    12.0
+    """
+    return sum(size for name, size in rows.items() if name in ROWS and ROWS[name].known)
 
 
 def memory_of(setting: Setting, constants: Calibration) -> Need:
@@ -152,7 +169,7 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     rows: dict[str, Any] = {}
     fixed: Any = 0.0
     each_sample: Any = 0.0
-    for name, _, size_of, grows in ROWS.values():
+    for name, _, size_of, grows, _ in ROWS.values():
         size = size_of(setting, constants)
         if grows:
             each_sample += size
@@ -169,7 +186,8 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
     if not isinstance(largest, np.ndarray):
         largest = int(ops.plain(largest))
-    return Need(rows, training_memory_bytes(**rows), capacity, largest)
+    known = known_bytes(rows)
+    return Need(rows, training_memory_bytes(**rows), capacity, largest, lambda _: known)
 
 
 def other_accelerators_rows(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
@@ -14,7 +15,6 @@ from perfmodel.equations.transformer_memory import (
     fresh_gradient_bytes,
     last_micro_batches_kept,
     micro_batches_kept,
-    sharded_memory_bytes,
     stage_boundary_bytes,
 )
 from perfmodel.model.fitted.calibration import calibration
@@ -23,13 +23,12 @@ from perfmodel.model.transformers.context import gathered_key_bytes
 from perfmodel.model.transformers.frozen import EXPANDED_BYTES, largest_product
 from perfmodel.model.transformers.held import (
     Held,
-    gathered_bytes,
     held_parameters,
     tables_of_stage,
-    trained_parameters,
 )
 from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.layer_memory import layer_bytes
+from perfmodel.model.transformers.states import known_bytes, states_of, weights_of_each_shape
 from perfmodel.model.transformers.tower import tower_job, tower_parameters, trains_tower
 
 CONTEXT_BYTES = 1.5e9
@@ -115,6 +114,25 @@ def memory_of_stages(job: Job) -> tuple[Memory, ...]:
     count as layers: then it may be fuller than the first.
     """
     return tuple(memory_of_stage(stage) for stage in _stages(job))
+
+
+def known_of(job: Job, opened: Collection[str] = ()) -> Any:
+    """Return the bytes of states on the rank that has most of them, which its options imply [B].
+
+    Parameters
+    ----------
+    job : one job, or many as arrays
+    opened : as for ``known_bytes``
+    """
+    first, *others = (known_of_stage(stage, opened) for stage in _stages(job))
+    for each in others:
+        first = ops.maximum(first, each)
+    return first
+
+
+def known_of_stage(stage: Stage, opened: Collection[str] = ()) -> Any:
+    """Return the same of a rank of one stage [B]."""
+    return known_bytes(stage.job, stage.layers, stage.towers, stage.tables, opened)
 
 
 def _stages(job: Job) -> list[Stage]:
@@ -209,36 +227,16 @@ def memory_of_stage(stage: Stage) -> Memory:
     job, layers = stage.job, stage.layers
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job, layers, stage.towers, stage.tables)
-    trained = trained_parameters(job, held, layers, stage.towers)
     kept, logits, working = _activations(stage)
-    ranks, expert_ranks = layout.shard_ranks, layout.expert_shard_ranks
-
-    def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
-        """Return the bytes of states that replicas shard from ZeRO stage ``least`` on."""
-        shared = layout.sharding >= least
-        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, ranks, 1.0))
-        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, expert_ranks, 1.0))
-        return of_all + theirs
-
-    frozen = gathered_bytes(job, held)
-    weights = where(software.adapts, states(frozen, 1.0, 3), states(held, software.weight_bytes, 3))
-    adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
-    optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
-    gradients = states(trained, software.kept_gradient_bytes, 2)
+    states = states_of(job, held, layers, stage.towers)
     fresh = software.fresh_gradients & (layout.pipeline_parallel * layout.accumulation_steps == 1)
-    if any_of(software.in_backward):
-        largest = ops.maximum(job.model.embedding_parameters, _weights_of_each_shape(job))
-        one = sharded_memory_bytes(largest, software.kept_gradient_bytes, 1.0)
-        gradients = where(software.in_backward, one, gradients)
-    gradients = where(fresh, fresh_gradient_bytes(gradients, working, kept + logits), gradients)
+    late = fresh_gradient_bytes(states.gradients, working, kept + logits)
     tensors = (
-        weights + adapters,
-        gradients,
-        optimizer,
+        *states._replace(gradients=where(fresh, late, states.gradients)),
         kept,
         logits,
         where(_gathers(job), _gathered(stage, held), 0.0) + _expanded(job) + gathered_key_bytes(job),
-        where(software.placeholders, placeholder_bytes(_weights_of_each_shape(job)), 0.0),
+        where(software.placeholders, placeholder_bytes(weights_of_each_shape(job)), 0.0),
     )
     share = given(calibration().allocator_share, "constants.allocator_share", "assumed")
     context = given(CONTEXT_BYTES, "constants.reserved_bytes", "assumed")
@@ -314,12 +312,3 @@ def _activations(stage: Stage) -> _Activations:
     kept = kept + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     with_logits = logits > working
     return _Activations(kept + where(with_logits, 0.0, working), where(with_logits, logits, 0.0), working)
-
-
-def _weights_of_each_shape(job: Job) -> Any:
-    """Return the parameters of one layer's products on a rank, of experts those of one of each size."""
-    model, where = job.model, ops.where
-    routed = where(model.dense_share < 1, model.expert_parameters, 0.0)
-    dense = where(model.dense_share > 0, model.dense_parameters, 0.0) + model.shared_experts * routed
-    of_all = (model.attention_parameters + dense) / job.layout.tensor_parallel
-    return of_all + routed / job.layout.expert_tensor_parallel

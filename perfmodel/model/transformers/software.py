@@ -66,6 +66,8 @@ class Software(NamedTuple):
     """Bytes of a parameter kept between passes."""
     kept_gradient_bytes: Any
     optimizer_bytes: Any
+    least_optimizer_bytes: Any
+    """The same of the optimizer in software that keeps the fewest."""
     logit_bytes: Any
     """Bytes of one logit at the peak of its loss."""
     all_logits: Any
@@ -279,6 +281,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         weight_bytes=weight,
         kept_gradient_bytes=kept_gradient,
         optimizer_bytes=_state_bytes(stack.states, options.optimizer),
+        least_optimizer_bytes=min(_state_bytes(stored, options.optimizer) for stored in STATE_BYTES),
         logit_bytes=logit,
         all_logits=stack.all_logits,
         shares_logits=stack.shares_logits,

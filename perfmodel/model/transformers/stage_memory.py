@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from perfmodel.model.transformers.job import Job
 from perfmodel.model.transformers.memory import (
     Memory,
     Stage,
+    known_of,
+    known_of_stage,
     memory_of,
     memory_of_stage,
     micro_batches_of_stage,
@@ -29,26 +32,31 @@ class StageMemory(NamedTuple):
     micro_batches: float
     """Micro-batches whose activations it keeps at the peak."""
     memory: Memory
+    known: float
+    """Bytes of states, which its options imply [B]."""
 
 
-def memory_of_each_stage(job: Job) -> list[StageMemory]:
+def memory_of_each_stage(job: Job, opened: Collection[str] = ()) -> list[StageMemory]:
     """Return the peak memory of a rank of each stage of one job, the first stage first.
 
     Parameters
     ----------
     job : of a single layout
+    opened : names of options that are left to their defaults
     """
     layout = job.layout
     stages = int(layout.pipeline_parallel)
     if stages == 1:
-        return [StageMemory(0, int(job.model.layers), 1.0, memory_of(job))]
+        return [StageMemory(0, int(job.model.layers), 1.0, memory_of(job), float(known_of(job, opened)))]
     chunks, returns = int(layout.virtual_stages), bool(layout.returns_to_first)
     parts = 2 if returns else chunks
     held = layers_of_chunks(int(job.model.layers), stages, parts, layout.schedule_name, int(layout.end_slots))
     copies = int(layout.copies_of_stage)
     counts = [max(each) if copies > 1 else sum(each) for each in held]
-    tables = tables_of_stage(job)
-    kept = [float(micro_batches_of_stage(job, stage)) for stage in range(stages)]
+    kept, tables = (
+        [float(micro_batches_of_stage(job, stage)) for stage in range(stages)],
+        tables_of_stage(job),
+    )
     if bool(layout.splits_backward):
         kept = kept_of_stages(layout.schedule_name, stages, chunks, int(layout.accumulation_steps))
     starts = list(accumulate((each[0] for each in held[:-1]), initial=0))
@@ -65,5 +73,6 @@ def memory_of_each_stage(job: Job) -> list[StageMemory]:
             1.0 if first else 0.0,
             is_last=last,
         )
-        result.append(StageMemory(stage, layers * copies, micro_batches, memory_of_stage(of_stage)))
+        memory, known = memory_of_stage(of_stage), float(known_of_stage(of_stage, opened))
+        result.append(StageMemory(stage, layers * copies, micro_batches, memory, known))
     return result

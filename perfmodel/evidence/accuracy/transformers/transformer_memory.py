@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy.by_source import by_source
 from perfmodel.evidence.accuracy.measured_table import records
+from perfmodel.model.prediction.open_options import OPTIONS
 from perfmodel.model.transformers.job import bare_job
 from perfmodel.model.transformers.layout_words import short
-from perfmodel.model.transformers.memory import memory_of
+from perfmodel.model.transformers.memory import known_of, memory_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from perfmodel.evidence.accuracy.transformers.transformer_rows import TransformerRun
 
@@ -40,11 +42,24 @@ class Peak(NamedTuple):
     """``reserved`` or ``allocated``; empty if the source does not say."""
     open: str
     """What the source does not state of the run; empty if it states all."""
+    known: float
+    """Bytes of states, which what the source states implies, at least."""
 
     @property
     def error(self) -> float:
         """Signed error, predicted / published - 1."""
         return self.predicted / self.published - 1
+
+    @property
+    def missed(self) -> float:
+        """The half-width with which the 80 % interval of ``memory_odds.odds`` ends at the published peak.
+
+        Infinite if that is less than what is known.
+        """
+        if self.published >= self.predicted:
+            return math.log(self.published / self.predicted)
+        left, rest = self.published - self.known, self.predicted - self.known
+        return rest / self.predicted * math.log(rest / left) if left > 0 else math.inf
 
 
 def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
@@ -56,7 +71,7 @@ def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
     """
     known = {run.run_id: run for run in runs if run.case is not None}
     used = [
-        Peak(run, float(row["peak_gib"]) * GIB, _tensors(run), row["counted"], row["open"])
+        _peak(run, float(row["peak_gib"]) * GIB, row["counted"], row["open"])
         for row in records(folder("validation") / "transformer_memory.csv")
         if (run := known.get(row["run_id"]))
     ]
@@ -102,7 +117,17 @@ def _new_peak(run: TransformerRun, row: dict[str, str]) -> Peak:
         counted = RESERVED
     if not unknown and not (run.states_layout and run.states_memory):
         unknown = "layout"
-    return Peak(run, float(row["peak_memory_bytes"] or "nan"), _tensors(run), counted, unknown)
+    return _peak(run, float(row["peak_memory_bytes"] or "nan"), counted, unknown)
+
+
+def _peak(run: TransformerRun, published: float, counted: str, unknown: str) -> Peak:
+    """Return a peak with its prediction.
+
+    Of a run that leaves something open is known what ``predict`` knows of a job that states neither software
+    nor sharding; nothing if its source states neither layout nor options.
+    """
+    known = known_bytes(run, OPTIONS if unknown else ()) if run.states_layout or run.states_memory else 0.0
+    return Peak(run, published, _tensors(run), counted, unknown, known)
 
 
 def _tensors(run: TransformerRun) -> float:
@@ -116,6 +141,18 @@ def layout_words(run: TransformerRun) -> str:
     assert run.case is not None
     layout = run.case.layout
     return f"{short(layout.words())}, {layout.micro_batch_size:g} x {layout.accumulation_steps:g}"
+
+
+def known_bytes(run: TransformerRun, opened: Collection[str] = ()) -> float:
+    """Return the bytes of states of a run, which must have a case [B].
+
+    Parameters
+    ----------
+    run : its software is left open too if it is not described
+    opened : options that its source leaves open
+    """
+    assert run.case is not None
+    return float(known_of(bare_job(run.case), ("framework", *opened) if run.nearest_stack else opened))
 
 
 def needed_bytes(run: TransformerRun) -> float:
