@@ -310,7 +310,7 @@ def test_what_fits_is_said_and_the_nearest_that_does_is_a_click_away():
     test = button.click().run()
     assert not test.exception
     assert not test.error
-    assert "fits with probability" not in words(test)
+    assert "fits with probability 6 %" not in words(test)
     given = {name: "".join(value) for name, value in test.query_params.items()}  # a text, or a list of one
     asked = {name.replace("-", "_"): value for name, value in given.items()}
     asked = {name: int(value) if value.isdecimal() else value for name, value in asked.items()}
