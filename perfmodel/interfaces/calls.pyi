@@ -1494,7 +1494,7 @@ def sweep(
     Parameters
     ----------
     scenario : a training job, or its options by name; None is the usual
-    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result except startup_time and epoch_start_time]
+    columns : Of the table, e.g. ["gpus", "iteration_time"].  [default: the options given and every result except startup_time, epoch_start_time and memory_known]
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned numbers; by default what comes with the package
     options : of a scenario, laid over it, each a value or a list, tuple, range or array of values

@@ -13,6 +13,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory_odds import odds_of
 from perfmodel.model.prediction.result import Memory
@@ -70,6 +71,8 @@ class Fits(Record, Table):
 
     headline: str
     """The job in one line."""
+    card: Card
+    """The answer in short, as ``predict`` gives it."""
     verdict: str
     """``fits``, ``fits with probability 70 %``, ``does not fit``."""
     fits_probability: float
@@ -146,6 +149,7 @@ def fits(
     spent = prediction.iteration_time * setting.world_size
     return Fits.model_construct(
         headline=prediction.headline,
+        card=prediction.card,
         verdict=memory.verdict,
         fits_probability=memory.probability,
         bytes=memory.bytes,
