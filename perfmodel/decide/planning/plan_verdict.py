@@ -35,7 +35,7 @@ def verdict(result: SearchResult) -> list[str]:
         return _none(result)
     lines = [_taken(result, plan)] if result.met else _not_met(result, plan)
     if (chance := plan["memory"]["fits_probability"]) < CERTAIN:
-        lines.append(f"It {fit_words(chance)}.")
+        lines.append(f"Its memory {fit_words(chance)}: a risk on top of those of time and cost.")
     if result.fit is not None and not plan["within_published"]:
         batch = f"{plan['global_batch_size']:,}"
         lines.append(
@@ -50,7 +50,13 @@ def verdict(result: SearchResult) -> list[str]:
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
-        lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_words(fastest)}.")
+        risk = (
+            ""
+            if fastest["probability"] is None
+            else f" at a risk of {share_words(1 - fastest['probability'])}"
+        )
+        within = f"Fastest within {dollars(goal.budget)} as predicted,{risk}"
+        lines.append(f"{within}: {named(fastest)}: {_words(fastest)}{_at_most(goal, fastest)}.")
     if not result.met:
         lines += _were_prices_known(result)
     return lines

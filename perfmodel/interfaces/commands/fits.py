@@ -95,7 +95,7 @@ def text(answer: "Fits", request: object) -> None:
     if answer.fits_probability < answer.confidence:
         _print_changes(answer)
     lines = answer.starts.get(answer.software, [])
-    if lines:
+    if lines and answer.fits_probability >= 0.05:  # of a job that cannot run, only a program may want them
         out.print(Text(f"\n{answer.software} starts it with", style="bold"))
         for line in lines:
             out.print(Text(f"  {line}"), soft_wrap=True)

@@ -3,7 +3,9 @@
 import re
 
 from perfmodel.core.units import plural, three_digits
+from perfmodel.model.fitted.ledger_scales import FEW
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import bound_words, by_bound
 
@@ -94,8 +96,9 @@ def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel lay
             "Measure before you plan: the model does not know this job well enough. "
             f"With 80 % confidence it does {between} {plural(prediction.sample, 2)}/s."
         )
+    start = "Plan with" if memory.probability >= CERTAIN else f"It {memory.verdict}; if it does, plan with"
     return (
-        f"Plan with {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
+        f"{start} {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
         f"half are faster than {three_digits(prediction.samples_per_second)}."
     )
 
@@ -135,11 +138,12 @@ def rests_on(prediction: Prediction) -> str:
     interval = prediction.interval
     if interval is None:
         return "a job whose errors nobody knows"
-    basis = {"specs": "specs", "anchored": "the measured run given", "traced": "the trace given"}
+    fit = "data sheets and a fit to published runs"
+    basis = {"specs": fit, "anchored": "the measured run given", "traced": "the trace given"}
     words = basis[prediction.mode]
     if interval.sources is not None:
         count = interval.sources
         says = "1 published source says" if count == 1 else f"{count or 'no'} published sources say"
-        words += f"; {says} how far off such jobs are"
+        words += f"; {says} how far off such jobs are{': rough' if count < FEW else ''}"
     wider = [re.sub(r"(; stated| \(x\d).*", "", reason) for reason in interval.wider_because[:1]]
     return "; ".join([words, *(f"wider, as {reason}" for reason in wider)])
