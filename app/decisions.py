@@ -15,6 +15,7 @@ from perfmodel.decide.quote.claim_words import shown, software_words
 from perfmodel.decide.quote.listing import worst_first
 from perfmodel.decide.quote.sentence import (
     BETTER,
+    asked_of,
     likely_words,
     needed_words,
     needs_reached,
@@ -154,6 +155,8 @@ def of_quote(claims: Sequence[Checked]) -> str:
     advice, run = ADVICE[worst.verdict], worst.reached_by
     if worst.verdict == "pessimistic" and not worst.higher_is_better:
         advice = "Expect a lower cost" if "cost" in worst.quantity else "Expect a shorter time"
+    if worst.only_with:
+        advice = f"Ask {' and '.join(asked_of(worst))}"
     how = ""
     if run is not None and needs_reached(worst):
         how = f" with {software_words(run.software_taken)}"
@@ -173,13 +176,14 @@ def of_quote(claims: Sequence[Checked]) -> str:
     assumed = f" in {worst.precision}" if worst.only_with else ""
     bound = "at most" if worst.higher_is_better else "no less than"
     lines.append(f"What limits it: physics allows {bound} {words(worst.limit)}{assumed}.")
-    lines += [f"It may be {trick.name}: {trick.ask}." for trick in worst.tricks[:1]]
+    if not worst.only_with:
+        lines += [f"It may be {trick.name}: {trick.ask}." for trick in worst.tricks[:1]]
     return " ".join(lines)
 
 
 ADVICE = {
     "impossible": "Reject it",
-    "conditional": "Ask in which precision it is, and how FLOP are counted",
+    "conditional": "Ask what it counts",
     "oversized": "Ask for less",
     "optimistic": "Ask for the log of a run",
     "reached": "Ask for the log of a run",

@@ -196,6 +196,7 @@ def test_a_run_that_did_not_reach_a_claim_limits_its_probability():
     """Of three runs of 8 B parameters on 64 H100 one, by nanotron, reached 6,771 tokens/s of each."""
     measured = {run.run_id: run for run in shipped_transformer_runs()}
     found = checked(LLAMA, **TOKENS, value=7000)
+    assert found.verdict == "plausible"  # not pessimistic: some run was not as good
     assert found.limited_by.model_dump() == {"runs": 3, "reached": 2, "most": 0.6}
     assert found.probability == 0.6
     assert percent(found.similar_run.probability) == "over 99 %"  # what that run alone says
@@ -277,7 +278,7 @@ def test_every_door_says_what_is_assumed_and_what_would_make_it_possible(invoke,
     assert page.tables[0].rows[0][1] == "conditional: only with fp8"
     assert ("assumed", found[0].assumed) in page.tables[1].rows
     advice = decisions.of_quote(found)
-    assert advice.startswith("Ask in which precision it is, and how FLOP are counted: 25,000 tokens/s")
+    assert advice.startswith("Ask which precision it is in: 25,000 tokens/s")
     assert "is possible only with fp8" in advice
     assert "physics allows at most 19,222 tokens/s per accelerator in bf16" in advice
 

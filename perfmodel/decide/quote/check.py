@@ -173,7 +173,9 @@ def _checked(
     probability = _probability(value, better, evidence.expected if expected else None, similar)
     reaching_run = None if evidence.memory or verdict == "impossible" else evidence.reached
     limiting = limited_by(probability, evidence.measured, reaching_run, value, better)
-    probability = limiting.most if limiting else probability
+    if limiting is not None:
+        probability = limiting.most
+        verdict = "plausible" if verdict == "pessimistic" else verdict  # some run was not as good
     if verdict in NO_PROBABILITY:
         probability, limiting = NO_PROBABILITY[verdict], None
     interval = None if expected is None else (expected.low_80, expected.high_80)

@@ -138,13 +138,19 @@ def _sure(claim: Checked) -> str:
     )
 
 
+def asked_of(claim: Checked) -> list[str]:
+    """Return what a vendor left open on which it depends whether a claim is possible, as questions."""
+    needed = {
+        "which precision it is in": any(each.precision for each in claim.only_with),
+        "whether it counts 2:4 sparsity": any(each.counts_sparsity for each in claim.only_with),
+    }
+    return [question for question, asked in needed.items() if asked]
+
+
 def _ask(claim: Checked) -> str:
     """Return what to ask the vendor, in words."""
     questions = list(dict.fromkeys(trick.ask.removeprefix("ask ") for trick in claim.tricks))
-    if any(each.precision for each in claim.only_with):
-        questions.append("which precision it is in")
-    if any(each.counts_sparsity for each in claim.only_with):
-        questions.append("whether it counts 2:4 sparsity")
+    questions += asked_of(claim)
     other = claim.other_reading
     if other is not None and other.convention is not None and other.verdict != claim.verdict:
         questions.append("whether its FLOP count masked scores")

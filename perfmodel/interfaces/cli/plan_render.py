@@ -149,7 +149,7 @@ def _show_front(result: SearchResult) -> list[Row]:
                 str(row["world_size"]),
                 f"{row['global_batch_size']}",
                 duration(row["run_time"]),
-                duration(row["run_time_at_most"]),
+                "-" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
                 _usd(row["cost"]),
                 "-" if row["energy"] is None else thousands(row["energy"]),
             )

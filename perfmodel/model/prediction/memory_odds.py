@@ -48,7 +48,7 @@ def odds(needed: Any, known: Any, capacity: Any, half_width: float) -> Odds:
     Parameters
     ----------
     needed : N, a number or an array [B]
-    known : K, at least 0 and below N [B]
+    known : K, at least 0 and at most N [B]; at least a byte is not known
     capacity : M, of an accelerator [B]
     half_width : h, of the logarithm
 
@@ -63,7 +63,7 @@ def odds(needed: Any, known: Any, capacity: Any, half_width: float) -> Odds:
     >>> [round(end / 1e9, 1) for end in odds(50e9, 30e9, 60e9, 0.3)[1:]]
     [39.4, 67.5]
     """
-    rest, below = needed - known, capacity < needed
+    rest, below = ops.maximum(needed - known, 1.0), capacity < needed
     share = rest / needed
     # as U / (U + M - K) and N / (N + M), whose powers are finite
     over = ops.where(below, rest / (rest + ops.maximum(capacity - known, 0.0)), needed / (needed + capacity))
