@@ -178,7 +178,7 @@ def test_every_form_of_the_answer_says_that_an_interval_was_cut(invoke):
     given_as = [f"--{name.replace('_', '-')}" for name in WIDE]
     options = [word for pair in zip(given_as, map(str, WIDE.values()), strict=True) for word in pair]
     options[options.index("--world-size")] = "--gpus"
-    for form in ([], ["--markdown"]):
+    for form in (["--verbose"], ["--markdown"]):
         assert words in " ".join(invoke("predict", *options, *form).stdout.split())
     told = json.loads(invoke("predict", *options, "--json").stdout)["interval"]
     assert told["low_80"] == told["clipped_at"]

@@ -206,7 +206,7 @@ def test_what_a_job_starts_with_is_a_figure_of_its_own(invoke):
     assert 0 < answer["startup"]["parameters"] < 0.2  # 102 MB over 100 Gbit/s
     alone = of(world_size=1)
     assert not {"communicator", "parameters"} & set(alone.startup)
-    shown = invoke("predict", "--gpus", 8, "--input", "real").stdout
+    shown = invoke("predict", "--gpus", 8, "--input", "real", "--verbose").stdout
     assert "processes 5 s (measured once, on GTX 980 Ti)" in " ".join(shown.split())
     shared = of(workload="llama-3-8b", node="dgx-h100", world_size=16, tensor_parallel=8)
     assert shared.startup_time > 17

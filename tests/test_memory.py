@@ -62,7 +62,7 @@ def test_another_use_takes_its_bytes_from_the_batch(monkeypatch):
 
 
 def test_text_markdown_and_json_list_another_use(another):
-    assert LABEL in run("predict", *OPTIONS)
+    assert LABEL in run("predict", *OPTIONS, "--verbose")
     assert LABEL in run("predict", *OPTIONS, "--markdown")
     memory = json.loads(run("predict", *OPTIONS, "--json"))["memory"]
     assert memory["rows"][NAME] == BYTES

@@ -135,6 +135,8 @@ def unlike(first: Prediction, second: Prediction) -> dict[str, Any]:
     one, other = (json.loads(answer.to_json()) for answer in (first, second))
     if first.interval and second.interval and first.interval.scale > second.interval.scale:
         one["interval"] = other["interval"] = None
+    for table in (one, other):
+        table.pop("card")  # says in words what the other fields have, with an option left open
     for table in (one, other):  # advice on what was left open goes when nothing is, as what a run of several
         # accelerators says goes when the scenario holds the speed of one that came of it
         gone = ("--algorithm auto", "the anchor's run")

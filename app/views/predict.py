@@ -195,7 +195,7 @@ def page(request: PageRequest) -> None:
         )
         st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
-        st.caption(f"It rests on {card.rests_on(prediction)}.")
+        st.caption(labelled(f"It rests on {card.rests_on(prediction)}."))
     show_warnings([*prediction.warnings, *decisions.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)

@@ -73,7 +73,7 @@ class SearchResult:
         row["also"] = list(row.get("also") or ())
         row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
         longer = None if ends is None else math.exp(beyond(math.log(ends.high), goal.confidence))
-        latest = row["iteration_time_high_80"]
+        latest = row.pop("iteration_time_high_80")
         slower = latest and math.exp(beyond(math.log(latest / row["iteration_time"]), goal.confidence))
         risks = _risk(row["run_time"], ends, goal.deadline), _risk(cost, ends, goal.budget)
         return {

@@ -116,7 +116,7 @@ def drawn(value: float, low: float, high: float, width: int = 40) -> str:
     return "".join(line)
 
 
-IN_SHORT = ("throughput", "updates", "scaling efficiency")
+IN_SHORT = ("throughput", "updates", "staleness", "scaling efficiency")
 """Labels of the figures that a short answer has beside the card."""
 
 

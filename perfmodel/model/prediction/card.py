@@ -23,7 +23,7 @@ def card_of(prediction: Prediction) -> Card:
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x v100-sxm2-16gb: 1 accelerator'
+    '1 x v100-sxm2-16gb: 1 node, 1 of 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction),
