@@ -23,8 +23,7 @@ from perfmodel.decide.quote.sentence import (
     reached_words,
 )
 from perfmodel.interfaces.reports.figures import run_words
-from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.card import advice, is_too_wide, limit_of
+from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.result import Ratio, sureness
 from perfmodel.model.transformers.layout_words import in_full
 
@@ -44,11 +43,11 @@ def of_prediction(prediction: Prediction, remedy: str = "") -> str:
     prediction : of the job
     remedy : text that says how to make a job fit that does not; by default a smaller batch
     """
-    words = advice(prediction, remedy, where="page “Transformers”")
+    words = card.advice(prediction, remedy, where="page “Transformers”")
     if not prediction.memory.fits or prediction.interval is None:
         return words
-    limits = "What seems to limit it" if is_too_wide(prediction) else "What limits it"
-    return f"{words} {limits}: {limit_of(prediction)}."
+    limits = "What seems to limit it" if card.is_too_wide(prediction) else "What limits it"
+    return f"{words} {limits}: {card.limit_of(prediction)}."
 
 
 def without_effect(prediction: Prediction, picked: Mapping[str, Any]) -> list[str]:
@@ -152,11 +151,10 @@ def of_quote(claims: Sequence[Checked]) -> str:
     among = "" if count == 1 else f" (claim {index + 1}, the worst of {count})"
     possible = worst.verdict != "impossible" and worst.probability is not None
     mark = ";" if worst.verdict == "reached" else ","
-    advice, run = ADVICE[worst.verdict], worst.reached_by
+    run = worst.reached_by
+    advice = f"Ask {' and '.join(asked_of(worst))}" if worst.only_with else ADVICE[worst.verdict]
     if worst.verdict == "pessimistic" and not worst.higher_is_better:
         advice = "Expect a lower cost" if "cost" in worst.quantity else "Expect a shorter time"
-    if worst.only_with:
-        advice = f"Ask {' and '.join(asked_of(worst))}"
     how = ""
     if run is not None and needs_reached(worst):
         how = f" with {software_words(run.software_taken)}"
@@ -183,7 +181,6 @@ def of_quote(claims: Sequence[Checked]) -> str:
 
 ADVICE = {
     "impossible": "Reject it",
-    "conditional": "Ask what it counts",
     "oversized": "Ask for less",
     "optimistic": "Ask for the log of a run",
     "reached": "Ask for the log of a run",
@@ -191,7 +188,7 @@ ADVICE = {
     "possible": "Have it in the contract",
     "pessimistic": "Expect more",
 }
-"""Verdict of a claim -> advice."""
+"""Verdict of a claim -> advice; that on a conditional one is what to ask."""
 
 
 def of_layouts(prediction: Prediction) -> str:

@@ -39,8 +39,6 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
         if setting.scenario.lora is None and setting.optimizer == "adam":
             result |= {"deepspeed": _deepspeed(setting, layout), "fsdp": _fsdp(setting, layout)}
         result["axolotl"] = _axolotl(setting, layout, length)
-    if setting.scenario.offload in ("activations", "both"):
-        result = {}
     return {name: lines for name, lines in result.items() if lines}
 
 

@@ -50,12 +50,7 @@ def verdict(result: SearchResult) -> list[str]:
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
-        risk = (
-            ""
-            if fastest["probability"] is None
-            else f" at a risk of {share_words(1 - fastest['probability'])}"
-        )
-        within = f"Fastest within {dollars(goal.budget)} as predicted,{risk}"
+        within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
         lines.append(f"{within}: {named(fastest)}: {_words(fastest)}{_at_most(goal, fastest)}.")
     if not result.met:
         lines += _were_prices_known(result)
@@ -127,6 +122,12 @@ def _at_most(goal: Goal, plan: Row) -> str:
     return f" (at most {duration(plan['run_time_at_most'])}{cost} with {percent(goal.confidence)})"
 
 
+def _at_risk(plan: Row, mark: str = "") -> str:
+    """Return the risk of missing a limit in words, behind a mark and a space; empty where it is unknown."""
+    sure = plan["probability"]
+    return "" if sure is None else f"{mark} at a risk of {share_words(1 - sure)}"
+
+
 def _riskier(result: SearchResult, plan: Row) -> list[str]:
     """Return a sentence on the best plan as predicted, if its risk is larger than asked for."""
     other = result.cheapest if result.by_cost else result.fastest
@@ -137,8 +138,8 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
         other["within_budget"],
     ):
         return []
-    better, risk = "Cheaper" if result.by_cost else "Faster", share_words(1 - other["probability"])
-    return [f"{better} at a risk of {risk}: {named(other)}: {_words(other)}."]
+    better = "Cheaper" if result.by_cost else "Faster"
+    return [f"{better}{_at_risk(other)}: {named(other)}: {_words(other)}."]
 
 
 def _surer(result: SearchResult) -> list[str]:
@@ -161,8 +162,7 @@ def _otherwise(result: SearchResult) -> list[str]:
     """Return a sentence for each other value of a default that helps to meet the limits."""
     lines, helping = [], alternatives(result)
     for one in helping:
-        sure = one.plan["probability"]
-        at_risk = "" if sure is None else f", at a risk of {share_words(1 - sure)}"
+        at_risk = _at_risk(one.plan, ",")
         lines.append(
             f"{'With' if one.meets else 'Nearer with'} --{one.option} {one.value} (default: {one.default}): "
             f"{named(one.plan)}: {_words(one.plan)}{at_risk}."

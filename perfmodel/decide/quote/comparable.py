@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from perfmodel.core.errors import InputError
+from perfmodel.decide.quote.similar_runs import peak_in
 from perfmodel.evidence.accuracy.training_rows import Run
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.software import parts
@@ -61,7 +61,7 @@ def machine_differences(
     result: list[Difference] = []
     if accelerator != setting.accelerator.id:
         result.append("accelerator")
-    if not _has_the_peak(precision, setting):
+    if peak_in(precision, setting) != setting.peak_flops:  # or unknown
         result.append("precision")
     stated = setting.scenario.framework is not None
     if stated and (software is None or parts(software)[0] != setting.software_name):
@@ -92,11 +92,3 @@ def run_differences(
     if run.input == "real" and scenario.input != "real" and "input" in scenario.model_fields_set:
         result.append("input")
     return result
-
-
-def _has_the_peak(precision: str, setting: Setting) -> bool:
-    """Return whether a precision has the peak of a setting's; False where unknown."""
-    try:
-        return setting.accelerator.training_peak(precision)[0] == setting.peak_flops
-    except InputError:
-        return False

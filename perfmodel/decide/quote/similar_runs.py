@@ -114,10 +114,15 @@ def software_of_run(run: Run) -> str | None:
 
 def has_no_higher_peak(precision: str, setting: Setting) -> bool:
     """Return whether a precision has a peak no higher than a setting's; False where unknown."""
+    return peak_in(precision, setting) <= setting.peak_flops
+
+
+def peak_in(precision: str, setting: Setting) -> float:
+    """Return the peak of a setting's accelerator in a precision [FLOP/s]; not a number where unknown."""
     try:
-        return setting.accelerator.training_peak(precision)[0] <= setting.peak_flops
+        return setting.accelerator.training_peak(precision)[0]
     except InputError:
-        return False
+        return math.nan
 
 
 def as_open(measured: str, claimed: str, stated: str | None) -> str:

@@ -15,6 +15,7 @@ from perfmodel.decide.quote.evidence import Evidence, limit_of
 from perfmodel.decide.quote.expected import Expected, is_counted_in_ways
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.mentions import mentions
+from perfmodel.decide.quote.similar_runs import peak_in
 from perfmodel.decide.quote.tricks import OF_A_STEP, SPARSITY, has_sparsity
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS
@@ -184,10 +185,7 @@ def _faster_precisions(setting: Setting) -> list[str]:
     """Return the precisions of a higher peak than the assumed one, one for each peak, the slowest first."""
     peaks: dict[float, str] = {}
     for precision in FORMATS:
-        try:
-            peak, _ = setting.accelerator.training_peak(precision)
-        except InputError:
-            continue
+        peak = peak_in(precision, setting)
         if peak > setting.peak_flops:
             peaks.setdefault(peak, precision)
     return [precision for _, precision in sorted(peaks.items())]

@@ -66,8 +66,8 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     work = f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"
     if row["layout"]:
         figures = _of_layout(row, tokens)
-        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
         whole = many(row["samples"] * row["sequence_length"])
+        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
         work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, {mfu}"
     else:
         figures = [
@@ -118,25 +118,15 @@ def _way(row: Row) -> str:
 
 def _show_front(result: SearchResult) -> list[Row]:
     """Print the front, at most ``MOST_ON_FRONT`` plans of it and always the one chosen."""
-    rows, at = result.front, f"at {percent(result.goal.confidence)}"
+    rows, chosen, at = result.front, result.in_question, f"at {percent(result.goal.confidence)}"
     spread = evenly_spaced(len(rows), MOST_ON_FRONT)
-    kept = [row for i, row in enumerate(rows) if i in spread or row == result.in_question]
+    kept = [row for i, row in enumerate(rows) if i in spread or row == chosen]
     out = console()
     if kept:
         out.print()
         some = f", {len(kept)} of {len(rows)} (--csv: all)" if len(kept) < len(rows) else ""
         out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
-        shown = table(
-            "machine",
-            "strategy",
-            "GPUs",
-            "batch",
-            "run",
-            at,
-            "USD",
-            "kWh",
-            left=2,
-        )
+        shown = table("machine", "strategy", "GPUs", "batch", "run", at, "USD", "kWh", left=2)
         shown.padding = (0, 1, 0, 0)
         shown.columns[0].min_width = 13
         shown.columns[1].width = 14

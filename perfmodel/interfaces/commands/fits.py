@@ -66,7 +66,7 @@ def text(answer: "Fits", request: object) -> None:
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to
-    from perfmodel.model.prediction.memory_odds import states_exceed
+    from perfmodel.model.prediction.memory_odds import CERTAIN, states_exceed
     from perfmodel.model.step.memory import listed
 
     out = console()
@@ -95,7 +95,8 @@ def text(answer: "Fits", request: object) -> None:
     if answer.fits_probability < answer.confidence:
         _print_changes(answer)
     lines = answer.starts.get(answer.software, [])
-    if lines and answer.fits_probability >= 0.05:  # of a job that cannot run, only a program may want them
+    can_run = answer.fits_probability > 1 - CERTAIN  # lines of a job that cannot are for programs alone
+    if lines and can_run:
         out.print(Text(f"\n{answer.software} starts it with", style="bold"))
         for line in lines:
             out.print(Text(f"  {line}"), soft_wrap=True)

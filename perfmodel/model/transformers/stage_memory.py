@@ -53,12 +53,11 @@ def memory_of_each_stage(job: Job, opened: Collection[str] = ()) -> list[StageMe
     held = layers_of_chunks(int(job.model.layers), stages, parts, layout.schedule_name, int(layout.end_slots))
     copies = int(layout.copies_of_stage)
     counts = [max(each) if copies > 1 else sum(each) for each in held]
-    kept, tables = (
-        [float(micro_batches_of_stage(job, stage)) for stage in range(stages)],
-        tables_of_stage(job),
-    )
+    tables = tables_of_stage(job)
     if bool(layout.splits_backward):
         kept = kept_of_stages(layout.schedule_name, stages, chunks, int(layout.accumulation_steps))
+    else:
+        kept = [float(micro_batches_of_stage(job, stage)) for stage in range(stages)]
     starts = list(accumulate((each[0] for each in held[:-1]), initial=0))
     if copies > 1:  # of the copies that a rank holds, one begins earlier in the network
         starts = [min(*each) for each in zip(starts, starts[::-1], strict=True)]
