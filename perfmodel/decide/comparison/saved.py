@@ -16,7 +16,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.card import card_of
+from perfmodel.model.prediction.card import with_card
 from perfmodel.model.step.terms import TERMS
 
 LARGEST = 1e18
@@ -37,8 +37,8 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         raise refusal("compare.not_saved", wanted=expected).under(path)
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}
     try:
-        fields = vars(_Saved.model_validate(table)) | {"card": lambda: card_of(prediction)}
-        prediction: Prediction = Prediction.model_construct(**fields)
+        fields = vars(_Saved.model_validate(table))
+        prediction = with_card({name: value for name, value in fields.items() if name != "card"})
     except ValidationError as error:
         raise refused(error, _Saved).under(path, after=f"; {expected}") from None
     try:

@@ -80,7 +80,7 @@ def show_prediction(
         lines_to(out, value, f"{label:<{LABEL}}")
     out.print()
     out.print(Text(prediction.verdict))
-    defaults = prediction.defaults if verbose else prediction.defaults_that_matter
+    defaults = prediction.defaults if verbose else _that_matter(prediction)
     if defaults:
         left = len(prediction.defaults) - len(defaults)
         more = f" and {left} more (--verbose)" if left else ""
@@ -123,6 +123,28 @@ IN_SHORT = ("throughput", "updates", "staleness", "scaling efficiency")
 def _in_short(prediction: Prediction) -> list[tuple[str, str]]:
     """Return the few figures of a short answer, with labels."""
     return [(label, value) for label, value in figures(prediction) if label in IN_SHORT]
+
+
+MATTER = (
+    "--framework",
+    "--precision",
+    "--local-batch-size",
+    "--micro-batch-size",
+    "--recompute",
+    "--inter-link",
+)
+"""Options whose defaults move the answer of most jobs, the most important first."""
+
+
+def _that_matter(prediction: Prediction) -> list[str]:
+    """Return up to four defaults: first those that widen the interval, then those that move most jobs."""
+    wider = " ".join(prediction.interval.wider_because) if prediction.interval else ""
+
+    def rank(default: str) -> tuple[bool, int]:
+        name = default.split()[0]
+        return f"{name} " not in wider, MATTER.index(name) if name in MATTER else len(MATTER)
+
+    return sorted(prediction.defaults, key=rank)[:4]
 
 
 def _traffic(prediction: Prediction) -> Table:

@@ -240,7 +240,7 @@ def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
     """
     return [
         {
-            "cost": _run(span) if name == "run" else name,
+            "cost": f"run of {_length(span)}" if name == "run" else name,
             "time": show(span["time"], "s"),
             "USD": amount(span["cost"]),
             "kWh": amount(span["energy"]),
@@ -250,13 +250,13 @@ def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _run(span: Mapping[str, Any]) -> str:
+def _length(span: Mapping[str, Any]) -> str:
     """Return the length of a run in words."""
     if span["epochs"] is not None:
-        return f"run of {span['epochs']:g} epochs"
+        return f"{span['epochs']:g} epochs"
     if span.get("tokens") is not None:
-        return f"run of {many(span['tokens'])} tokens"
-    return f"run of {span['samples']:.6g} samples"
+        return f"{many(span['tokens'])} tokens"
+    return f"{span['samples']:.6g} samples"
 
 
 def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
@@ -291,7 +291,7 @@ def _cost_words(prediction: Prediction, money: Mapping[str, Any]) -> str:
     interval, run = prediction.interval, money["run"]
     if run is not None:
         ends = None if interval is None else (interval.low_80, interval.high_80)
-        return run_words(_run(run).removeprefix("run of "), money, prediction.iteration_time, ends)
+        return run_words(_length(run), money, prediction.iteration_time, ends)
     each = money["per_iteration"]["cost"]
     if each is None:
         return "no price is known: give --price"

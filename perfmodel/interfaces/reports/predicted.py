@@ -40,7 +40,6 @@ def page_of_prediction(
     money : result of ``economics``, or None
     """
     time, interval = prediction.iteration_time, prediction.interval
-    known = f" (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})" if interval else ""
     speed = f"{rate(prediction.samples_per_second)} {prediction.sample}s/s"
     facts = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     tables = [Listing("In figures", ("", ""), facts, texts=2)]
@@ -73,9 +72,9 @@ def page_of_prediction(
         )
     card = card_with(prediction, money)
     tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
-    answer = [card.advice, f"{show(time, 's')}{known}, {speed}.", prediction.verdict]
+    answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
     if line := unfit(prediction):
-        answer = [f"{line}.", f"It would take {show(time, 's')}{known} if it did.", prediction.verdict]
+        answer = [f"{line}.", f"It would take {card.time} if it did.", prediction.verdict]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

@@ -1,6 +1,8 @@
 """The answer card of a prediction: what to plan with, how long, how sure, what limits it, and why."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from perfmodel.core.units import plural, three_digits
 from perfmodel.model.fitted.ledger_scales import FEW
@@ -34,6 +36,12 @@ def card_of(prediction: Prediction) -> Card:
         limit=limit_of(prediction),
         rests_on=rests_on(prediction),
     )
+
+
+def with_card(fields: Mapping[str, Any]) -> Prediction:
+    """Return the prediction of these fields, with a card that is made when it is first read."""
+    made: Prediction = Prediction.model_construct(**fields, card=lambda: card_of(made))
+    return made
 
 
 def throughput_range(prediction: Prediction) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.prediction.card import card_of
+from perfmodel.model.prediction.card import with_card
 from perfmodel.model.prediction.intervals.absurd import checked
 from perfmodel.model.prediction.intervals.bound import least_times
 from perfmodel.model.prediction.intervals.interval import Width, width_of
@@ -123,8 +123,7 @@ def prediction_of(
         "epoch_start_time": float(epoch_starts(setting, constants)),
         **NO_UPDATES,
     }
-    made: Prediction = Prediction.model_construct(card=lambda: card_of(made), **fields | others)
-    return made
+    return with_card(fields | others)
 
 
 class Exchange(NamedTuple):

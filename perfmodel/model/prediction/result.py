@@ -9,16 +9,6 @@ from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
 
-MATTER = (
-    "--framework",
-    "--precision",
-    "--local-batch-size",
-    "--micro-batch-size",
-    "--recompute",
-    "--inter-link",
-)
-"""Options whose defaults move the answer of most jobs, the most important first."""
-
 
 class _Result(Record):
     """Built by ``predict`` without checks."""
@@ -303,17 +293,6 @@ class Prediction(_Result):
             f"{scenario['precision']}, "
             f"{batch}, {scenario['strategy']}"
         )
-
-    @property
-    def defaults_that_matter(self) -> list[str]:
-        """Up to four of ``defaults``: first those that widen the interval, then those that move most jobs."""
-        wider = " ".join(self.interval.wider_because) if self.interval else ""
-
-        def rank(default: str) -> tuple[bool, int]:
-            name = default.split()[0]
-            return f"{name} " not in wider, MATTER.index(name) if name in MATTER else len(MATTER)
-
-        return sorted(self.defaults, key=rank)[:4]
 
     @property
     def time_words(self) -> str:
