@@ -4,31 +4,37 @@ from perfmodel.core.records.record import Record
 
 
 class Card(Record):
-    """The answer in short, each field as text; every interface shows the same."""
+    """The answer in short: text, empty where it does not apply; every interface shows the same."""
 
     advice: str
     """What to plan with or to do."""
-    machines: str
+    machines: str = ""
     """Accelerators, and how they are joined."""
-    time: str
+    run: str = ""
+    """Time of the whole run with its 80 % interval."""
+    time: str = ""
     """Time of an iteration with its 80 % interval."""
-    memory: str
-    """Whether the job fits, with its probability."""
-    limit: str
-    """What takes most of the time."""
-    rests_on: str
-    """What the interval was learned from, and what widens it most."""
     cost: str = ""
-    """Cost of the run, or of an hour; empty if nobody asked."""
+    """Cost of the run, or of an hour."""
+    chance: str = ""
+    """Probability of what was asked: of meeting deadline and budget, of being faster, of reaching a claim."""
+    memory: str = ""
+    """Whether the job fits, with its probability."""
+    limit: str = ""
+    """What takes most of the time, or what binds."""
+    rests_on: str = ""
+    """What the interval was learned from, and what widens it most."""
 
     @property
     def rows(self) -> list[tuple[str, str]]:
         """The fields below the advice, with labels."""
         names = {
             "machines": "machines",
+            "run": "run",
             "time": "iteration",
-            "memory": "memory",
             "cost": "cost",
+            "chance": "chance",
+            "memory": "memory",
             "limit": "limit",
             "rests_on": "rests on",
         }
