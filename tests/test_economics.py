@@ -192,6 +192,8 @@ def test_tokens_are_as_many_samples_of_their_length_wherever_costs_are_told(invo
     compared = invoke("compare", *LLAMA, "--set", "gpus=16", "--price", "98", "--tokens", "15T", "--json")
     (time,) = (row for row in json.loads(compared.stdout)["rows"] if row["quantity"] == "run_time")
     assert time["values"][0] == pytest.approx(run["time"])
+    alone = json.loads(invoke("predict", *LLAMA, "--tokens", "15T", "--json").stdout)["economics"]["run"]
+    assert alone["time"] == pytest.approx(run["time"])
     with_target = invoke("predict", *LLAMA, "--cost", "--recipe", "tokens", "--tokens", "1T", "--json")
     both = json.loads(with_target.stdout)
     assert both["time_to_target"]["tokens"] == both["economics"]["run"]["tokens"] == 1e12
@@ -201,7 +203,7 @@ def test_tokens_are_as_many_samples_of_their_length_wherever_costs_are_told(invo
     ("words", "wanted"),
     [
         (("--cost", "--tokens", "15T"), "--tokens: a sample of resnet50 has none"),
-        ((*LLAMA, "--tokens", "15T"), "--tokens goes with --recipe tokens, or with --cost"),
+        (("--time-to-target", "--tokens", "15T"), "--tokens goes with --recipe tokens, or with --cost"),
         (
             (*LLAMA, "--cost", "--tokens", "15T", "--samples", "5e6"),
             "--epochs, --samples and --tokens: give one",

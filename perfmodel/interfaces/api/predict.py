@@ -56,8 +56,8 @@ def predicted(
     Parameters
     ----------
     target : whether the time to a published accuracy is asked for; a recipe asks for it too
-    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them; beside
-        ``conditions`` of no other length also those of the run whose costs are asked for
+    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them; without
+        target, or beside ``conditions`` of no other length, those of the run whose costs are asked for
     loss : to which the time of every way to update is asked for
     conditions : prices, power and failures, where costs are asked for
 
@@ -65,8 +65,12 @@ def predicted(
     ------
     InputError : as ``predict``; nothing published for the network
     """
+    for_cost_alone = not target and recipe is None
+    if tokens is not None and conditions is None and for_cost_alone:
+        from perfmodel.model.options.conditions import Conditions
+
+        conditions = Conditions()
     if tokens is not None and conditions is not None and conditions.tokens is None:
-        for_cost_alone = not target and recipe is None
         if for_cost_alone or conditions.epochs is conditions.samples is None:
             conditions = conditions.model_copy(update={"tokens": tokens})
         tokens = None if for_cost_alone else tokens
