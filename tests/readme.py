@@ -36,9 +36,12 @@ _TABLE = re.compile(r"(<!-- predictions -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
 
 def _run(command: str) -> str:
+    """Return what a command prints, its first lines where it ends with ``| head -12``."""
+    command, _, most = command.partition(" | head -")
     result = CliRunner().invoke(main, shlex.split(command)[1:])
     assert result.exit_code in (0, 1), f"{command}: {result.output}"
-    return "\n".join(line.rstrip() for line in result.stdout.splitlines()).strip("\n") + "\n"
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    return "\n".join(lines[: int(most) if most else None]).strip("\n") + "\n"
 
 
 def _console(match: re.Match[str]) -> str:
