@@ -40,9 +40,9 @@ def test_one_card_on_every_way_out(job, invoke, tmp_path):
 
 def test_the_cost_is_on_the_card_where_it_was_asked_for(invoke):
     asked = ("predict", "--gpus", "32", "--node", "aws-p3.16xlarge", "--cost")
-    told = json.loads(invoke(*asked, "--epochs", "90", "--json").stdout)["card"]["cost"]
-    assert told.startswith("90 epochs take 2.")
-    assert "24.48 an hour" in told
+    told = json.loads(invoke(*asked, "--epochs", "90", "--json").stdout)["card"]
+    assert told["run"].startswith("90 epochs take 2.")
+    assert "24.48 an hour" in told["cost"]
     hourly = json.loads(invoke(*asked, "--json").stdout)["card"]["cost"]
     assert hourly.startswith(f"${4 * 24.48:.2f} an hour")
     assert predict(gpus=32).card.cost == ""

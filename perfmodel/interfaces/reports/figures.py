@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from perfmodel.interfaces.api.layouts import Layouts
     from perfmodel.interfaces.api.ruled_out import RuledOut
 
+Ends = tuple[float, float] | None
+"""Ends of the 80 % interval of a step [s]; None where nobody knows it."""
+NO_PRICE = "no price is known: give --price"
 REMEDIES = 5
 """Changes that make a layout fit, of which the cheapest are listed."""
 MEMORY_ROWS = 3
@@ -256,10 +259,10 @@ def _length(span: Mapping[str, Any]) -> str:
         return f"{span['epochs']:g} epochs"
     if span.get("tokens") is not None:
         return f"{many(span['tokens'])} tokens"
-    return f"{span['samples']:.6g} samples"
+    return f"{many(span['samples'])} samples"
 
 
-def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[float, float] | None) -> str:
+def run_words(length: str, money: Mapping[str, Any], time: float, ends: Ends) -> str:
     """Return time and cost of a run in a sentence.
 
     Parameters
@@ -268,34 +271,45 @@ def run_words(length: str, money: Mapping[str, Any], time: float, ends: tuple[fl
     money : result of ``economics``, with a run
     time, ends : time of one step, and the ends of its 80 % interval or None [s]
     """
-    run = money["run"]
-    low, high = (1.0, 1.0) if ends is None else (end / time for end in ends)
+    taken = run_time_words(length, money["run"], time, ends)
+    if money["run"]["cost"] is None:
+        return f"{taken}; {NO_PRICE}."
+    return f"{taken} and cost {run_cost_words(money, time, ends)}."
+
+
+def run_time_words(length: str, run: Mapping[str, Any], time: float, ends: Ends) -> str:
+    """Return how long a run takes as text; parameters as of ``run_words``."""
     words = f"{length} take {duration(run['time'])}"
-    if ends:
-        words += f" ({duration(run['time'] * low)} to {duration(run['time'] * high)} with 80 % confidence)"
-    cost = run["cost"]
-    if cost is None:
-        return f"{words}; no price is known: give --price."
-    spread = f" ({dollars(cost * low)} to {dollars(cost * high)})" if ends else ""
-    return f"{words} and cost {dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}."
+    if ends is None:
+        return words
+    low, high = (duration(run["time"] * end / time) for end in ends)
+    return f"{words} (80 %: {low} to {high})"
+
+
+def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:
+    """Return what a run costs as text; parameters as of ``run_words``."""
+    cost = money["run"]["cost"]
+    spread = "" if ends is None else " (80 %: {} to {})".format(*(dollars(cost * end / time) for end in ends))
+    return f"{dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}"
 
 
 def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
     """Return the answer card of a prediction, with the cost by ``economics`` where there is one."""
     card = prediction.card or card_of(prediction)
-    return card if money is None else card.model_copy(update={"cost": _cost_words(prediction, money)})
+    return card if money is None else card.model_copy(update=_run_and_cost(prediction, money))
 
 
-def _cost_words(prediction: Prediction, money: Mapping[str, Any]) -> str:
-    """Return time and cost of the run in a sentence, or of an hour where its length is not given."""
-    interval, run = prediction.interval, money["run"]
-    if run is not None:
-        ends = None if interval is None else (interval.low_80, interval.high_80)
-        return run_words(_length(run), money, prediction.iteration_time, ends)
-    each = money["per_iteration"]["cost"]
-    if each is None:
-        return "no price is known: give --price"
-    return f"{dollars(each * 3600 / prediction.iteration_time)} an hour; --epochs or --tokens say how long"
+def _run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, str]:
+    """Return time and cost of the run, or the cost of an hour where its length is not given, for the card."""
+    interval, run, time = prediction.interval, money["run"], prediction.iteration_time
+    ends = None if interval is None else (interval.low_80, interval.high_80)
+    if (each := money["per_iteration"]["cost"]) is None:
+        cost = NO_PRICE
+    elif run is None:
+        cost = f"{dollars(each * 3600 / time)} an hour; --epochs or --tokens say how long"
+    else:
+        cost = run_cost_words(money, time, ends)
+    return {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
 
 
 def run_of_layouts(answer: Layouts) -> str | None:
