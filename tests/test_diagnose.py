@@ -15,13 +15,18 @@ from perfmodel.core.errors import InputError
 from perfmodel.decide.diagnosis import judged_listings
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
+from perfmodel.decide.diagnosis.weighed import weigh
 from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
 from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.evidence.traces.training_logs import KNOWN, read_training_log
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.service.commands import answer
-from perfmodel.model.collectives.place import traffic_of
+from perfmodel.model.collectives import all_reduce
+from perfmodel.model.collectives.model import fitted, ranks_of
+from perfmodel.model.collectives.place import place_of, traffic_of
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.collectives.size_errors import NOISES, SizeErrors, correlations, narrowed
 
 ALPS = {"intra_link": "nvlink4-quad-mesh", "inter_link": "slingshot11-200g", "nics": 4}
@@ -154,6 +159,22 @@ def test_accelerators_that_a_log_states_are_those_of_the_job():
         diagnose(measured=text, gpus=8)
 
 
+@pytest.mark.parametrize(
+    ("options", "precision", "is_default"),
+    [
+        ({}, "fp32", True),
+        ({"node": "dgx-a100"}, "tf32", True),  # as frameworks compute products of fp32 there
+        ({"precision": "amp"}, "amp", False),
+    ],
+)
+def test_a_log_of_horovod_means_fp32_unless_told(options, precision, is_default):
+    text = "Model: resnet50\nBatch size: 32\nNumber of GPUs: 16\nIter #0: 300.0 img/sec per GPU\n"
+    read = diagnose(measured=text, **options)
+    assert read.job.endswith(f"{precision}, batch 32 each")
+    assert any(line.startswith(f"--precision {precision}") for line in read.defaults) == is_default
+    assert "--framework" in {line.split()[0] for line in read.defaults}  # as predict lists them
+
+
 # --- speeds ---
 
 
@@ -235,6 +256,23 @@ def test_a_plug_in_that_was_not_loaded_is_named():
     usual = diagnose(measured=listing(measured("cscs-ofi-8")), **ALPS)
     assert usual.verdict == "normal"
     assert all(size.low_80 <= size.predicted_time <= size.high_80 for size in usual.sizes)
+
+
+def test_a_ring_over_one_adapter_is_named_as_one_adapter():
+    """Two faults at once: neither one adapter nor a ring has their curve alone."""
+    catalogue, learned = Catalogue.built_in(), fitted().parameters
+    point, sizes = fabric_of(64, catalogue, node="dgx-h100").of("all-reduce", 2**30), 2.0 ** np.arange(10, 33)
+    left = place_of(point)._replace(adapters=1.0)
+    times = all_reduce.curve(ranks_of(left, learned), learned, "ring").time(sizes)
+    first = weigh(point, sizes, times, catalogue).causes[0]
+    assert (first.cause.id, first.variant.words) == ("few-adapters", "1 adapter of 8, ring for all sizes")
+
+
+def test_what_was_taken_of_the_machines_is_among_the_defaults():
+    one = measured("gke-h200-dranet-1gpu-0001")
+    read = diagnose(measured=listing(one), accelerator="h200-sxm-141gb")
+    assert any(line.startswith("--node ") for line in read.defaults)
+    assert not any(line.startswith("taken") for line in read.notes)
 
 
 def test_probabilities_of_a_listing_sum_to_one_at_most():
@@ -437,3 +475,16 @@ def test_the_shell_prints_a_listing_at_80_columns(tmp_path):
     assert "fallen back to kernel TCP" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert perfmodel.__version__
+
+
+def test_the_shell_prints_ids_whole_and_says_what_its_words_mean():
+    done = CliRunner().invoke(main, ["diagnose", "--measured=400ms", "--gpus=32"])
+    slow = diagnose(measured="400ms", gpus=32)
+    lines = done.stdout.splitlines()
+    assert {each.id for each in slow.similar} <= {line.strip() for line in lines}
+    words = {word for line in lines for word in line.split()}
+    assert {cause for each in slow.next for cause in each.expected} - {"normal"} <= {
+        word.removesuffix(":") for word in words
+    }
+    assert "normal: nothing is wrong" in " ".join(done.stdout.split())
+    assert "defaults  --workload resnet50" in done.stdout

@@ -74,13 +74,17 @@ def default(option: str, value: object, whose: str = "") -> Note:
     return Note(f"--{option} {value}{whose}", option, str(value))
 
 
+TAKEN = "taken"
+"""Subject of notes of what was assumed."""
+
+
 def taken_as(what: str) -> Note:
     """Return the note that states an assumption about something that no option states.
 
     >>> taken_as("racks of 4 nodes")
     'taken: racks of 4 nodes'
     """
-    return Note(f"taken: {what}", "taken", what)
+    return Note(f"{TAKEN}: {what}", TAKEN, what)
 
 
 def shell(option: str) -> str:

@@ -133,8 +133,10 @@ class Diagnosis(Record):
     """Published measurements, the nearest first."""
     next: list[NextMeasurement] = fresh(list)
     """Of a training run, what tells causes apart best, first."""
+    defaults: list[str] = fresh(list)
+    """Options left open, with the defaults taken."""
     notes: list[str] = fresh(list)
-    """What was taken, and what a reader should know."""
+    """What a reader should know."""
 
     def records(self) -> list[Row]:
         """Return the message sizes of a listing, or the causes of a training run, as rows."""

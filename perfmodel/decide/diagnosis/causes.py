@@ -26,6 +26,10 @@ down has half, a quarter or an eighth."""
 LATE = (3.0, 10.0, 30.0)
 """Factors on the time of an empty message: another process on the host's cores, a lower clock, debug logs."""
 
+TWO_FAULTS = 0.07
+"""Probability of a fault on top of another, over that of the other alone: about that of one cause of
+seven, which share a half (``weighed.NORMAL``) [1]."""
+
 
 class Variant(NamedTuple):
     """One form of a cause."""
@@ -34,6 +38,8 @@ class Variant(NamedTuple):
     """The changed input."""
     curve: Curve
     """Predicted times by message size."""
+    odds: float = 1.0
+    """Its probability over that of other variants of the cause, before the listing is seen [1]."""
 
 
 class Cause(NamedTuple):
@@ -94,16 +100,20 @@ def _few_adapters(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | N
     if not _has_network(point) or total < 2:
         return None
     counts = [1 << power for power in range(total.bit_length()) if 1 << power < total]
-    variants = tuple(
-        Variant(f"{_adapters(count)} of {total}", curve(_changed(at, adapters=float(count)), p))
-        for count in counts
-    )
+    variants = []
+    for count in counts:
+        words, left = f"{_adapters(count)} of {total}", _changed(at, adapters=float(count))
+        variants.append(Variant(words, curve(left, p)))
+        forced = _by_algorithm(left, p)
+        variants += [
+            Variant(f"{words}, {each.words}", each.curve, TWO_FAULTS / len(forced)) for each in forced
+        ]
     return Cause(
         "few-adapters",
         "only some of the network adapters are used",
         "are all adapters in the output of NCCL_DEBUG=INFO (NET/IB: Using ...)? check "
         "NCCL_IB_HCA, the topology file, and that the container sees them all",
-        variants,
+        tuple(variants),
     )
 
 
@@ -143,19 +153,24 @@ def _no_peers(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
     )
 
 
-def _algorithm(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
+def _algorithm(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
     """Another algorithm than the library's choice, for all sizes."""
-    if at.collective != ALL_REDUCE or at.by_ring:
-        return None
-    ranks = ranks_of(at, p)
-    names = all_reduce.ALWAYS if ranks.several or ranks.adds else ("tree",)
-    variants = tuple(Variant(f"{name} for all sizes", all_reduce.curve(ranks, p, name)) for name in names)
+    variants = _by_algorithm(at, p)
     return Cause(
         "algorithm",
         "an algorithm other than the usual one",
         "unset NCCL_ALGO, NCCL_PROTO and NCCL_NVLS_ENABLE; check what a tuner plug-in or the image sets",
         variants,
     )
+
+
+def _by_algorithm(at: Place, p: Values) -> tuple[Variant, ...]:
+    """Return the curves of an all-reduce by each algorithm for all sizes; none where there is no choice."""
+    if at.collective != ALL_REDUCE or at.by_ring:
+        return ()
+    ranks = ranks_of(at, p)
+    names = all_reduce.ALWAYS if ranks.several or ranks.adds else ("tree",)
+    return tuple(Variant(f"{name} for all sizes", all_reduce.curve(ranks, p, name)) for name in names)
 
 
 def _slow_rank(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:

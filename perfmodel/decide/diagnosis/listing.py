@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import TAKEN, Note
 from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
@@ -68,6 +69,7 @@ def diagnose_listing(
     weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
     rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
     best = max(rows, key=lambda row: row.message_bytes)
+    taken = [note for note in point.notes if isinstance(note, Note) and note.about == TAKEN]
     verdict = _verdict(weights)
     program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
     return Diagnosis(
@@ -88,7 +90,8 @@ def diagnose_listing(
         similar=_similar(point, best.message_bytes),
         terms=[],
         next=[],
-        notes=[*point.notes, *_partial(point, scenario, catalogue)],
+        defaults=[note.said for note in taken],
+        notes=[*(note for note in point.notes if note not in taken), *_partial(point, scenario, catalogue)],
     )
 
 

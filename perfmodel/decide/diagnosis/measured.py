@@ -53,6 +53,8 @@ class Speed(NamedTuple):
     """Samples of one accelerator, where the measurement says so."""
     model: str | None = None
     """Name of the network, where the measurement says so."""
+    precision: str | None = None
+    """Number format of products, where the measurement implies one."""
 
 
 def parse_speed(text: str) -> Speed | None:
@@ -181,6 +183,7 @@ def _of_text(path: Path, skip: int | None) -> Speed | Timings:
         str(path),
         log.local_batch_size,
         log.model,
+        log.precision,
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import default
 from perfmodel.core.units import show, show_range
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
@@ -24,6 +25,7 @@ from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
 from perfmodel.decide.quote.file import Claim
+from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.scenario import Scenario
@@ -38,6 +40,15 @@ SHOWN = 4
 UNCHANGED = 0.02
 """Relative change of the iteration time below which an option is no cause."""
 _BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
+
+
+class _Completed(NamedTuple):
+    """The job with what its measurement says of it."""
+
+    scenario: Scenario
+    defaults: list[str]
+    """Options that are usual of the software that wrote the log."""
+    notes: list[str]
 
 
 class Weighed(NamedTuple):
@@ -65,7 +76,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     ------
     InputError : the job cannot be predicted; the measurement is of another number of accelerators
     """
-    scenario, notes = _completed(speed, scenario, catalogue)
+    scenario, taken, notes = _completed(speed, scenario, catalogue)
     prediction, setting = predict(scenario, catalogue), resolve(scenario, catalogue)
     interval = prediction.interval
     if interval is None:
@@ -100,6 +111,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         terms=_terms(time, prediction, interval, causes),
         similar=[_similar(each) for each in published.measured],
         next=next_measurements(scenario, setting, time, odds, catalogue) if verdict != "fast" else [],
+        defaults=[*taken, *prediction.defaults],
         notes=notes,
     )
 
@@ -123,8 +135,9 @@ def iteration_time(speed: Speed, prediction: Prediction, setting: Setting) -> fl
     return samples * length / rate
 
 
-def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[str]]:
-    """Return the job with what the measurement says of it, and notes on that."""
+def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> _Completed:
+    """Return the job with what the measurement says of it, defaults of its software, and notes."""
+    defaults: list[str] = []
     notes: list[str] = []
     if speed.world_size is not None:
         if "world_size" not in scenario.model_fields_set:
@@ -146,7 +159,20 @@ def _completed(speed: Speed, scenario: Scenario, catalogue: Catalogue) -> tuple[
             notes.append(
                 f"the log states a global batch size of {batch}, the job {scenario.global_batch_size}"
             )
-    return scenario, notes
+    if speed.precision is not None and "precision" not in scenario.model_fields_set:
+        precision = _usual_format(speed.precision, resolve(scenario, catalogue).accelerator)
+        scenario = scenario.model_copy(update={"precision": precision})
+        defaults.append(default("precision", precision, ", as the software of the log computes"))
+    return _Completed(scenario, defaults, notes)
+
+
+def _usual_format(precision: str, accelerator: Accelerator) -> str:
+    """Return the number format in which frameworks compute products of 32-bit numbers by default.
+
+    PyTorch's convolutions (``torch.backends.cudnn.allow_tf32``) and TensorFlow's products are TF32 where the
+    accelerator has it.
+    """
+    return "tf32" if precision == "fp32" and "tf32" in accelerator.peak_flops else precision
 
 
 def _as_logged(speed: Speed, scenario: Scenario, catalogue: Catalogue, notes: list[str]) -> Scenario:

@@ -16,8 +16,9 @@ from perfmodel.model.prediction.collectives.size_errors import SizeErrors, sprea
 
 NORMAL, UNKNOWN = 0.4, 0.1
 """Probabilities before the listing is seen that nothing is wrong, and that something is that no cause names;
-the causes share the rest evenly, and the variants of each its part.  Chosen with ``size_errors.RANGE``, from
-a few, as those under which most wrong listings of half of the sources are found (``judged_listings``)."""
+the causes share the rest evenly, and the variants of each its part by their odds.  Chosen with
+``size_errors.RANGE``, from a few, as those under which most wrong listings of half of the sources are found
+(``judged_listings``)."""
 LIKELY = 0.5
 """Least probability that nothing is wrong at which a listing is called normal."""
 UNKNOWN_WIDTH = 4.0
@@ -94,14 +95,18 @@ def weigh(
     best: list[tuple[Variant, Array]] = []
     for cause in causes:
         each = [_times(variant, at) for variant in cause.variants]
-        likely = [prior.log_likelihood(measured - np.log(of)) for of in each]
-        logs.append(np.log(share / len(each)) + float(np.logaddexp.reduce(likely)))
-        place = int(np.argmax(likely))
+        likely = np.array([prior.log_likelihood(measured - np.log(of)) for of in each])
+        odds = np.array([variant.odds for variant in cause.variants])
+        logs.append(np.log(share) + float(np.logaddexp.reduce(likely + np.log(odds / odds.sum()))))
+        place = int(np.argmax(likely + np.log(odds)))
         best.append((cause.variants[place], each[place]))
-    odds = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
-    weighed = [Weighed(cause, float(odd), *of) for cause, odd, of in zip(causes, odds[2:], best, strict=True)]
+    chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+    weighed = [
+        Weighed(cause, float(chance), *of)
+        for cause, chance, of in zip(causes, chances[2:], best, strict=True)
+    ]
     weighed.sort(key=lambda each: -each.probability)
-    return Weights(usual, errors, prior, float(odds[0]), float(odds[1]), tuple(weighed))
+    return Weights(usual, errors, prior, float(chances[0]), float(chances[1]), tuple(weighed))
 
 
 def _times(variant: Variant, sizes: Array) -> Array:

@@ -35,6 +35,8 @@ class LogFormat(NamedTuple):
     """Whether it is the rate of one accelerator."""
     is_summary: bool = False
     """Whether a line is about the whole run, without warm-up."""
+    precision: str | None = None
+    """Number format of products, where the software has no option for another; None where it has one."""
 
 
 FORMATS = (
@@ -63,6 +65,7 @@ FORMATS = (
         re.compile(rf"Iter #\d+:\s*{_NUMBER} img/sec per \w+"),
         "samples_per_second",
         per_accelerator=True,
+        precision="fp32",
     ),
     LogFormat(
         "Horovod's synthetic benchmark",
@@ -70,6 +73,7 @@ FORMATS = (
         "samples_per_second",
         per_accelerator=True,
         is_summary=True,
+        precision="fp32",
     ),
     LogFormat(
         "tf_cnn_benchmarks",
@@ -83,10 +87,12 @@ FORMATS = (
         "samples_per_second",
     ),
 )
-"""In the order in which they are tried; of one software the more exact line first."""
+"""In the order in which they are tried; of one software the more exact line first.  Horovod's script has no
+option of a number format (horovod/examples/pytorch/pytorch_synthetic_benchmark.py, read 2026-11-27)."""
 KNOWN = tuple(dict.fromkeys(each.software for each in FORMATS))
 """Software whose logs are read."""
 _GPUS = (
+    re.compile(r"Number of GPUs:\s*(\d+)"),
     re.compile(r"Total img/sec on (\d+) \w+\(s\)"),
     re.compile(r"using world size:\s*(\d+)"),
 )
@@ -126,6 +132,8 @@ class TrainingLog(NamedTuple):
     """Samples of one accelerator that the log states."""
     model: str | None = None
     """The network, as the log names it."""
+    precision: str | None = None
+    """Number format of products, where the software has one only."""
 
     @property
     def words(self) -> str:
@@ -184,6 +192,7 @@ def read_training_log(path: Path | str, text: str, skip: int | None = None) -> T
         _stated(text, _BATCH),
         _stated(text, *_LOCAL_BATCH),
         named[1] if (named := _MODEL.search(text)) else None,
+        kind.precision,
     )
 
 

@@ -36,6 +36,8 @@ def show_diagnosis(answer: Diagnosis) -> None:
         _causes(out, answer)
     _similar(out, answer)
     _next(out, answer)
+    if answer.defaults:
+        lines_to(out, ", ".join(answer.defaults), f"{'defaults':<10}")
     for note in answer.notes:
         lines_to(out, note, "note: ")
 
@@ -76,7 +78,7 @@ def _causes(out: Console, answer: Diagnosis) -> None:
     for cause in answer.causes[:MOST_CAUSES]:
         lines_to(
             out,
-            f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}",
+            f"{cause.id}: {cause.words} ({cause.change}), {show(cause.predicted_time, 's')}",
             f"{cause.probability:>5.0%}  ",
         )
         if answer.verdict != "normal" and cause.probability >= 0.05:
@@ -88,12 +90,21 @@ def _similar(out: Console, answer: Diagnosis) -> None:
     for index, each in enumerate(answer.similar):
         value = "" if answer.kind == "collective" else f"{show(each.value, 's')} for this job at "
         software = f", {each.software}" if each.software else ""
-        lines_to(out, f"{value}{each.words}{software}", f"{'' if index else 'published':<10}")
-        out.print(Text(f"  {each.id}" if answer.kind == "collective" else f"  {each.source}: {each.id}"))
+        source = "" if answer.kind == "collective" else f"; {each.source}"
+        lines_to(out, f"{value}{each.words}{software}{source}", f"{'' if index else 'published':<10}")
+        out.print(Text(f"{'':12}{each.id}"), soft_wrap=True)  # an id of any length is one word to copy
 
 
 def _next(out: Console, answer: Diagnosis) -> None:
     """Print what to measure next."""
-    for index, each in enumerate(answer.next):
-        expected = ", ".join(f"{show(time, 's')} if {cause}" for cause, time in each.expected.items())
-        lines_to(out, f"{each.words}: {expected}", f"{'' if index else 'next':<10}")
+    if answer.next:
+        lines_to(
+            out,
+            "what tells these causes apart, and the iteration time with each; normal: nothing is wrong, and "
+            "the prediction is as far off there",
+            f"{'next':<10}",
+        )
+    for each in answer.next:
+        lines_to(out, each.words, " " * 10)
+        expected = ", ".join(f"{cause} {show(time, 's')}" for cause, time in each.expected.items())
+        lines_to(out, expected, " " * 12)
