@@ -7,7 +7,7 @@ import json
 import math
 import re
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 import pytest
 from click.testing import CliRunner
@@ -17,21 +17,25 @@ from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy import shipped_runs
 from perfmodel.evidence.accuracy.mlperf.mlperf import (
     OTHERS,
+    SEEN,
+    SIZES,
     Row,
     compare_mlperf,
     curve_without,
+    held_out_rows,
     shipped_rows,
     summarise_mlperf,
 )
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import (
     Submission,
     framework_of,
+    held_out_submissions,
     read_submissions,
     scenario_of_submission,
     shipped_submissions,
 )
 from perfmodel.evidence.accuracy.mlperf.mlperf_rules import ROUNDS
-from perfmodel.evidence.accuracy.mlperf.mlperf_section import SEEN, covered, section
+from perfmodel.evidence.accuracy.mlperf.mlperf_section import covered, section
 from perfmodel.evidence.accuracy.report.error_statistics import by_reason
 from perfmodel.evidence.accuracy.scenarios import Refused
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -277,12 +281,45 @@ def test_command(specs):
     """``validate --kind mlperf`` prints the same rows, for people and as JSON."""
     arguments = ["validate", "--kind", "mlperf"]
     answer = json.loads(CliRunner().invoke(command, [*arguments, "--json"], catch_exceptions=False).output)
-    assert [row["run_id"] for row in answer["rows"]] == [each.run.job.run_id for each in specs]
-    shown = summarise_mlperf(specs)["all"]["all"]
+    rows = [*specs, *held_out_rows("specs")]
+    assert [row["run_id"] for row in answer["rows"]] == [each.run.job.run_id for each in rows]
+    shown = summarise_mlperf(rows)["all"]["all"]
     assert answer["summary"]["all"]["all"]["median_absolute_error"] == shown["median_absolute_error"]
     told = CliRunner().invoke(command, [*arguments, "--mode", "anchored"], catch_exceptions=False).output
-    assert "325 submissions" in told
+    assert "468 submissions" in told
     assert "bert v1.1" in told
+    assert "resnet50 v3.1" in told
+
+
+def test_iterations_are_counted_by_size_of_job_and_held_out_rounds_apart(specs):
+    late = held_out_rows("specs")
+    shown = summarise_mlperf([*specs, *late])["iteration_time"]
+    large = [each.made.iteration for each in late if each.run.job.world_size > SEEN]
+    errors = [abs(each.error) for each in large if each.error is not None]
+    assert shown["iterations of v3.0, v3.1, above 64"]["mean_absolute_error"] == pytest.approx(fmean(errors))
+    assert [each["mean_absolute_error"] for name, each in shown.items() if "v3" not in name] == [
+        covered()[f"MLPerf, from specs{size}"]["mean_absolute_error"] for size in SIZES
+    ]
+
+
+@pytest.mark.parametrize("mode", ["specs", "anchored"])
+def test_held_out_rounds_serve_no_curve_and_no_anchor(mode, monkeypatch):
+    """v3.0 is the same however v3.1 turned out, which no earlier round sees either."""
+    before = held_out_rows(mode)
+    late = [
+        each._replace(
+            samples_to_target=each.samples_to_target and 7 * each.samples_to_target,
+            job=each.job._replace(samples_per_second=2 * (each.job.samples_per_second or 1.0)),
+        )
+        if each.round == "v3.1"
+        else each
+        for each in held_out_submissions()
+    ]
+    monkeypatch.setattr("perfmodel.evidence.accuracy.mlperf.mlperf.held_out_submissions", lambda: late)
+    after = held_out_rows(mode)
+    assert {each.run.round for each in before} == {"v3.0", "v3.1"}
+    assert sum(each.predicted is not None for each in before) > 100
+    assert [each.predicted for each in after] == [each.predicted for each in before]
 
 
 def test_who_is_refused(specs):

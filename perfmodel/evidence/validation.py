@@ -20,9 +20,14 @@ from perfmodel.evidence.accuracy.collectives.collective_compare import (
     summarise,
 )
 from perfmodel.evidence.accuracy.collectives.collective_rows import read_measurements, shipped_measurements
+from perfmodel.evidence.accuracy.mlperf.mlperf import (
+    ITERATION_TIME,
+    compare_mlperf,
+    held_out_rows,
+    summarise_mlperf,
+)
 from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS as MLPERF_KEYS
 from perfmodel.evidence.accuracy.mlperf.mlperf import Row as Submitted
-from perfmodel.evidence.accuracy.mlperf.mlperf import compare_mlperf, summarise_mlperf
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import read_submissions, shipped_submissions
 from perfmodel.evidence.accuracy.report.error_statistics import Errors, compare_own, summary
 from perfmodel.evidence.accuracy.training_compare import Row, compare
@@ -234,7 +239,7 @@ class MlperfValidation(Validation[Submitted]):
 
     @property
     def _groups(self) -> Any:
-        return {by: self._table[by] for by in MLPERF_KEYS}
+        return {by: self._table[by] for by in (*MLPERF_KEYS, ITERATION_TIME)}
 
 
 def training(
@@ -311,7 +316,9 @@ def collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool = Fa
 
 
 def mlperf(data: str | None, mode: Mode, catalogue: Catalogue) -> MlperfValidation:
-    """Predict times to train; parameters as of ``training``."""
+    """Predict times to train, held-out rounds from the others; parameters as of ``training``."""
     known, skipped = (shipped_submissions(), []) if data is None else read_submissions(Path(data))
     rows = compare_mlperf(mode, known, catalogue)
+    if data is None:
+        rows += held_out_rows(mode, catalogue)
     return MlperfValidation(tuple(rows), {"mode": mode, **summarise_mlperf(rows, skipped)}, tuple(skipped))

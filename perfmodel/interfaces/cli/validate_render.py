@@ -207,6 +207,7 @@ def _show_mlperf(answer: Validation[Any]) -> None:
         style="bold",
     )
     out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
+    out.print(Text("iterations: errors of the iteration time; no fit has seen either"))
     columns = ("n", "mean", "median", "bias", "<10%", "<20%")
     shown = table("", *columns)
     for of in ({"all": answer.errors}, *answer.groups.values()):

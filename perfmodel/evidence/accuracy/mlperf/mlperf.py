@@ -18,10 +18,11 @@ from perfmodel.evidence.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import (
     Submission,
     framework_of,
+    held_out_submissions,
     scenario_of_submission,
     shipped_submissions,
 )
-from perfmodel.evidence.accuracy.mlperf.mlperf_rules import ROUNDS
+from perfmodel.evidence.accuracy.mlperf.mlperf_rules import ROUNDS, rules_of
 from perfmodel.evidence.accuracy.report.error_statistics import by_group, by_reason, statistics
 from perfmodel.evidence.accuracy.scenarios import Refused, with_options
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -60,7 +61,7 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
     """
     every = [each for each in submissions if each.benchmark == benchmark]
     others = [each for each in every if each.round != round_ and each.samples_to_target]
-    target = next(each.rules.target for each in every if each.round == round_)
+    target = rules_of(benchmark, round_).target
     for rows, common in ([each for each in others if each.rules.target == target], target), (others, ""):
         groups = by_source((float(each.batch), each.samples_to_target or 0.0) for each in rows)
         if len(groups) >= FEWEST_BATCH_SIZES:
@@ -144,6 +145,7 @@ def compare_mlperf(
     catalogue: Catalogue | None = None,
     earlier: bool = False,
     others: Sequence[Submission] = (),
+    held_out: bool = False,
 ) -> list[Row]:
     """Predict the time to train of every submission, in order; refused ones stay in, with the reason.
 
@@ -157,12 +159,21 @@ def compare_mlperf(
     earlier : whether a round is predicted from earlier rounds alone, as a forecast must be
     others : further submissions, which serve curves and anchors but are not predicted; those with the id of a
         predicted one are dropped
+    held_out : whether the others alone serve curves and anchors
     """
     predicted = shipped_submissions() if submissions is None else submissions
     names = {each.job.run_id for each in predicted}
-    known = [*(each for each in others if each.job.run_id not in names), *predicted]
+    known = [each for each in others if each.job.run_id not in names]
+    known += [] if held_out else predicted
     rounds = _Rounds(known, Catalogue.of(catalogue), earlier)
     return [rounds.row(each, mode) for each in predicted]
+
+
+def held_out_rows(mode: Mode, catalogue: Catalogue | None = None) -> list[Row]:
+    """Return the held-out submissions, predicted with curves and anchors of the other shipped ones alone."""
+    return compare_mlperf(
+        mode, held_out_submissions(), catalogue, others=shipped_submissions(), held_out=True
+    )
 
 
 @cache
@@ -312,10 +323,37 @@ KEYS: dict[str, Callable[[Row], str]] = {
     "round": lambda row: f"{row.run.benchmark} {row.run.round}",
 }
 """Name of a grouping -> function from a row to the label of its group."""
+ITERATION_TIME = "iteration_time"
+"""Key of the statistics of iteration times, which no fit has seen, in a summary."""
+SEEN = 64
+"""Number of accelerators of the largest job in any fit."""
+SIZES: dict[str, Callable[[int], bool]] = {
+    "": lambda n: True,
+    f", to {SEEN} accelerators": lambda n: n <= SEEN,
+    f", above {SEEN}": lambda n: n > SEEN,
+}
+
+
+def by_size(rows: Iterable[Row], name: str) -> dict[str, dict[str, Any]]:
+    """Return the error statistics of iteration times by size of job.
+
+    Parameters
+    ----------
+    rows : of which those with a measured and a predicted iteration time count
+    name : with which the label of each size begins
+    """
+    iterations = [row.made.iteration for row in rows if row.made.iteration.holds_80 is not None]
+    result = {}
+    for size, holds in SIZES.items():
+        if alike := [each for each in iterations if holds(each.run.job.world_size)]:
+            result[name + size] = statistics(alike)
+    return result
 
 
 def summarise_mlperf(rows: Sequence[Row], skipped: Sequence[str] = ()) -> dict[str, Any]:
     """Return error statistics of all rows, of each benchmark, and of each round of a benchmark.
+
+    Those of iteration times are by size of job, and of held-out rounds apart.
 
     Parameters
     ----------
@@ -323,4 +361,14 @@ def summarise_mlperf(rows: Sequence[Row], skipped: Sequence[str] = ()) -> dict[s
     skipped : reasons why further rows of the file were not read as submissions
     """
     reasons = [*skipped, *(row.reason for row in rows)]
-    return {"refused_by_reason": by_reason(reasons), "all": {"all": statistics(rows)}, **by_group(rows, KEYS)}
+    late = {each.round for each in held_out_submissions()}
+    iterations = {
+        **by_size((row for row in rows if row.run.round not in late), "iterations"),
+        **by_size((row for row in rows if row.run.round in late), f"iterations of {', '.join(sorted(late))}"),
+    }
+    return {
+        "refused_by_reason": by_reason(reasons),
+        "all": {"all": statistics(rows)},
+        **by_group(rows, KEYS),
+        ITERATION_TIME: iterations,
+    }

@@ -152,6 +152,14 @@ def shipped_submissions() -> tuple[Submission, ...]:
     return tuple(read_submissions(*learned_part("mlperf.csv"))[0])
 
 
+@cache
+def held_out_submissions() -> tuple[Submission, ...]:
+    """Return the shipped submissions that are held out, in order: rounds that were added later."""
+    path, _ = learned_part("mlperf.csv")
+    known = {each.job.run_id for each in shipped_submissions()}
+    return tuple(each for each in read_submissions(path)[0] if each.job.run_id not in known)
+
+
 def framework_of(submission: Submission) -> str | None:
     """Return the software of a submission as ``NAME@YEAR`` or None.
 

@@ -8,20 +8,21 @@ from typing import Any
 
 from perfmodel.core.files.templating import render
 from perfmodel.evidence.accuracy.campaign import Mode
-from perfmodel.evidence.accuracy.mlperf.mlperf import KEYS, OTHERS, Row, shipped_rows, summarise_mlperf
+from perfmodel.evidence.accuracy.mlperf.mlperf import (
+    KEYS,
+    OTHERS,
+    SEEN,
+    Row,
+    by_size,
+    shipped_rows,
+    summarise_mlperf,
+)
 from perfmodel.evidence.accuracy.report.error_statistics import statistics
 
 GOAL = 0.15
 """Goal for the median absolute error."""
 LARGE = 64
 """Number of accelerators from which a job counts as large."""
-SEEN = 64
-"""Number of accelerators of the largest job in any fit."""
-SIZES: dict[str, Callable[[int], bool]] = {
-    "": lambda n: True,
-    f", to {SEEN} accelerators": lambda n: n <= SEEN,
-    f", above {SEEN}": lambda n: n > SEEN,
-}
 NAIVE_SIZES: dict[str, Callable[[int], bool]] = {
     "all": lambda n: True,
     f"fewer than {LARGE} accelerators": lambda n: n < LARGE,
@@ -60,12 +61,9 @@ def section() -> str:
 @cache
 def covered() -> dict[str, dict[str, Any]]:
     """Return the error statistics of iteration times, which no fit has seen, by mode and size of job."""
-    result = {}
+    result: dict[str, dict[str, Any]] = {}
     for name, mode in MODES.items():
-        rows = [row.made.iteration for row in shipped_rows(mode)]
-        for size, holds in SIZES.items():
-            if alike := [row for row in rows if row.holds_80 is not None and holds(row.run.job.world_size)]:
-                result[f"MLPerf, {name}{size}"] = statistics(alike)
+        result |= by_size(shipped_rows(mode), f"MLPerf, {name}")
     return result
 
 
