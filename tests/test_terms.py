@@ -47,6 +47,22 @@ def test_a_prediction_holds_it_and_sums(eighth):
     assert answer.verdict.startswith("checkpoint-bound: ")
 
 
+@pytest.mark.parametrize(
+    "options", [{"strategy": "local-sgd", "local_steps": 4}, {"strategy": "k-sync", "k": 6}]
+)
+def test_what_all_workers_lose_alike_lengthens_the_bounds_of_a_round_by_as_much(monkeypatch, options):
+    def rounds():
+        of = predict(Scenario(**{**JOB, "world_size": 8}, **options))
+        bounds = of.update_bounds
+        each = 8 / of.gradients_per_update
+        return [each / rate for rate in (of.updates_per_second, bounds.low, bounds.high)]
+
+    before = rounds()
+    term = Term(NAME, LABEL, "host", "host-bound", "after", lambda step, _: SECONDS, spreads=False)
+    monkeypatch.setitem(TERMS, NAME, term)
+    assert [now - then for now, then in zip(rounds(), before, strict=True)] == pytest.approx([SECONDS] * 3)
+
+
 @pytest.mark.parametrize("strategy", ["all-reduce", "data-parallel-single-process"])
 def test_one_accelerator_that_has_it_too_is_as_fast_as_itself(monkeypatch, strategy):
     term = Term(

@@ -418,6 +418,20 @@ def test_bounds_say_what_they_are_of():
     assert round_of(parts(**job | {"k": 8}, **SLOW)[0], calibration()).status == "exact"
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"strategy": "local-sgd", "local_steps": 8}, {"strategy": "k-sync", "k": 6}, {"strategy": "async"}],
+)
+def test_bounds_hold_the_wait_for_samples(options):
+    """One loader for eight V100 takes 3.7 s a step, which every bound must wait for as well."""
+    answer = predict(gpus=8, input="real", loader_workers=1, **options)
+    bounds = answer.update_bounds
+    assert answer.terms["input_time"] > 0.9 * answer.iteration_time
+    assert bounds.low <= answer.updates_per_second * (1 + 1e-9)
+    assert answer.updates_per_second <= bounds.high * (1 + 1e-9)
+    assert bounds.high < 1.1 * answer.updates_per_second
+
+
 def test_a_range_that_rounds_to_one_number_is_left_out():
     answer = predict(gpus=8, strategy="async", **SLOW)
     assert "between" in update_lines(answer)[0][1]

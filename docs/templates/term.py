@@ -26,4 +26,5 @@ TERM = Term(
     place="after",  # before, start, forward, between, passes, after or update: where in a step
     time=_checkpoint,
     alone=True,  # one accelerator by itself has it too: speed-up and efficiency count it
+    spreads=False,  # all workers lose it alike: nobody waits for the slowest in it
 )

@@ -85,6 +85,8 @@ class Term(NamedTuple):
     alone: bool = False
     """Whether a single accelerator or replica has it too, so that speed-up and efficiency count it; they
     always count passes, update and input."""
+    spreads: bool = True
+    """Whether workers differ in it, so that the slowest is waited for; else all of them lose it alike."""
 
 
 def _forward(step: StepContext, _: Mapping[str, Any]) -> Any:
@@ -202,6 +204,11 @@ def _communication(name: str, label: str, place: Place, *jobs: Job) -> Term:
     return Term(name, label, "network", COMMUNICATION, place, None, jobs, travels=True)
 
 
+def _waits_for_stages(name: str, label: str, place: Place) -> Term:
+    """Return a term of idle stages of a pipeline."""
+    return Term(name, label, "wait", "pipeline-bound", place, None, ("layout",), spreads=False)
+
+
 def _of_one_process(name: str, label: str, place: Place, time: Any, kind: Kind = "host") -> Term:
     """Return a term of a single process that drives several accelerators."""
     return Term(name, label, kind, HOST if kind == "host" else COMPUTE, place, time, ("one process",))
@@ -232,8 +239,8 @@ TERMS: dict[str, Term] = {
         _communication("context_parallel_time", "context-parallel exchange", "passes", "layout"),
         _communication("expert_parallel_time", "expert-parallel exchange", "passes", "layout"),
         _communication("stage_transfer_time", "between stages", "passes", "layout"),
-        Term("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "passes", None, ("layout",)),
-        Term("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after", None, ("layout",)),
+        _waits_for_stages("unequal_stages_time", "unequal stages", "passes"),
+        _waits_for_stages("bubble_time", "pipeline bubble", "after"),
         _communication("exposed_communication_time", "exposed communication", "after", *EVERY),
         Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
         Term(
@@ -244,10 +251,11 @@ TERMS: dict[str, Term] = {
             "passes",
             _slowdown,
             ("replicas",),
+            spreads=False,
         ),
         Term("node_growth_time", "node-count penalty", "network", COMMUNICATION, "after", None, ("layout",)),
         Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
-        Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
+        Term("input_time", "waiting for input", "wait", "input-bound", "before", _input, spreads=False),
     )
 }
 """Every term by name, in the order of computation and listing; the terms of a job sum to the iteration.  With
@@ -342,6 +350,15 @@ def added(terms: Mapping[str, Any]) -> Any:
     3.0
     """
     return sum([time for name, time in terms.items() if name in TERMS and TERMS[name].bound == COMMUNICATION])
+
+
+def alike(terms: Mapping[str, Any]) -> Any:
+    """Return the time that all workers lose alike, which does not spread over them [s].
+
+    >>> alike({"forward_time": 3.0, "shared_slowdown_time": 1.0, "input_time": 2.0})
+    3.0
+    """
+    return sum([time for name, time in terms.items() if name in TERMS and not TERMS[name].spreads])
 
 
 def bound_words(bound: str) -> str:

@@ -16,7 +16,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.step.stragglers import law_of
-from perfmodel.model.step.terms import of_kind
+from perfmodel.model.step.terms import alike
 
 Policy = Literal["one kind", "slowest paces", "shares by speed"]
 MOST_ROUNDS = 16
@@ -197,20 +197,12 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     pacing = max(parts, key=lambda part: part.own_time)
     setting, constants = settled(Scenario(**_asked(pacing.prediction)), job.catalogue, constants)
     law = law_of(setting, constants) if pacing.prediction.layout is None else None
-    same = [_time_alike(part.prediction.terms) for part in parts]
+    same = [float(alike(part.prediction.terms)) for part in parts]
     spreading = [(part.own_time - each, part.group.gpus) for part, each in zip(parts, same, strict=True)]
     slowest = slowest_of_kinds(spreading, law) + max(same)
     time = slowest + max(part.own_time + part.exposed_time for part in parts) - pacing.own_time
     samples = sum(part.samples * part.group.gpus for part in parts)
     return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
-
-
-def _time_alike(terms: Mapping[str, float]) -> float:
-    """Return the time that all workers of a kind lose alike, which does not spread [s].
-
-    It is the wait for samples and what all ranks of an all-reduce lose.
-    """
-    return float(of_kind(terms, "wait")) + terms.get("shared_slowdown_time", 0.0)
 
 
 def _asked(prediction: Prediction) -> dict[str, Any]:

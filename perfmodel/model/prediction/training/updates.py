@@ -11,7 +11,7 @@ from perfmodel.model.prediction.result import UpdateBounds
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import Step
 from perfmodel.model.step.parts import visit_time
-from perfmodel.model.step.terms import added
+from perfmodel.model.step.terms import added, alike
 from perfmodel.model.step.updates import in_step, round_bounds, round_of, update_figures
 
 NOTHING = 1e-9
@@ -50,7 +50,7 @@ def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBound
     round_means, work, fabric = round_of(setting, constants), step.work, step.fabric
     visit = 0.0 if in_step(setting) else visit_time(setting, work, fabric, constants)
     times = round_bounds(setting, work, exposed, visit, fabric, constants)
-    alike = step.terms.get("shared_slowdown_time", 0.0)
-    rates = [setting.world_size / (round_means.gradients * (time + alike)) for time in times]
+    same = float(alike(step.terms))
+    rates = [setting.world_size / (round_means.gradients * (time + same)) for time in times]
     status = round_means.status if exposed <= NOTHING * step.iteration_time else "approximation"
     return UpdateBounds.model_construct(status=status, low=min(rates), high=max(rates))
