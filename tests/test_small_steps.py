@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -11,6 +12,7 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import resolve
+from perfmodel.model.step.computation import computation
 from perfmodel.model.step.layer_rates import demand, update_launches
 from perfmodel.model.step.layers import layer_table
 from perfmodel.workloads.catalogue import workload as network
@@ -87,3 +89,13 @@ def test_a_step_that_the_host_paces_says_so_and_what_would_help(accelerator):
     # without its host's pace a step takes what the accelerator takes: never more than its launch overhead
     assert 0 < share <= answer.terms["launch_overhead_time"] / answer.iteration_time
     assert "host-bound" not in predict(Scenario(workload="vgg16", accelerator=accelerator), CATALOGUE).verdict
+
+
+@pytest.mark.parametrize("name", ["vgg16", "bert-large", "gpt2-small"])
+def test_launches_that_rounding_swallows_are_not_negative(name):
+    """At 1e14 s the difference of the passes with and without launches is -0.03 s in 64 bits."""
+    setting = resolve(Scenario(workload=name, world_size=1), CATALOGUE)
+    batches = 10 ** np.linspace(13, 17, 100)
+    parts = [computation(setting, batch, calibration()) for batch in batches.tolist()]
+    assert max(each.pass_time for each in parts) > 1e14
+    assert min(each.launch_overhead_time for each in parts) == 0

@@ -11,6 +11,9 @@ from __future__ import annotations
 from perfmodel.core.formula import formula
 from perfmodel.core.ops import Real
 
+ROUNDING = 1e-12
+"""Share of a time below which a difference from it counts as zero."""
+
 
 @formula(cites=())
 def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real, kernel_floor: Real) -> Real:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core import ops
 from perfmodel.equations.host_pace import (
+    ROUNDING,
     device_time,
     host_time,
     launch_time,
@@ -142,7 +143,7 @@ def computation(
     return Computation(
         forward_time,
         backward_time,
-        launch_time(passes_on_device * stretch * effect, forward_time, backward_time),
+        launches_of_passes(passes_on_device * stretch * effect, forward_time, backward_time),
         update * effect,
         once_an_iteration(
             0.0 if graphs == "iteration" else learned.iteration_overhead, update, stretch, effect
@@ -152,6 +153,18 @@ def computation(
         backward * effect,
         1 - 1 / (stretch * stretch),
     )
+
+
+def launches_of_passes(paced: Any, forward: Any, backward: Any) -> Any:
+    """Return the launch overhead of a micro-batch [s]; 0 where it is lost in the rounding of long passes.
+
+    Parameters
+    ----------
+    paced : both passes with their launches [s]
+    forward, backward : without launches [s]
+    """
+    overhead = launch_time(paced, forward, backward)
+    return ops.where(overhead > ROUNDING * paced, overhead, 0.0)
 
 
 def _of_transformer(
@@ -177,7 +190,7 @@ def _of_transformer(
     return Computation(
         passes.forward,
         passes.backward,
-        launch_time(paced, passes.forward, passes.backward),
+        launches_of_passes(paced, passes.forward, passes.backward),
         passes.update,
         passes.overhead,
         table.all_kernels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.core.tracing.tracing import given
 from perfmodel.equations.iteration import iteration_time
 from perfmodel.equations.levels import own_runs_factor
@@ -22,7 +23,7 @@ from perfmodel.model.step.parts import (
     scaled,
     work_alone,
 )
-from perfmodel.model.step.terms import StepContext, exposed_traffic, terms_of
+from perfmodel.model.step.terms import StepContext, terms_of
 
 if TYPE_CHECKING:
     from perfmodel.model.transformers.levels import Update
@@ -124,7 +125,23 @@ def step_of_parts(
     exchanged : communication of the iteration
     constants : learned constants
     """
-    known = exposed_traffic(setting, fabric, exchanged.exposed, exchanged.contention)
+    known = _exposed_traffic(setting, fabric, exchanged.exposed, exchanged.contention)
     terms = terms_of(StepContext(setting, constants, known, work, factor))
     whole: Any = iteration_time(**terms)
     return Step(whole, terms, work, factor, fabric, *exchanged)
+
+
+def _exposed_traffic(setting: Setting, fabric: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
+    """Return the times that communication of replicas adds, by the names of their terms [s].
+
+    Parameters
+    ----------
+    setting, fabric : of the iteration; numbers, or in a sweep arrays
+    exposed : total communication not hidden [s]; 0 without communication
+    contention : slowdown of computation by hidden communication [s]
+    """
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.model.step.one_process import traffic
+
+        return traffic(setting, fabric)
+    return {"exposed_communication_time": exposed, "contention_time": contention}

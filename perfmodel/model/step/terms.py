@@ -18,7 +18,6 @@ from perfmodel.equations.iteration import (
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
-from perfmodel.model.step.fabric import Fabric
 from perfmodel.model.step.own_update import with_own_update
 from perfmodel.model.step.stragglers import shared_slowdown, straggler_time
 
@@ -260,22 +259,6 @@ TERMS: dict[str, Term] = {
 }
 """Every term by name, in the order of computation and listing; the terms of a job sum to the iteration.  With
 a layout ``exposed_communication_time`` is that between replicas."""
-
-
-def exposed_traffic(setting: Setting, fabric: Fabric, exposed: Any, contention: Any = 0.0) -> dict[str, Any]:
-    """Return the times that communication of replicas adds, by the names of their terms [s].
-
-    Parameters
-    ----------
-    setting, fabric : of the iteration; numbers, or in a sweep arrays
-    exposed : total communication not hidden [s]; 0 without communication
-    contention : slowdown of computation by hidden communication [s]
-    """
-    if setting.strategy == ONE_PROCESS:
-        from perfmodel.model.step.one_process import traffic
-
-        return traffic(setting, fabric)
-    return {"exposed_communication_time": exposed, "contention_time": contention}
 
 
 def job_of(setting: Setting) -> Job:

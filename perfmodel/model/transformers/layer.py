@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.equations.host_pace import launches_time
+from perfmodel.equations.host_pace import ROUNDING, launches_time
 from perfmodel.equations.transformer_exchange import (
     activation_message_bytes,
     partly_hidden_time,
@@ -48,8 +48,6 @@ KERNELS_IN_8 = 2
 """Kernels of an expert in 8 bits over those in 16."""
 BACKWARD_KERNELS = 1.6
 """Kernels of the backward pass over those of the forward pass."""
-ROUNDING = 1e-12
-"""Share of a time below which a waiting time counts as zero."""
 WRITTEN_BY_PRODUCT = 1 / 3
 """Share of an activation function's traffic that is left where the product before it computes it: of reading
 an inner feature twice and writing it once, the write of what its gradient needs, and in the backward pass its
