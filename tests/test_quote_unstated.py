@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from app import decisions
 from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.claim_judgement import percent
 from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.evidence import Near
@@ -275,12 +275,12 @@ def test_every_door_says_what_is_assumed_and_what_would_make_it_possible(invoke,
     assert "fp8" in invoke("check-quote", file, "--csv").stdout
     found = check_quote(quoted(LLAMA, **TOKENS, value=25_000))
     page = page_of_quote(quoted(LLAMA, **TOKENS, value=25_000), found, None)
-    assert page.tables[0].rows[0][1] == "conditional: only with fp8"
-    assert ("assumed", found[0].assumed) in page.tables[1].rows
-    advice = decisions.of_quote(found)
-    assert advice.startswith("Ask which precision it is in: 25,000 tokens/s")
-    assert "is possible only with fp8" in advice
-    assert "physics allows at most 19,222 tokens/s per accelerator in bf16" in advice
+    assert page.tables[1].rows[0][1] == "conditional: only with fp8"
+    assert ("assumed", found[0].assumed) in page.tables[2].rows
+    card = card_of_quote(found)
+    assert card.advice.startswith("Ask which precision it is in: 25,000 tokens/s")
+    assert "is possible only with fp8" in card.advice
+    assert card.limit == "physics allows at most 19,222 tokens/s per accelerator in bf16"
 
 
 def test_the_page_says_what_is_assumed_and_what_would_make_it_possible():

@@ -224,6 +224,7 @@ def _checked(
         arithmetic=lines,
         measured=evidence.measured,
         scenario=job_words(setting) if evidence.of_a_workload else machine_words(setting),
+        machines=machine_words(setting),
         defaults=_defaults(setting, job, evidence.of_a_workload),
         source=claim.source,
         reading=claim.reading,

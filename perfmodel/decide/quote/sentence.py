@@ -27,7 +27,7 @@ def sentence_of(claim: Checked) -> str:
     parts = [f"The quote claims {claimed} for {claim.scenario}"]
     assumed = f" in {claim.precision}" if claim.only_with else ""
     parts.append(f"physics {most} {_written(claim, claim.limit)}{assumed}")
-    parts.append(_evidence(claim) or "no measured run like it is known")
+    parts.append(evidence_words(claim) or "no measured run like it is known")
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
     return "; ".join([*parts, _sure(claim), _ask(claim)]) + "."
@@ -95,7 +95,7 @@ def _written(claim: Checked, value: float) -> str:
     return shown(value, claim.quantity, claim.sample, claim.per)
 
 
-def _ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
+def ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
     """Return a value with its 80 % interval in words."""
     if low is None or high is None:
         return _written(claim, value)
@@ -103,14 +103,14 @@ def _ranged(claim: Checked, value: float, low: float | None, high: float | None)
     return f"{_written(claim, value)} (80 %: {ends})"
 
 
-def _evidence(claim: Checked) -> str | None:
+def evidence_words(claim: Checked) -> str | None:
     """Return what similar runs reach, by the best available evidence, in words; None without evidence."""
     if claim.similar_run is not None:
         run = claim.similar_run
-        values = _ranged(claim, run.value, run.low_80, run.high_80)
+        values = ranged(claim, run.value, run.low_80, run.high_80)
         return f"measured runs like it reach {values}, by a run of {run.source}"
     if claim.expected is not None:
-        values = _ranged(claim, claim.expected, claim.low_80, claim.high_80)
+        values = ranged(claim, claim.expected, claim.low_80, claim.high_80)
         return f"runs like it reach {values} by a model fitted to measured ones"
     if claim.measured:
         near = claim.measured[0]
