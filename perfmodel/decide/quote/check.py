@@ -26,6 +26,7 @@ from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quot
 from perfmodel.decide.quote.limited import limited_by
 from perfmodel.decide.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.decide.quote.sentence import sentence_of
+from perfmodel.decide.quote.stated_precision import in_stated_precision
 from perfmodel.decide.quote.tricks import tricks_of
 from perfmodel.decide.quote.unstated import assumed_words, only_with, only_with_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -86,7 +87,7 @@ def check_quote(
         here = f"{where}: claim {index}"
         scenario = scenario_of_claim(quote, claim, here, catalogue)
         try:
-            checked.append(_check(claim, scenario, catalogue))
+            checked.append(_check(claim, in_stated_precision(claim, scenario, catalogue), catalogue))
         except InputError as error:
             raise error.under("claims", index - 1, said=here) from None
     return checked
