@@ -186,7 +186,7 @@ def _checked(
     tricks = tricks_of(claim, setting, limit, interval, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [only_with_words(each, claim, setting) for each in needed]
-    lines += [f"{trick.name}: {trick.words}" for trick in tricks]
+    lines += [f"{'it may be ' * (trick.factor is not None)}{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
     other = other_bandwidth(claim, setting, evidence) if claim.kind in BANDWIDTHS else None
     lines += [bandwidth_words(claim, other)] if other is not None else []
