@@ -57,7 +57,7 @@ def _why_not_first(row: LayoutRow, first: LayoutRow) -> str:
     """Return why another layout than the first is to be taken, which ties with it."""
     if first.memory["fits_probability"] < min(CERTAIN, row.memory["fits_probability"]):
         return "which is a tie, but fills the memory more"
-    return "which is a tie, but has more to set up"
+    return "which is a tie, but has more degrees of parallelism in use"
 
 
 def _chance(answer: Layouts, next_slower: float | None) -> str:
