@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfmodel.interfaces.api.layout_ties import SAME_TIME
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, verdict
 from perfmodel.model.prediction.result import sureness
 from perfmodel.model.transformers.layout_words import in_full
 
-if TYPE_CHECKING:
-    from perfmodel.interfaces.api.layout_row import LayoutRow
-    from perfmodel.interfaces.api.layouts import Layouts
-    from perfmodel.model.prediction import Prediction
-
 
 def card_of_layouts(
-    answer: Layouts, prediction: Prediction, money: Mapping[str, Any] | None, next_slower: float | None
+    ties: Ties,
+    first: LayoutRow,
+    fitting: int,
+    next_slower: float | None,
+    prediction: Prediction,
+    money: Mapping[str, Any] | None,
 ) -> Card:
     """Return the answer card of a search: which layout to take, and how likely it is the fastest.
 
     Parameters
     ----------
-    answer : of the search; its own card is not read
+    ties : layouts that tie with the first, and the one to take
+    first, fitting : the fastest layout, and how many fit
+    next_slower : probability that the second layout is slower than the first; None without a second
     prediction : of the layout to take
     money : result of ``economics`` for it, or None
-    next_slower : probability that the second layout is slower than the first; None without a second
     """
     from perfmodel.interfaces.reports.figures import card_with
 
-    update = {"advice": _advice(answer), "chance": _chance(answer, next_slower)}
+    update = {
+        "advice": _advice(ties.preferred, first),
+        "chance": _chance(ties, fitting, next_slower),
+    }
     return card_with(prediction, money).model_copy(update=update)
 
 
-def _advice(answer: Layouts) -> str:
+def _advice(row: LayoutRow, first: LayoutRow) -> str:
     """Return which layout to take, and why it is not the fastest where it is not."""
-    row, first = answer.taken, answer.rows[0]
     start = "Take"
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
@@ -60,9 +65,9 @@ def _why_not_first(row: LayoutRow, first: LayoutRow) -> str:
     return "which is a tie, but has more degrees of parallelism in use"
 
 
-def _chance(answer: Layouts, next_slower: float | None) -> str:
+def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
     """Return how likely the layout to take is the fastest, and how many tie with the first."""
-    row, ties = answer.taken, answer.ties
+    row = ties.preferred
     if row.slower_than_first is not None:
         likely = sureness(1 - row.slower_than_first).removesuffix(" sure")
         faster = f"{likely} likely to be faster than the first of the list"
@@ -72,4 +77,4 @@ def _chance(answer: Layouts, next_slower: float | None) -> str:
         return "no other layout fits"
     if ties.layouts == 1:
         return f"{faster}; no other layout that fits ties with it (80 %)"
-    return f"{faster}; {ties.layouts:,} of {answer.fitting:,} layouts that fit tie with the first (80 %)"
+    return f"{faster}; {ties.layouts:,} of {fitting:,} layouts that fit tie with the first (80 %)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from perfmodel.interfaces.api.layout_card import card_of_layouts
 from perfmodel.interfaces.api.layout_row import LayoutRow, rows_of
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, AgainstFirst, Ties
 from perfmodel.interfaces.api.ruled_out import RuledOut
-from perfmodel.interfaces.api.run_costs import Costs, costs_of, scenario_of
+from perfmodel.interfaces.api.run_costs import Costs, costs_of, options_of_layout
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.laid_out import LaidOut
@@ -234,9 +234,12 @@ def searched(
     ]
     if setting.domains > 1 and not options["network_cap"]:
         warn_of_network_limit(setting.node, setting.inter_link, setting.nics, False, notes)
-    prediction = predict(LaidOut(**scenario_of(to_take.layout, question)), known)
+    prediction = predict(LaidOut(**options_of_layout(to_take.layout, question)), known)
     costs = None if conditions is None else costs_of(prediction, conditions, known)
-    answer = Layouts(
+    later = order.slower[~order.is_first]
+    next_slower = float(later[0]) if len(later) else None
+    ties = Ties.of(order, to_take)
+    return Layouts(
         network.name,
         _machine(setting),
         tuple(listed),
@@ -244,8 +247,8 @@ def searched(
         result.candidates,
         result.rejected,
         setting.accelerator.memory_capacity,
-        Ties.of(order, to_take),
-        Card.model_construct(advice=""),
+        ties,
+        card_of_layouts(ties, listed[0], fitting, next_slower, prediction, costs),
         None if result.ruled_out is None else RuledOut.of(result.ruled_out),
         _grid(result),
         question,
@@ -254,9 +257,6 @@ def searched(
         compared,
         costs,
     )
-    later = order.slower[~order.is_first]
-    next_slower = float(later[0]) if len(later) else None
-    return replace(answer, card=card_of_layouts(answer, prediction, costs, next_slower))
 
 
 def _machine(setting: Setting) -> str:

@@ -48,7 +48,7 @@ class Costs(TypedDict):
     unknown: list[str]
 
 
-def scenario_of(layout: Mapping[str, Any], question: Mapping[str, object]) -> dict[str, Any]:
+def options_of_layout(layout: Mapping[str, Any], question: Mapping[str, object]) -> dict[str, Any]:
     """Return a layout as the options of a prediction.
 
     Parameters

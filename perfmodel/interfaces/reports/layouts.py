@@ -6,7 +6,7 @@ from perfmodel.core.units import rate, show, without_rounding
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import SHOWN, Layouts
-from perfmodel.interfaces.api.run_costs import scenario_of
+from perfmodel.interfaces.api.run_costs import options_of_layout
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import ruled_out_lines
 from perfmodel.interfaces.reports.layout_comparison import against_lines, full_name, tie_lines
@@ -75,7 +75,7 @@ def page_of_layouts(
         assumptions=[] if answer.economics is None else answer.economics["assumed"],
         notes=notes,
         sources=sources_behind(
-            [scenario_of(taken.layout, answer.question)], catalogue, conditions or Conditions()
+            [options_of_layout(taken.layout, answer.question)], catalogue, conditions or Conditions()
         ),
         command=command,
     )
