@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def one_claim(scenario: dict[str, Any], **claim: Any) -> dict[str, Any]:
 
 
 DOCUMENT = openapi()
-DECISIONS: list[tuple[str, dict[str, Any]]] = [
+DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
     ("predict", {"gpus": 32}),
     ("predict", {"gpus": 1, "workload": "alexnet"}),
     ("predict", {"workload": "vgg16", "gpus": 8, "precision": "fp32"}),
@@ -67,7 +68,8 @@ DECISIONS: list[tuple[str, dict[str, Any]]] = [
         one_claim(LLAMA | {"gpus": 64}, quantity="flops", per="accelerator", value="1.2PFLOP/s"),
     ),
 ]
-"""Commands with the bodies of their requests, each a decision of somebody."""
+"""Commands with the bodies of their requests, each a decision of somebody; and what a shell is told, where it
+does not take the names and values of the body as options."""
 
 
 @pytest.fixture(scope="module")
@@ -102,14 +104,15 @@ def in_one_line(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "body"), DECISIONS, ids=[f"{index}-{name}" for index, (name, _) in enumerate(DECISIONS)]
+    "decision", DECISIONS, ids=[f"{index}-{name}" for index, (name, *_) in enumerate(DECISIONS)]
 )
-def test_a_decision_has_one_card_on_every_way_out(name, body, invoke, service, tmp_path):
+def test_a_decision_has_one_card_on_every_way_out(decision, invoke, service, tmp_path):
+    name, body, *told = decision
     record = command(name)
     card = service.post(f"/v1/{name}", json=body).json()["card"]
     assert card["advice"]
     assert len(rows_of(card)) >= 3
-    line = typed(name, body, tmp_path)
+    line = [name, *shlex.split(*told)] if told else typed(name, body, tmp_path)
     assert json.loads(invoke(*line, "--json").stdout)["card"] == card
     if name != "predict" or "conditions" not in body:  # the function predicts, and costs nothing
         assert getattr(perfmodel, function_name(name))(**body).card.model_dump() == card
@@ -130,7 +133,7 @@ def test_a_decision_has_one_card_on_every_way_out(name, body, invoke, service, t
 
 
 def test_every_command_whose_answer_has_a_card_is_held_to_it():
-    assert {name for name in COMMANDS if has_card(answer_schema(name))} == {name for name, _ in DECISIONS}
+    assert {name for name in COMMANDS if has_card(answer_schema(name))} == {name for name, *_ in DECISIONS}
 
 
 def answer_schema(name: str) -> dict[str, Any]:
