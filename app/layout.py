@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import file_marks, history, layout_options, own_profile, own_uploads, session_hardware
+from app import answer_card, file_marks, history, layout_options, own_profile, own_uploads, session_hardware
 from app.backend import backend
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
@@ -22,6 +22,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.answer_card import Card
 
 
 class PageRequest(NamedTuple):
@@ -249,8 +250,9 @@ def copy_buttons(
     python: str | None = None,
     more: Sequence[tuple[str, str]] = (),
     others: Sequence[Mapping[str, Any]] = (),
+    card: Card | None = None,
 ) -> None:
-    """Draw two buttons that show the page's question as a shell command and as Python.
+    """Draw buttons that show the page's question as a shell command and as Python, and its answer as text.
 
     Parameters
     ----------
@@ -259,10 +261,14 @@ def copy_buttons(
     python : the Python code; by default that of a prediction
     more : options that may be given several times
     others : options of further commands that answer the rest of the page
+    card : of the answer; None where the page has none
     """
+    lines = [shell_command(command, picked, more), *(shell_command(command, each) for each in others)]
     with st.container(horizontal=True, width="content"):
+        if card is not None:
+            with st.popover("Copy the answer"):
+                st.code(answer_card.as_text(card, lines[0]), language=None, wrap_lines=True)
         with st.popover("Copy as command"):
-            lines = [shell_command(command, picked, more), *(shell_command(command, each) for each in others)]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
             st.code(

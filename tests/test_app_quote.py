@@ -146,8 +146,8 @@ def test_the_page_to_hand_on_draws_the_worst_and_lists_all():
     page = page_of_quote(quote, checked, None)
     assert len(page.charts[0].spans) == DRAWN
     assert "the 20 worst of 30 claims; the tables below have all" in page.charts[0].caption
-    assert len(page.answer) == 1 + DRAWN
-    assert len(page.tables[0].rows) == 30
+    assert len(page.answer) == 2 + DRAWN
+    assert len(page.tables[1].rows) == 30
     few = page_of_quote(quote, checked[:3], None)
     assert len(few.charts[0].spans) == 3
     assert "worst" not in few.charts[0].caption

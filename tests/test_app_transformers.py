@@ -8,7 +8,7 @@ import pytest
 
 import perfmodel
 from app import layout_map, layout_search
-from perfmodel.core.units import duration, show
+from perfmodel.core.units import show
 from perfmodel.workloads import names as names_of_networks
 from perfmodel.workloads import workload
 from tests.test_app import errors, opened, sound, words
@@ -27,15 +27,15 @@ def names(test):
     return list(shown["layout"])
 
 
-def test_it_answers_by_the_fastest_layout_with_its_interval_and_memory(found):
-    test, best = opened("transformers", **SMALL), found.rows[0]
+def test_it_answers_by_the_card_and_shows_the_layout_to_take(found):
+    test = opened("transformers", **SMALL)
     assert not test.error
     shown = words(test)
-    assert f"a step takes {show(best.iteration_time, 's')} (" in shown
-    assert f"MFU of {best.mfu:.1%}, in {best.memory['bytes'] / 2**30:.1f} of 79.2 GiB" in shown
+    assert f"**{found.card.advice}**" in shown
+    assert f"iteration: {found.card.time}" in shown
+    assert test.subheader[1].value == f"Layout {layout_search.name_of(found.taken.layout)}"
     distinct = [layout_search.name_of(row.layout) for row, _ in found.distinct()]
     assert names(test) == distinct[: len(names(test))]
-    assert all(name in shown for name in distinct[1:4])
     assert f"{found.fitting:,} of {found.candidates:,} layouts fit" in shown
 
 
@@ -71,13 +71,12 @@ def test_filters_list_what_they_say_and_nothing_else(found):
 def test_tokens_are_told_as_days_and_money():
     asked = SMALL | {"node": "aws-p5.48xlarge", "tokens": "1T", "price": "50"}
     test = opened("transformers", **asked)
-    best = perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="aws-p5.48xlarge").rows[0]
-    time = 1e12 / best.tokens_per_second
-    low, high = (time * best.interval[end] / best.iteration_time for end in ("low_80", "high_80"))
-    shown = words(test)
-    assert f"1T tokens take {duration(time)} ({duration(low)} to {duration(high)} with 80 %" in shown
-    dollars = perfmodel.core.units.dollars(time / 3600 * 2 * 50)
-    assert f"and cost {dollars} (" in shown
+    conditions = perfmodel.Conditions(tokens=1e12, price=50.0)
+    job = {"gpus": 16, "global_batch_size": 64, "node": "aws-p5.48xlarge"}
+    card = perfmodel.layouts("llama-3-8b", **job, conditions=conditions).card
+    shown = words(test).replace("\\$", "$")
+    assert f"run: {card.run}" in shown
+    assert f"cost: {card.cost}" in shown
 
 
 def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
@@ -115,15 +114,16 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(invoke, tmp_p
     assert test.query_params["own-network"].startswith("my own.json~")
     (tmp_path / "my own.json").write_bytes(content)
     asked = {"gpus": 16, "global_batch_size": 64, "node": "dgx-h100"}
-    best = perfmodel.layouts(str(tmp_path / "my own.json"), **asked).rows[0]
-    assert f"a step takes {show(best.iteration_time, 's')} (" in words(test)
+    answer = perfmodel.layouts(str(tmp_path / "my own.json"), **asked)
+    best = answer.rows[0]
+    assert f"iteration: {answer.card.time}" in words(test)
     assert not [button for button in test.button if button.label == "Open in Predict"]
     monkeypatch.chdir(tmp_path)
     *commands, last = copies(test)[0]
     assert all(command[command.index("--workload") + 1] == "my own.json" for command in (*commands, last))
     assert json.loads(invoke(*last, "--json").stdout)["layouts"][0]["iteration_time"] == best.iteration_time
     assert json.loads(invoke(*commands[0], "--json").stdout)["iteration_time"] == pytest.approx(
-        best.iteration_time
+        answer.taken.iteration_time
     )
     assert show(best.iteration_time, "s") in run(copies(test)[1])
 
@@ -173,9 +173,9 @@ def test_presets_are_questions_with_an_answer():
     for button in [each for each in test.button if str(each.key).startswith("preset-")]:
         sound(test.button(key=button.key).click().run())
         assert not test.error
-        assert "a step takes" in words(test)
-    assert "1T tokens take" in words(test)  # of the last
-    assert "and cost $" in words(test)
+        assert "**Take " in words(test)
+    assert "run: 1 T tokens take" in words(test)  # of the last
+    assert "cost: \\$" in words(test)
 
 
 def test_a_layout_leads_to_its_prediction_and_its_start(found):
@@ -184,10 +184,10 @@ def test_a_layout_leads_to_its_prediction_and_its_start(found):
     sound(test.run())
     (line,) = (block.value for block in test.get("code") if block.value.startswith("torchrun "))
     assert "--nnodes=2 --nproc-per-node=8" in line
-    assert all(flag in line for flag in found.rows[0].flags)
+    assert all(flag in line for flag in found.taken.flags)
     sound(test.button(key="to-predict").click().run())
-    assert test.metric[0].value == show(found.rows[0].iteration_time, "s")
-    assert test.query_params["sharding"] == found.rows[0].layout["sharding"]
+    assert test.metric[0].value == show(found.taken.iteration_time, "s")
+    assert test.query_params["sharding"] == found.taken.layout["sharding"]
 
 
 def test_a_pipeline_is_drawn_and_a_large_search_runs_in_a_process_of_its_own():
@@ -198,8 +198,8 @@ def test_a_pipeline_is_drawn_and_a_large_search_runs_in_a_process_of_its_own():
     piped = opened("transformers", **asked, layout=name)
     assert f"Layout {name}" == piped.subheader[1].value
     assert "Pipeline of 4 stages" in words(piped)
-    best = perfmodel.layouts("llama-3-8b", gpus=16384, global_batch_size=16384, node="dgx-h100").rows[0]
-    assert f"a step takes {show(best.iteration_time, 's')} (" in words(piped)
+    answer = perfmodel.layouts("llama-3-8b", gpus=16384, global_batch_size=16384, node="dgx-h100")
+    assert f"iteration: {answer.card.time}" in words(piped)
 
 
 def test_every_network_that_has_layouts_is_offered():

@@ -1,51 +1,192 @@
-"""The answer card: one record, the same on every way out."""
+"""The answer card: one record, the same on every way out of every command that has one."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
+import shlex
+from typing import Any
 
 import pytest
 
-from perfmodel import predict
-from perfmodel.interfaces.cli.render import drawn
+import perfmodel
+from perfmodel.core.drawing import POINT, WIDTH, drawn
+from perfmodel.interfaces.function_names import function_name
+from perfmodel.interfaces.register import command
+from perfmodel.interfaces.service.application import application
+from perfmodel.interfaces.service.commands import COMMANDS
+from perfmodel.interfaces.service.schema import openapi
+from perfmodel.model.prediction.answer_card import Card
+from tests.asgi import Caller
+from tests.test_app import opened, words
 
-JOBS = [
-    {"gpus": 32},
-    {"workload": "vgg16", "gpus": 8, "precision": "fp32"},
-    {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "sharding": "zero3"},
-    {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 8},
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
+LORA = {"lora": 16, "frozen_weights": "nf4", "sharding": "zero3", "recompute": "full"}
+V100 = {"gpus": 8, "node": "dgx-1v"}
+
+
+def one_claim(scenario: dict[str, Any], **claim: Any) -> dict[str, Any]:
+    """The body of a quote of one claim."""
+    return {"quote": {"title": "An offer", "scenario": scenario, "claims": [claim]}}
+
+
+DOCUMENT = openapi()
+DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
+    ("predict", {"gpus": 32}),
+    ("predict", {"gpus": 1, "workload": "alexnet"}),
+    ("predict", {"workload": "vgg16", "gpus": 8, "precision": "fp32"}),
+    ("predict", {"workload": "bert-large", "gpus": 64, "accelerator": "h100-sxm5-80gb"}),
+    ("predict", {"workload": "resnet50", "gpus": 16, "strategy": "parameter-server", "servers": 4}),
+    ("predict", {"gpus": 32, "inter_link": "ethernet-25g-tcp", "overlap": "none"}),
+    ("predict", {"gpus": 8, "local_batch_size": 4096}),
+    ("predict", {**LLAMA, "gpus": 64, "sharding": "zero3"}),
+    ("predict", {**LLAMA, "gpus": 64, "tensor_parallel": 4, "global_batch_size": 128}),
+    ("predict", {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 8}),
+    ("predict", {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 32, "expert_parallel": 8}),
+    ("predict", {"gpus": 32, "node": "aws-p3.16xlarge", "conditions": {"epochs": 90}}),
+    ("fits", {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}),
+    ("fits", {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 64, "tensor_parallel": 8}),
+    ("fits", {**LLAMA, "gpus": 64, "sharding": "zero3", "confidence": 0.95}),
+    ("fits", {"workload": "llama-2-70b", "accelerator": "rtx-4090", "gpus": 2, **LORA}),
+    ("fits", {"workload": "resnet152", "accelerator": "k80", "local_batch_size": 64}),
+    ("fits", {"workload": "gpt2", "accelerator": "a100-sxm4-40gb", "gpus": 4}),
+    ("layouts", {**LLAMA, "gpus": 8, "global_batch_size": 64}),
+    ("layouts", {**LLAMA, "gpus": 64, "global_batch_size": 256, "top": 3}),
+    ("layouts", {"workload": "gpt2", "node": "dgx-h100", "gpus": 8, "global_batch_size": 64, "top": 1}),
+    ("layouts", {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 32, "global_batch_size": 64}),
+    ("layouts", {**LLAMA, "gpus": 16, "global_batch_size": 64, "lora": 16, "frozen_weights": "nf4"}),
+    ("layouts", {**LLAMA, "gpus": 16, "global_batch_size": 64, "conditions": {"tokens": 1e12, "price": 98}}),
+    ("check-quote", {"quote": "dgx-a100-petaflops"}),
+    ("check-quote", {"quote": "horovod-512-gpus"}),
+    ("check-quote", {"quote": "six-impossible-claims"}),
+    ("check-quote", one_claim(V100, quantity="images_per_second", value=1e6)),
+    ("check-quote", one_claim({"gpus": 32}, quantity="time_to_train", value="3h", epochs=90)),
+    (
+        "check-quote",
+        one_claim(LLAMA | {"gpus": 64}, quantity="flops", per="accelerator", value="1.2PFLOP/s"),
+    ),
+]
+"""Commands with the bodies of their requests, each a decision of somebody; and what a shell is told, where it
+does not take the names and values of the body as options."""
+
+
+@pytest.fixture(scope="module")
+def service() -> Caller:
+    return Caller(application())
+
+
+def typed(name: str, body: dict[str, Any], folder: Any) -> list[str]:
+    """The words of the shell that ask what a body asks; a quote as a table is written to a file."""
+    if name == "check-quote":
+        quote = body["quote"]
+        if isinstance(quote, str):
+            return [name, quote]
+        from app.quotes import as_toml
+        from perfmodel.decide.quote.file import quote_of
+
+        (folder / "quote.toml").write_text(as_toml(quote_of(quote)), "utf-8")
+        return [name, str(folder / "quote.toml")]
+    flat = {key: value for key, value in body.items() if key != "conditions"} | body.get("conditions", {})
+    return [
+        name,
+        *(part for key, value in flat.items() for part in (f"--{key.replace('_', '-')}", str(value))),
+    ]
+
+
+def rows_of(card: dict[str, str]) -> list[tuple[str, str]]:
+    return Card(**card).rows
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "decision", DECISIONS, ids=[f"{index}-{name}" for index, (name, *_) in enumerate(DECISIONS)]
+)
+def test_a_decision_has_one_card_on_every_way_out(decision, invoke, service, tmp_path):
+    name, body, *told = decision
+    record = command(name)
+    card = service.post(f"/v1/{name}", json=body).json()["card"]
+    assert card["advice"]
+    assert len(rows_of(card)) >= 3
+    line = [name, *shlex.split(*told)] if told else typed(name, body, tmp_path)
+    assert json.loads(invoke(*line, "--json").stdout)["card"] == card
+    if name != "predict" or "conditions" not in body:  # the function predicts, and costs nothing
+        assert getattr(perfmodel, function_name(name))(**body).card.model_dump() == card
+    printed = in_one_line(invoke(*line).stdout)
+    assert card["advice"] in printed
+    assert all(value in printed for label, value in rows_of(card) if label != "machines")
+    texts = [invoke(*line, "--markdown").stdout] if "markdown" in record.forms else []
+    if "report" in record.writes:
+        invoke(*line, "--report", tmp_path / "page.md")
+        texts.append((tmp_path / "page.md").read_text("utf-8"))
+    for text in texts:
+        assert card["advice"] in text
+        assert all(f"| {label} | {value} |" in text for label, value in rows_of(card))
+    if "csv" in record.forms:
+        (first, *_) = csv.DictReader(io.StringIO(invoke(*line, "--csv").stdout))
+        kept = {key: value for key, value in first.items() if key.startswith("card.")}
+        assert kept in ({}, {f"card.{key}": value for key, value in card.items()})
+
+
+def test_every_command_whose_answer_has_a_card_is_held_to_it():
+    assert {name for name in COMMANDS if has_card(answer_schema(name))} == {name for name, *_ in DECISIONS}
+
+
+def answer_schema(name: str) -> dict[str, Any]:
+    responses = DOCUMENT["paths"][f"/v1/{name}"]["post"]["responses"]
+    return responses["200"]["content"]["application/json"]["schema"]
+
+
+def has_card(schema: dict[str, Any]) -> bool:
+    """Whether answers of a schema, or of one of several, have a card."""
+    if "$ref" in schema:
+        schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    kinds = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    return "card" in schema.get("properties", {}) or any(map(has_card, kinds))
+
+
+PAGES = [
+    ("predict", {"gpus": "32"}, ("predict", {"gpus": 32})),
+    (
+        "predict",
+        {"gpus": "8", "local-batch-size": "9999"},
+        ("predict", {"gpus": 8, "local_batch_size": 9999}),
+    ),
+    (
+        "transformers",
+        {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": "8", "global-batch-size": "64"},
+        ("layouts", {**LLAMA, "gpus": 8, "global_batch_size": 64}),
+    ),
+    ("quote", {"quote": "horovod-512-gpus"}, ("check-quote", {"quote": "horovod-512-gpus"})),
 ]
 
 
-def words_of(job):
-    return [word for name, value in job.items() for word in (f"--{name}", str(value))]
+@pytest.mark.parametrize(("page", "query", "decision"), PAGES, ids=[page for page, *_ in PAGES])
+def test_a_page_shows_and_copies_the_card_of_the_command(page, query, decision, service):
+    name, body = decision
+    card = service.post(f"/v1/{name}", json=body).json()["card"]
+    test = opened(page, **query)
+    assert not test.error
+    (copied,) = (block.value for block in test.get("code") if block.value.startswith(card["advice"]))
+    shown = re.sub(r"\\(.)", r"\1", words(test))
+    for label, value in rows_of(card):
+        assert f"{label}: {value}" in copied
+        assert value.split("--")[0] in shown  # options by their labels
+    assert "$ perfmodel " in copied
 
 
-@pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{job.get('workload', 'resnet50')} on {job['gpus']}")
-def test_one_card_on_every_way_out(job, invoke, tmp_path):
-    card = predict(**job).card
-    printed = " ".join(invoke("predict", *words_of(job)).stdout.split())
-    told = json.loads(invoke("predict", *words_of(job), "--json").stdout)["card"]
-    pasted = invoke("predict", *words_of(job), "--markdown").stdout
-    invoke("predict", *words_of(job), "--report", str(tmp_path / "page.md"))
-    page = (tmp_path / "page.md").read_text("utf-8")
-    assert told == card.model_dump()
-    assert card.advice in printed
-    assert card.advice in pasted
-    for label, value in card.rows:
-        assert value in printed or label == "machines"
-        assert f"| {label} | {value} |" in pasted
-        assert f"| {label} | {value} |" in page
-
-
-def test_the_cost_is_on_the_card_where_it_was_asked_for(invoke):
+def test_run_and_cost_are_on_the_card_where_they_were_asked_for(invoke):
     asked = ("predict", "--gpus", "32", "--node", "aws-p3.16xlarge", "--cost")
     told = json.loads(invoke(*asked, "--epochs", "90", "--json").stdout)["card"]
     assert told["run"].startswith("90 epochs take 2.")
     assert "24.48 an hour" in told["cost"]
-    hourly = json.loads(invoke(*asked, "--json").stdout)["card"]["cost"]
-    assert hourly.startswith(f"${4 * 24.48:.2f} an hour")
-    assert predict(gpus=32).card.cost == ""
+    hourly = json.loads(invoke(*asked, "--json").stdout)["card"]
+    assert hourly["cost"].startswith(f"${4 * 24.48:.2f} an hour")
+    assert hourly["run"] == perfmodel.predict(gpus=32).card.cost == ""
 
 
 def test_an_answer_fits_on_one_screen_and_verbose_has_the_rest(invoke):
@@ -56,7 +197,7 @@ def test_an_answer_fits_on_one_screen_and_verbose_has_the_rest(invoke):
     assert "start-up" not in short
 
 
-def test_an_interval_is_drawn_from_0_to_its_upper_end():
-    line = drawn(2.0, 1.0, 4.0, width=40)
-    assert (line.index("["), line.index("o"), line.index("]")) == (10, 20, 40)
-    assert drawn(1.0, 1.0, 1.0).endswith("o")
+def test_an_interval_is_drawn_on_its_axis():
+    line = drawn((0.25, 1.0), [(0.5, POINT)])
+    assert (line.index("─"), line.index(POINT), line.rindex("─")) == (10, 20, WIDTH - 1)
+    assert drawn(None, [(None, POINT)]) == "·" * WIDTH

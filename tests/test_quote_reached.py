@@ -8,9 +8,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from app import decisions
 from perfmodel.core.files.resources import folder
 from perfmodel.decide.quote import Claim, Quote, check_quote
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.sentence import BETTER
 from perfmodel.decide.quote.similar_submissions import submitted
 from perfmodel.evidence.accuracy.mlperf.mlperf_rows import shipped_submissions
@@ -167,12 +167,12 @@ def test_every_door_says_by_whom_it_was_reached(unnamed, tmp_path):
         assert "optimistic" not in text.lower()
         assert f"reached {run.value:,.0f} images/s" in " ".join(text.split())
     page = page_of_quote(quote, [unnamed], None)
-    assert page.tables[0].rows[0][1] == f"reached: {BETTER}"
-    assert page.answer[0] == "1 claim: 1 reached."
-    assert "so it is possible, though better than the model expects: MLPerf" in page.answer[1]
+    assert page.tables[1].rows[0][1] == f"reached: {BETTER}"
+    assert page.answer[1] == "1 claim: 1 reached."
+    assert "so it is possible, though better than the model expects: MLPerf" in page.answer[2]
     assert any(run.source in cell for table in page.tables for row in table.rows for cell in map(str, row))
     assert any(run.source in answer for answer in page.answer)
-    sentence = decisions.of_quote([unnamed])
+    sentence = card_of_quote([unnamed]).advice
     assert sentence.startswith("Ask which software and batch it holds for: 3,105 images/s per accelerator")
     assert f"{run.source} reached" in sentence
     assert "with pytorch (2022)" in sentence

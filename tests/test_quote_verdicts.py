@@ -305,6 +305,8 @@ def test_a_trick_is_named_and_the_vendor_asked(scenario, claim, trick):
     assert any(each.startswith(trick) for each in names(found)), names(found)
     told = next(each for each in found.tricks if each.name.startswith(trick))
     assert told.ask.removeprefix("ask ") in found.sentence
+    if told.factor is not None:
+        assert re.search(rf"it would be possible if [^;]*{told.condition}", found.sentence)
 
 
 @pytest.mark.parametrize(
@@ -359,11 +361,15 @@ def test_a_sentence_can_stand_alone():
     found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=14_000)
     assert found.judgement == "doubtful"
     assert re.fullmatch(
-        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x .*; physics allows at most "
+        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x h100-sxm5-80gb; we checked "
+        r"it in 8 nodes with 8 x ib-ndr-400g, .*; we assumed .*, framework megatron-core \(2026\).*: please "
+        r"confirm; physics allows at most "
         r"[\d,]+ tokens/s per accelerator; .* reach .* \(80 %: .* to .*\).*; so it is doubtful "
         r"\(.* likely to be reached\); ask the vendor for .*\.",
         found.sentence,
     )
+    stated = checked(LLAMA | {"framework": "nemo@2025"}, quantity="tokens_per_second_per_gpu", value=14_000)
+    assert "framework" not in stated.sentence
     assert "physics needs at least" in checked(LLAMA, quantity="iteration_time", value="1s").sentence
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import (
+    answer_card,
     cases,
     charts,
     decisions,
@@ -186,6 +187,8 @@ def page(request: PageRequest) -> None:
             prediction, reached = backend().to_target(request.scenario(), recipe)
         costs = money.costs(prediction, request.picked, session_hardware.catalogue())
     result = prediction.scenario
+    priced = any(name in request.picked for name in MONEY)
+    answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
         presets()
@@ -193,9 +196,10 @@ def page(request: PageRequest) -> None:
             plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
             anchor=False,
         )
-        st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
+        answer_card.show(answer.card)
+        if remedy:
+            st.markdown(f"What would fit: {remedy}.")
         st.markdown(labelled(sentence(prediction.verdict)))
-        st.caption(labelled(f"It rests on {card.rests_on(prediction)}."))
     show_warnings([*prediction.warnings, *decisions.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)
@@ -209,11 +213,9 @@ def page(request: PageRequest) -> None:
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     to_compare.offer({"this job": request.picked}, question=network_question(prediction))
     with st.container(horizontal=True):
-        priced = any(name in request.picked for name in MONEY)
         command = "predict --cost" if costs["price"] and not priced else "predict"
-        copy_buttons(command, request.picked)
+        copy_buttons(command, request.picked, card=answer.card)
         rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
-        answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
         report = report_pages.of_prediction(
             prediction,
             shell_command(command, request.picked),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import axes, charts, decisions, history, own_uploads, quotes, report_pages, session_hardware
+from app import answer_card, axes, charts, history, own_uploads, quotes, report_pages, session_hardware
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -23,6 +23,7 @@ from app.plain import plain
 from app.state import newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
 from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words
@@ -247,9 +248,10 @@ def page(request: PageRequest) -> None:
         given = quote_of(request)
         quote = given.quote
         checked = backend().check_quote(quote, session_hardware.calibration())
+    card = card_of_quote(checked)
     with request.top:
         st.subheader(plain(quote.title), anchor=False)
-        st.markdown(f"**{plain(decisions.of_quote(checked))}**")
+        answer_card.show(card)
     if given.is_filled_in:
         st.caption("Describe the job in the sidebar, and the claim in the fields above.")
     if quote.note:
@@ -270,7 +272,7 @@ def page(request: PageRequest) -> None:
     ]
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"
-        copy_buttons(command, {}, _python(given.file))
+        copy_buttons(command, {}, _python(given.file), card=card)
         report = report_pages.of_quote(quote, checked, shell_command(command, {}))
         download_buttons("quote", rows, lambda: QuoteAnswer.of(quote, checked).to_json(), report)
         if given.is_filled_in:

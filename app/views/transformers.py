@@ -7,8 +7,8 @@ from typing import Any, cast
 import streamlit as st
 
 from app import (
+    answer_card,
     charts,
-    decisions,
     file_marks,
     layout_detail,
     layout_map,
@@ -40,10 +40,10 @@ from perfmodel.decide.economics import economics
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.run_costs import Costs
+from perfmodel.interfaces.reports.figures import run_and_cost
 from perfmodel.interfaces.reports.layout_comparison import tie_lines
 from perfmodel.model.options.laid_out import laid_out
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.step.terms import sent
 from perfmodel.model.transformers.flops import NOMINAL_WORDS
 
@@ -68,8 +68,6 @@ BODY = ("workload", "gpus", "global-batch-size", "tokens")
 SIDE = tuple(name for name in QUESTION if name not in BODY)
 SHOWN = 500
 # Most rows of the list.
-NEAR = 3
-# Runner-up layouts that are named after the fastest.
 
 
 def presets() -> None:
@@ -224,12 +222,14 @@ def the_map(answer: Layouts, chosen: LayoutRow) -> None:
     )
 
 
-def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
-    """Return the layout of a name, or the fastest with a note if there is none of that name."""
+def chosen_of(rows: tuple[LayoutRow, ...], name: str | None, taken: LayoutRow) -> LayoutRow:
+    """Return the layout of a name, or the one to take; the fastest, with a note, if it is not listed."""
+    wanted = name or layout_search.name_of(taken.layout)
     for row in rows:
-        if name in (None, layout_search.name_of(row.layout)):
+        if layout_search.name_of(row.layout) == wanted:
             return row
-    st.info(plain(f"{name} is not among the layouts that fit here; shown is the fastest."))
+    if name is not None:
+        st.info(plain(f"{name} is not among the layouts that fit here; shown is the fastest."))
     return rows[0]
 
 
@@ -263,24 +263,21 @@ def page(request: PageRequest) -> None:
         path, file_name = own or (None, None)
         answer = answer_of(request, path)
         rows = layout_search.filtered(answer, request.picked)
-        best = answer.rows[0]
-        prediction = predicted(request.picked, best, path)
+        taken = answer.taken
+        prediction = predicted(request.picked, taken, path)
         conditions = layout_search.conditions(request.picked)
         costs = economics(prediction, conditions, session_hardware.catalogue())
-        near = answer.distinct()[1 : 1 + NEAR]
-        second = predicted(request.picked, near[0][0], path) if near else None
+        run = {name: request.picked[name] for name in RUN if name in request.picked}
+        if costs["price"] or run:
+            card = answer.card.model_copy(update=run_and_cost(prediction, costs))
+            answer = replace(answer, economics=cast(Costs, costs), card=card)
     with request.top:
         st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
-        st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
+        answer_card.show(answer.card)
         if answer.wider_because:
             st.caption(plain(labelled(f"The interval is wider because: {'; '.join(answer.wider_because)}.")))
-        alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
-        ratio = None if second is None else ratio_between(prediction, second, "the next")
-        st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
         st.caption(plain(" ".join(map(sentence, tie_lines(answer)))))
-        if "tokens" in request.picked:
-            st.markdown(f"**{decisions.of_run(plain(request.picked['tokens']), costs, prediction)}**")
-    show_warnings(best.caveats)
+    show_warnings(taken.caveats)
     whole = answer.capacity / GIB
     fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
@@ -288,20 +285,19 @@ def page(request: PageRequest) -> None:
         st.info("No layout that fits passes the filters: clear a field of “Which layouts are listed”.")
         st.stop()
     distinct = layout_search.distinct_rows(answer, rows)[:SHOWN]
-    chosen = chosen_of(rows, request.picked.get("layout"))
+    chosen = chosen_of(rows, request.picked.get("layout"), taken)
     the_map(answer, chosen)
     the_list(distinct, chosen)
-    shown = prediction if chosen is best else predicted(request.picked, chosen, path)
+    shown = prediction if chosen == taken else predicted(request.picked, chosen, path)
     layout_detail.show_layout(request, chosen, answer, shown, file_name)
     with st.container(horizontal=True):
         question = {name: request.picked[name] for name in layout_search.QUESTION if name in request.picked}
         question |= {} if file_name is None else {"workload": file_name}
-        run = {name: request.picked[name] for name in RUN if name in request.picked}
         command = "layouts --cost" if costs["price"] and not run else "layouts"
-        copy_buttons(command, question | run, layout_search.as_python(request.picked, file_name))
-        priced = replace(answer, economics=cast(Costs, costs)) if costs["price"] or run else answer
-        report = report_pages.of_layouts(priced, shell_command(command, question | run), conditions)
-        download_buttons("layouts", table(distinct), priced.to_json, report)
+        python = layout_search.as_python(request.picked, file_name)
+        copy_buttons(command, question | run, python, card=answer.card)
+        report = report_pages.of_layouts(answer, shell_command(command, question | run), conditions)
+        download_buttons("layouts", table(distinct), answer.to_json, report)
     money.show_costs(costs)
 
 

@@ -43,6 +43,8 @@ class Operands(NamedTuple):
     reads: int
     """Passes over the values in 16 bits: the cast, and before it a search for the largest value where a scale
     spans the tensor and is not taken from earlier steps."""
+    since: int
+    """Year of the first released software that trains in it."""
     wide_share: float = 0.0
     """Share of the layers whose products recipes leave in 16 bits."""
 
@@ -53,14 +55,15 @@ class Operands(NamedTuple):
 
 
 OPERANDS: dict[str, Operands] = {
-    "fp8": Operands(1.0, 0, 4, 1),
-    "mxfp8": Operands(1.0, 32, 1, 1),  # E8M0 scales
-    "nvfp4": Operands(0.5, 16, 1, 2, 0.15),  # E4M3 scales of blocks, and one in fp32 of the tensor
-    "mxfp4": Operands(0.5, 32, 1, 1, 0.15),
+    "fp8": Operands(1.0, 0, 4, 1, 2022),
+    "mxfp8": Operands(1.0, 32, 1, 1, 2025),  # E8M0 scales
+    "nvfp4": Operands(0.5, 16, 1, 2, 2025, 0.15),  # E4M3 scales of blocks, and one in fp32 of the tensor
+    "mxfp4": Operands(0.5, 32, 1, 1, 2025, 0.15),
 }
 """Formats of 8 and 4 bits (OCP Microscaling 1.0; Transformer Engine 2.18, low-precision training; NVIDIA,
 Pretraining Large Language Models with NVFP4, arXiv:2509.25149): one-dimensional blocks along the depth of a
-product; of 4 bits, the last 15 % of the network and the output head stay in 16 (sections 4.1 and 5)."""
+product; of 4 bits, the last 15 % of the network and the output head stay in 16 (sections 4.1 and 5).  Years:
+Transformer Engine 0.1.0 (2022) has fp8 on H100; blocks came to it with Blackwell (2.0 and 2.8, 2025)."""
 
 
 class OptimizerStates(NamedTuple):

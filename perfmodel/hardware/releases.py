@@ -7,6 +7,7 @@ from typing import Any
 
 from perfmodel.core.errors import refusal
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.software import LATEST_RELEASE, Release, parts, with_year
 
 
@@ -45,4 +46,8 @@ def release(text: str, catalogue: Catalogue) -> Release:
         chain.append(software.id)
         facts = software.stated_until(year or LATEST_RELEASE) | facts
         name = software.based_on or ""
-    return Release.model_construct(**facts)
+    whole = Release.model_construct(**facts)
+    if year is None:
+        return whole
+    by_then = tuple(each for each in whole.low_precisions if OPERANDS[each].since <= year)
+    return whole if by_then == whole.low_precisions else whole.model_copy(update={"low_precisions": by_then})

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from perfmodel.core.choices import ContextMethod, LowPrecision, Schedule, ServerShards
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.record import Within, fresh
+from perfmodel.hardware.formats import OPERANDS
 from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Text
 
 DEFAULT_SOFTWARE = "pytorch"
@@ -180,7 +181,8 @@ class Release(Spec):
     fused_casts: bool = False
     """Norms, activations and attention write operands of 8 bits themselves; no pass of its own casts them."""
     low_precisions: LowPrecisions = ("fp8",)
-    """Formats of less than 16 bits in which it computes products with weights."""
+    """Formats of less than 16 bits in which it computes products with weights; of a release of a year those
+    that any software had by then."""
     checkpoints_operations: bool = False
     """``selective`` recomputes some products too, not attention alone (FSDP)."""
     context_method: ContextMethod = "ring"
@@ -218,6 +220,10 @@ class Release(Spec):
     """Products that have adapters by default."""
     recomputes: Literal["none", "needed", "full"] = "needed"
     """Layers recomputed by default: none, as many as memory needs, or all."""
+
+    def computes_in(self, precision: str) -> bool:
+        """Whether it computes products with weights in a precision, as far as is known."""
+        return precision not in OPERANDS or precision in self.low_precisions
 
     @property
     def usual_recompute(self) -> Literal["none", "full"]:

@@ -45,6 +45,14 @@ def markdown(columns: Mapping[str, str] | Sequence[str] | None = None) -> Form:
     return Form("Print a Markdown table.", text)
 
 
+def card_and_table(answer: Any, _: Any) -> str:
+    """Return an answer's card and the table of its rows as Markdown."""
+    from perfmodel.core.files.tables import markdown_table
+    from perfmodel.interfaces.cli.card_markdown import card_markdown
+
+    return f"{card_markdown(answer.card)}\n\n{markdown_table(answer.records())}"
+
+
 TABLE = {"json": JSON, "csv": csv(), "markdown": markdown()}
 """Forms of an answer that is a table."""
 

@@ -18,7 +18,7 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
         return f"h3:has-text('Layout {layout_search.name_of(row.layout)}')"
 
     page = window.open(ADDRESS)
-    page.wait_for_selector(heading(answer.rows[0]))
+    page.wait_for_selector(heading(answer.taken))
     window.drawn()
     timed = [each for each in answer.grid if each.iteration_time]
     cell = timed[-1]
@@ -45,6 +45,6 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
     page.go_back()
     page.wait_for_selector(heading(clicked))
     page.go_back()
-    page.wait_for_selector(heading(answer.rows[0]))
+    page.wait_for_selector(heading(answer.taken))
     page.go_forward()
     page.wait_for_selector(heading(clicked))

@@ -11,11 +11,13 @@ from pydantic import ValidationError
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import ListAnswer, Record, Table, aligned
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.file import Quote, example_names, read_quote, refused_quote
 from perfmodel.hardware.provenance import Source
+from perfmodel.model.prediction.answer_card import Card
 
-_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"} | {
+_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "machines", "sample", "higher_is_better"} | {
     "similar_run",
     "reached_by",
     "other_reading",
@@ -27,12 +29,17 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
 
 @dataclass(frozen=True, repr=False)
 class QuoteAnswer(Table):
-    """A quote and the result of its check; a sequence of its claims."""
+    """A quote and the result of its check; a sequence of its claims.
+
+    CSV has a line for each claim, and so no place for the card.
+    """
 
     title: str
     """Title of the quote."""
     note: str
     """Note of the quote."""
+    card: Card
+    """The answer in short, by the worst claim."""
     claims: list[Checked]
     """Its claims, with the result of each check."""
     impossible: int
@@ -44,7 +51,7 @@ class QuoteAnswer(Table):
     def of(cls, quote: Quote, checked: Sequence[Checked]) -> QuoteAnswer:
         """Return the answer for checked claims."""
         impossible = sum(claim.verdict == "impossible" for claim in checked)
-        return cls(quote.title, quote.note, list(checked), impossible, quote.sources)
+        return cls(quote.title, quote.note, card_of_quote(checked), list(checked), impossible, quote.sources)
 
     def records(self) -> list[Record]:
         """Return a row for each claim."""
@@ -60,6 +67,7 @@ class QuoteAnswer(Table):
     def to_json(self) -> str:
         """Return what ``perfmodel check-quote --json`` prints."""
         table = {field.name: getattr(self, field.name) for field in fields(self)}
+        table["card"] = self.card.model_dump()
         table["claims"] = [claim.model_dump() for claim in self.claims]
         table["sources"] = {key: each.model_dump(mode="json") for key, each in self.sources.items()}
         return json.dumps(table)
@@ -75,7 +83,8 @@ class QuoteAnswer(Table):
 
     def __repr__(self) -> str:
         rows = [(claim.quantity, claim.verdict, claim.judgement) for claim in self.claims]
-        return aligned(f"quote: {self.title}", ("claim", "verdict", "judgement"), rows, left=3)
+        title = f"quote: {self.title}\n{self.card.advice}"
+        return aligned(title, ("claim", "verdict", "judgement"), rows, left=3)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Quot
 from perfmodel.decide.quote.limited import limited_by
 from perfmodel.decide.quote.other_reading import bandwidth_words, count_words, other_bandwidth
 from perfmodel.decide.quote.sentence import sentence_of
+from perfmodel.decide.quote.stated_precision import in_stated_precision
 from perfmodel.decide.quote.tricks import tricks_of
 from perfmodel.decide.quote.unstated import assumed_words, only_with, only_with_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -86,7 +87,7 @@ def check_quote(
         here = f"{where}: claim {index}"
         scenario = scenario_of_claim(quote, claim, here, catalogue)
         try:
-            checked.append(_check(claim, scenario, catalogue))
+            checked.append(_check(claim, in_stated_precision(claim, scenario, catalogue), catalogue))
         except InputError as error:
             raise error.under("claims", index - 1, said=here) from None
     return checked
@@ -185,7 +186,7 @@ def _checked(
     tricks = tricks_of(claim, setting, limit, interval, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [only_with_words(each, claim, setting) for each in needed]
-    lines += [f"{trick.name}: {trick.words}" for trick in tricks]
+    lines += [f"{'it may be ' * (trick.factor is not None)}{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
     other = other_bandwidth(claim, setting, evidence) if claim.kind in BANDWIDTHS else None
     lines += [bandwidth_words(claim, other)] if other is not None else []
@@ -224,6 +225,7 @@ def _checked(
         arithmetic=lines,
         measured=evidence.measured,
         scenario=job_words(setting) if evidence.of_a_workload else machine_words(setting),
+        machines=machine_words(setting),
         defaults=_defaults(setting, job, evidence.of_a_workload),
         source=claim.source,
         reading=claim.reading,

@@ -125,6 +125,8 @@ class Checked(BaseModel):
     """Published measurements of similar jobs, the nearest first."""
     scenario: str
     """The job in short."""
+    machines: str
+    """Its accelerators, and how they are joined."""
     defaults: list[str]
     """Options that the quote leaves open, with their defaults."""
     source: str | None

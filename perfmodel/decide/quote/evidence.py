@@ -10,7 +10,14 @@ from pydantic import BaseModel, ConfigDict
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.units import show
-from perfmodel.decide.quote.comparable import ALIKE, Difference, run_differences
+from perfmodel.decide.quote.comparable import (
+    ALIKE,
+    SLOWER,
+    Difference,
+    IsSlower,
+    run_differences,
+    slower_test,
+)
 from perfmodel.decide.quote.expected import (
     Expected,
     Measure,
@@ -180,13 +187,14 @@ def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue:
             f"{n} are {n / m:g} times {m}: a speed-up of {n / m:g}, or {limit.value * n / m:.3g} with that"
         )
         limit = Limit(limit.value * n / m, (*limit.because, ideal))
-    near = []
+    time = prediction.iteration_time  # software that computes slowly scales better
+    near, is_slower = [], slower_test(setting, time, catalogue, but=("framework",))
     for similar in similar_runs(setting, catalogue, several=True)[:SHOWN] if setting.layout is None else []:
         if similar.scaling_efficiency is not None:
             value = similar.scaling_efficiency * (n / m if speedup else 1)
             differs: list[Difference] = ["baseline"] if m > 1 else []
             prefix = f"{similar.scaling_efficiency:.1%} efficiency on"
-            near.append(_near(similar, setting, value, prefix, catalogue, differs))
+            near.append(_near(similar, setting, value, prefix, catalogue, is_slower, differs))
     if near and m > 1:
         notes.insert(0, "the measured ones are against one accelerator")
     return Evidence(limit, expected, near, notes, memory=_too_much(prediction))
@@ -267,11 +275,11 @@ def _of_copies(
 ) -> tuple[list[Near], Likely | None]:
     """Return the measured runs most like a data-parallel job, and the most certain scaled run."""
     similar, submitted = similar_runs(setting, catalogue), similar_submissions(setting, catalogue)
-    near = []
+    near, is_slower = [], slower_test(setting, prediction.iteration_time, catalogue)
     for each in (*similar[:SHOWN], *submitted[:SUBMISSIONS]):
         value = measure.of(setting.local_batch_size * setting.accumulation_steps / each.rate)
         prefix = f"{each.rate:.4g} {setting.workload.sample}s/s on each of"
-        near.append(_near(each, setting, value, prefix, catalogue))
+        near.append(_near(each, setting, value, prefix, catalogue, is_slower))
     framework = setting.scenario.framework
     tried = (likely_of_copies(each, prediction, catalogue, framework) for each in (*similar, *submitted))
     return near, _surest(tried)
@@ -338,6 +346,7 @@ def _near(
     value: float,
     prefix: str,
     catalogue: Catalogue,
+    is_slower: IsSlower,
     differs: Sequence[Difference] = (),
 ) -> Near:
     """Return a similar run as a measurement near a claim."""
@@ -348,7 +357,7 @@ def _near(
         value=value,
         words=f"{prefix} {similar.words}",
         software=similar.software,
-        differs=[*differs, *run_differences(run, similar.software, setting, catalogue)],
+        differs=[*differs, *run_differences(run, similar.software, setting, catalogue, is_slower)],
     )
 
 
@@ -359,4 +368,7 @@ def _differences_of_collective(measured: Point, claimed: Point) -> list[Differen
         result.append("number of accelerators")
     if measured.message_bytes * ALIKE < claimed.message_bytes:
         result.append("message size")
+    alike = measured.of(claimed.collective, claimed.message_bytes)
+    if expected_bus_bandwidth(alike).expected * SLOWER < expected_bus_bandwidth(claimed).expected:
+        result.append("network link")
     return result

@@ -145,8 +145,9 @@ class Claim(Spec):
     value: float | str
     """A number in SI, or with its unit: ``600GB/s``, ``5PFLOP/s``, ``1h``, ``90%``."""
     text: str = ""
-    """The claim in short.  A format of 16 or 32 bits named in it or in ``reading`` excludes narrower ones, as
-    ``precision`` in the scenario does; ``dense`` or ``without sparsity`` excludes 2:4 sparsity."""
+    """The claim in short.  The one number format named in it or in ``reading`` is that of the check; 16 or 32
+    bits, or ``FP8 not used``, exclude narrower ones, as ``precision`` in the scenario does; ``dense`` or
+    ``without sparsity`` excludes 2:4 sparsity."""
     per: Per = "job"
     """Whether a rate is of the job, of one node or of one accelerator; by default of the job."""
     epochs: PositiveFloat | None = None

@@ -12,6 +12,13 @@ from perfmodel.decide.quote.file import KINDS
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
 BETTER = "better than the model expects, but a measured run reached it"
 """Meaning of the verdict ``reached``."""
+CONFIRMED = (
+    *("--precision", "--framework", "--node", "--accelerators-per-node", "--intra-link", "--inter-link"),
+    *("--nics", "--local-batch-size", "--global-batch-size", "--micro-batch-size", "--sequence-length"),
+    *("--tensor-parallel", "--pipeline-parallel", "--virtual-stages", "--context-parallel"),
+    *("--expert-parallel", "--sharding", "--recompute"),
+)
+"""Options that a message asks the vendor to confirm, where the quote leaves them open."""
 SELDOM = 0.5
 """Probability of a claim below which a run that did as well is named (a choice)."""
 
@@ -24,13 +31,47 @@ def sentence_of(claim: Checked) -> str:
     if claim.target is not None:
         claimed += f" ({claim.target})"
     most = "allows at most" if claim.higher_is_better else "needs at least"
-    parts = [f"The quote claims {claimed} for {claim.scenario}"]
+    parts = [f"The quote claims {claimed} for {_job(claim)[0]}", *_assumed(claim)]
     assumed = f" in {claim.precision}" if claim.only_with else ""
     parts.append(f"physics {most} {_written(claim, claim.limit)}{assumed}")
-    parts.append(_evidence(claim) or "no measured run like it is known")
+    parts.append(evidence_words(claim) or "no measured run like it is known")
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
-    return "; ".join([*parts, _sure(claim), _ask(claim)]) + "."
+    return "; ".join([*parts, _sure(claim), *_conditions(claim), _ask(claim)]) + "."
+
+
+def _job(claim: Checked) -> tuple[str, str]:
+    """Return the network and the accelerators of a claim in short, and as what it was checked."""
+    accelerators, _, joined = claim.machines.partition(" in ")
+    network, _, rest = claim.scenario.partition(claim.machines)
+    return network + accelerators, ", ".join(filter(None, (joined, rest.removeprefix(", "))))
+
+
+def _assumed(claim: Checked) -> list[str]:
+    """Return as what a claim was checked, and what of that its quote leaves open, in parts of a sentence."""
+    taken = [each for each in claim.defaults if each.split()[0] in CONFIRMED]
+    taken = [each for each in taken if each.split()[0] != "--precision" or each.split()[1] == claim.precision]
+    _, how = _job(claim)
+    words = [f"we checked it in {how}"] if how else []
+    if taken:
+        words.append(f"we assumed {', '.join(map(_plain, taken))}: please confirm")
+    return words
+
+
+def _plain(option: str) -> str:
+    """Return an option with its value in plain words.
+
+    >>> _plain("--global-batch-size 512 (4 M tokens a step)"), _plain("--framework nemo@2025")
+    ('global batch size 512 (4 M tokens a step)', 'framework nemo (2025)')
+    """
+    name, _, value = option.removeprefix("--").partition(" ")
+    return f"{name.replace('-', ' ')} {software_words(value) if name == 'framework' else value}"
+
+
+def _conditions(claim: Checked) -> list[str]:
+    """Return with what a figure that is too good would be possible, in a sentence's part."""
+    known = dict.fromkeys(trick.condition for trick in claim.tricks if trick.condition)
+    return [f"it would be possible if {', or if '.join(known)}"] if known else []
 
 
 def needs_reached(claim: Checked) -> bool:
@@ -95,7 +136,7 @@ def _written(claim: Checked, value: float) -> str:
     return shown(value, claim.quantity, claim.sample, claim.per)
 
 
-def _ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
+def ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
     """Return a value with its 80 % interval in words."""
     if low is None or high is None:
         return _written(claim, value)
@@ -103,14 +144,14 @@ def _ranged(claim: Checked, value: float, low: float | None, high: float | None)
     return f"{_written(claim, value)} (80 %: {ends})"
 
 
-def _evidence(claim: Checked) -> str | None:
+def evidence_words(claim: Checked) -> str | None:
     """Return what similar runs reach, by the best available evidence, in words; None without evidence."""
     if claim.similar_run is not None:
         run = claim.similar_run
-        values = _ranged(claim, run.value, run.low_80, run.high_80)
+        values = ranged(claim, run.value, run.low_80, run.high_80)
         return f"measured runs like it reach {values}, by a run of {run.source}"
     if claim.expected is not None:
-        values = _ranged(claim, claim.expected, claim.low_80, claim.high_80)
+        values = ranged(claim, claim.expected, claim.low_80, claim.high_80)
         return f"runs like it reach {values} by a model fitted to measured ones"
     if claim.measured:
         near = claim.measured[0]

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from perfmodel.decide.quote.comparable import ALIKE, Difference, machine_differences
+from perfmodel.decide.quote.comparable import (
+    ALIKE,
+    Difference,
+    IsSlower,
+    machine_differences,
+    predicted_differences,
+    slower_test,
+)
 from perfmodel.decide.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.evidence.accuracy.ratio_pairs import transformer_job
@@ -140,10 +147,13 @@ def similar_transformers(
         if apart is not None and apart < near.get(run.source, (math.inf,))[0]:
             near[run.source] = apart, run
     nearest = sorted(near.values(), key=lambda pair: pair[0])[:TRIED]
-    return [_similar(run, claimed, job, setting) for _, run in nearest]
+    is_slower = slower_test(setting, prediction.iteration_time, catalogue)
+    return [_similar(run, claimed, job, setting, is_slower) for _, run in nearest]
 
 
-def _similar(run: TransformerRun, claimed: Case, job: Job, setting: Setting) -> SimilarTransformer:
+def _similar(
+    run: TransformerRun, claimed: Case, job: Job, setting: Setting, is_slower: IsSlower
+) -> SimilarTransformer:
     """Return a run with its predicted step time and the half-width of that prediction."""
     case = run.case
     assert case is not None
@@ -158,19 +168,26 @@ def _similar(run: TransformerRun, claimed: Case, job: Job, setting: Setting) -> 
     half_width = (
         NORMAL_80 * uncertainty.spread / uncertainty.scale.factor
     )  # in ratios the ledger's scale is no part
-    differs = _differences(run, case, claimed, setting)
+    differs = _differences(run, case, claimed, setting, is_slower)
     return SimilarTransformer(run, _rate(run, case), time, half_width, measured, differs)
 
 
-def _differences(run: TransformerRun, case: Case, claimed: Case, setting: Setting) -> tuple[Difference, ...]:
+def _differences(
+    run: TransformerRun, case: Case, claimed: Case, setting: Setting, is_slower: IsSlower
+) -> tuple[Difference, ...]:
     """Return the properties by which a run is no test of a claim on a setting."""
     precision = PRECISIONS.get(run.precision, run.precision)
     world, fabric = case.layout.world_size, case.fabric
-    bandwidth = None
+    bandwidth, links = None, {}
     if world > fabric.domain:
         bandwidth = fabric.nics * fabric.inter_link.bandwidth.value / fabric.per_node
+        nics = max(1, round(fabric.nics * setting.accelerators_per_node / fabric.per_node))
+        if setting.domains > 1 and (fabric.inter_link.id, nics) != (setting.inter_link.id, setting.nics):
+            links = {"inter_link": fabric.inter_link.id, "nics": nics}
     machines = (run.accelerator, precision, software_of(run), world, bandwidth)
     result = machine_differences(*machines, setting)
+    expected = predicted_differences(software_of(run), links, setting, is_slower)
+    result += [each for each in expected if each not in result]
     if abs(math.log(_flops_per_token(case) / _flops_per_token(claimed))) > math.log(ALIKE):
         result.append("network")
     if abs(math.log(case.sequence_length / claimed.sequence_length)) > math.log(ALIKE):

@@ -40,6 +40,13 @@ class Trick(BaseModel):
     factor: float | None = None
     """Factor by which the figure is then too large; null where only the words show it."""
 
+    @property
+    def condition(self) -> str | None:
+        """With what the figure would be possible, as the end of a sentence; None where only words show it."""
+        if self.factor is None:
+            return None
+        return _CONDITIONS.get(self.name) or f"it were by the {self.name}"
+
 
 class _Explanation(NamedTuple):
     """A factor by which figures are often too large, with its explanation."""
@@ -55,6 +62,19 @@ EIGHT = "fp8 peak for bf16 work", "ask for the figure in the number format of th
 BOTH = "both directions", "ask for one direction, and for nccl-tests' bus bandwidth at 1 GB and above"
 NODE = "per node, not per GPU", "ask of how many accelerators it is the sum"
 BITS = "Gbit for GByte", "ask whether it is bits or bytes"
+RECOMPUTED, BOARDS, WHOLE = "recomputed FLOPs", "boards counted as devices", "of the whole job"
+INFERENCE = "inference"
+_CONDITIONS = {
+    SPARSE[0]: "it counted the products that 2:4 sparsity skips",
+    BOTH[0]: "it added both directions of the links",
+    NODE[0]: "it were the sum over a machine",
+    BITS[0]: "it were in bits, not bytes",
+    RECOMPUTED: "it counted the FLOP of recomputation too",
+    BOARDS: "it were of a board of several devices",
+    WHOLE: "it were the figure of the whole job",
+    INFERENCE: "it were of inference, without a backward pass",
+}
+"""Name of a trick -> with what its figure would be possible."""
 BOOST, ASK_BOOST = "boost clock", "ask for what a matrix product reaches for minutes, at the power limit"
 _MACHINES = (
     r"(?:[GT]PUs?|accelerators?|devices?|chips?|cards?|nodes?|servers?|machines?|workers?|racks?|ranks?)"
@@ -118,7 +138,7 @@ TRICKS_IN_WORDS: tuple[tuple[str, str, str, str], ...] = (
         NODE[1],
     ),
     (
-        "inference",
+        INFERENCE,
         rf"\binference\b(?!{_TOGETHER}training)|\bgenerat\w+ tokens\b|\bserving\b|\bdecod\w+ tokens\b",
         "it is of inference: training has a backward pass too, which takes twice the forward's arithmetic",
         "ask for the training figure",
@@ -128,7 +148,7 @@ TRICKS_IN_WORDS: tuple[tuple[str, str, str, str], ...] = (
 _ALSO_TRAINING = re.compile(rf"\btrain(?:ing)?\b{_TOGETHER}inference\b", re.IGNORECASE)
 """Training and inference named together: the abilities of hardware, not a measurement."""
 _OF_BANDWIDTH = (BOTH[0],)
-_OF_ARITHMETIC = (SPARSE[0], BOOST, "inference")
+_OF_ARITHMETIC = (SPARSE[0], BOOST, INFERENCE)
 
 
 def tricks_of(
@@ -216,7 +236,7 @@ def _explanations(claim: Claim, setting: Setting, of_a_workload: bool) -> Iterat
         yield from _of_counts(claim, setting)
         if of_a_workload and claim.kind not in ("mfu",):
             yield _Explanation(
-                "inference",
+                INFERENCE,
                 3.0,
                 "it is what the forward pass alone would reach: it has a third of training's arithmetic",
                 "ask for the training figure",
@@ -276,7 +296,7 @@ def _again() -> _Explanation:
         f"{factor:.3g} times what the model needs: FLOP of the hardware, with the forward pass counted again "
         "where full recomputation repeats it"
     )
-    return _Explanation("recomputed FLOPs", factor, words, "ask for model FLOP, without recomputation")
+    return _Explanation(RECOMPUTED, factor, words, "ask for model FLOP, without recomputation")
 
 
 def has_sparsity(accelerator: Accelerator, number_format: str) -> bool:
@@ -305,16 +325,14 @@ def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
     if devices > 1 and claim.whose == "accelerator":
         unit = setting.accelerator.unit
         words = f"one {setting.accelerator.id} is {unit}: counted by boards it could be {devices} times this"
-        yield _Explanation(
-            "boards counted as devices", float(devices), words, "ask of how many devices it is"
-        )
+        yield _Explanation(BOARDS, float(devices), words, "ask of how many devices it is")
     if claim.whose == "accelerator" and count > 1:
         words = f"{count} times one accelerator's: the figure of a whole node"
         yield _Explanation(*_named(NODE, float(count), words))
     if claim.whose in ("accelerator", "node") and setting.nodes > 1:
         times = world if claim.whose == "accelerator" else setting.nodes
         words = f"{times} times one {claim.whose}'s: the figure of the whole job"
-        yield _Explanation("of the whole job", float(times), words, NODE[1])
+        yield _Explanation(WHOLE, float(times), words, NODE[1])
 
 
 def _named(what: tuple[str, str], factor: float, words: str) -> tuple[str, float, str, str]:

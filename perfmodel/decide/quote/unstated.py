@@ -16,6 +16,7 @@ from perfmodel.decide.quote.expected import Expected, is_counted_in_ways
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.mentions import mentions
 from perfmodel.decide.quote.similar_runs import peak_in
+from perfmodel.decide.quote.stated_precision import states_precision, words_of
 from perfmodel.decide.quote.tricks import OF_A_STEP, SPARSITY, has_sparsity
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS
@@ -23,8 +24,6 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.setting.resolve import Setting
 
-_WIDE = r"\b(?:fp|bf|tf|float|bfloat)[ -]?(?:16|32)\b|\bhalf precision\b"
-_NARROW = r"\b(?:mx|nv)?(?:fp|float)[ -]?[48]\b"
 _SPARSITY = r"\bspars\w*\b|\b2:4\b"
 _DENSE = r"\bdense\b"
 
@@ -55,13 +54,6 @@ class OnlyWith(BaseModel):
         parts = [self.precision] if self.precision else []
         parts += ["2:4 sparsity counted"] if self.counts_sparsity else []
         return " and ".join(parts)
-
-
-def states_precision(claim: Claim, setting: Setting) -> bool:
-    """Return whether a quote states its precision: as an option, a format, or 16 or 32 bits in its words."""
-    if claim.format is not None or "precision" in setting.scenario.model_fields_set:
-        return True
-    return mentions(_WIDE, _words(claim)) and not mentions(_NARROW, _words(claim))
 
 
 def assumed_words(claim: Claim, setting: Setting, of_a_workload: bool) -> str:
@@ -182,9 +174,14 @@ def _predicted(
 
 
 def _faster_precisions(setting: Setting) -> list[str]:
-    """Return the precisions of a higher peak than the assumed one, one for each peak, the slowest first."""
+    """Return the precisions of a higher peak than the assumed one, one for each peak, the slowest first.
+
+    Of software that the quote states only those that its release has.
+    """
     peaks: dict[float, str] = {}
     for precision in FORMATS:
+        if setting.scenario.framework is not None and not setting.framework.computes_in(precision):
+            continue
         peak = peak_in(precision, setting)
         if peak > setting.peak_flops:
             peaks.setdefault(peak, precision)
@@ -199,12 +196,8 @@ def _in_precision(setting: Setting, precision: str) -> Setting:
     )
 
 
-def _words(claim: Claim) -> str:
-    return f"{claim.text}. {claim.reading}"
-
-
 def _may_count_sparsity(claim: Claim) -> bool:
     """Return whether a claim is of FLOP/s whose words neither say dense nor deny sparsity."""
-    words = _words(claim)
+    words = words_of(claim)
     denied = re.search(_SPARSITY, words, re.IGNORECASE) and not mentions(_SPARSITY, words)
     return claim.kind == "flops" and not denied and not mentions(_DENSE, words)

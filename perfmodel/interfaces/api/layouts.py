@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,15 +17,18 @@ from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.api.layout_card import card_of_layouts
 from perfmodel.interfaces.api.layout_row import LayoutRow, rows_of
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, AgainstFirst, Ties
 from perfmodel.interfaces.api.ruled_out import RuledOut
-from perfmodel.interfaces.api.run_costs import Costs, costs_of, first_scenario
+from perfmodel.interfaces.api.run_costs import Costs, costs_of, options_of_layout
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.options.pairs import AGAINST, stated_pairs
+from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
@@ -68,7 +71,10 @@ class LayoutCell:
 
 @dataclass(frozen=True, repr=False)
 class Layouts(Table):
-    """Layouts that fit, the fastest first."""
+    """Layouts that fit, the fastest first.
+
+    CSV has a line for each layout, and so no place for the card.
+    """
 
     workload: str
     machine: str
@@ -84,6 +90,8 @@ class Layouts(Table):
     """Memory of one accelerator [B]."""
     ties: Ties
     """The layouts of which the model cannot tell whether they or the first are faster."""
+    card: Card
+    """The answer in short: which layout to take, and how likely it is the fastest."""
     ruled_out: RuledOut | None = None
     """The fastest layout, where memory alone keeps it out."""
     grid: tuple[LayoutCell, ...] = ()
@@ -97,7 +105,12 @@ class Layouts(Table):
     against: AgainstFirst | None = None
     """The layout that was named, against the first."""
     economics: Costs | None = None
-    """Time, cost, energy and carbon of a run by the first layout, where asked for."""
+    """Time, cost, energy and carbon of a run by the layout to take, where asked for."""
+
+    @property
+    def taken(self) -> LayoutRow:
+        """The layout to take."""
+        return self.ties.preferred
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -121,6 +134,7 @@ class Layouts(Table):
         """Return what ``perfmodel layouts --json`` prints."""
         report = {name: value for name, value in vars(self).items() if name not in ("rows", "question")}
         report["ties"] = asdict(self.ties)
+        report["card"] = self.card.model_dump()
         report |= {"layouts": [vars(row) for row in self.rows], "grid": [vars(cell) for cell in self.grid]}
         report["ruled_out"] = None if self.ruled_out is None else asdict(self.ruled_out)
         report["against"] = None if self.against is None else asdict(self.against)
@@ -133,7 +147,7 @@ class Layouts(Table):
             (row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row, _ in self.distinct()[:SHOWN]
         ]
         title = f"{self.workload} on {self.machine}: {self.fitting} of {self.candidates} layouts fit"
-        return aligned(title, ("layout", "iteration", "MFU"), rows)
+        return aligned(f"{title}\n{self.card.advice}", ("layout", "iteration", "MFU"), rows)
 
 
 def searched(
@@ -150,7 +164,7 @@ def searched(
     question : the job by the parameters of ``layouts``
     top : so many layouts at most, by default all
     against : a layout to compare with the first: options and values, separated by commas
-    conditions : prices, power and failures, and the length of a run whose cost by the first layout is told
+    conditions : prices, power and failures, and the length of a run whose cost by the layout to take is told
     known : hardware to choose from
 
     Raises
@@ -220,7 +234,12 @@ def searched(
     ]
     if setting.domains > 1 and not options["network_cap"]:
         warn_of_network_limit(setting.node, setting.inter_link, setting.nics, False, notes)
-    answer = Layouts(
+    prediction = predict(LaidOut(**options_of_layout(to_take.layout, question)), known)
+    costs = None if conditions is None else costs_of(prediction, conditions, known)
+    later = order.slower[~order.is_first]
+    next_slower = float(later[0]) if len(later) else None
+    ties = Ties.of(order, to_take)
+    return Layouts(
         network.name,
         _machine(setting),
         tuple(listed),
@@ -228,18 +247,16 @@ def searched(
         result.candidates,
         result.rejected,
         setting.accelerator.memory_capacity,
-        Ties.of(order, to_take),
+        ties,
+        card_of_layouts(ties, listed[0], fitting, next_slower, prediction, costs),
         None if result.ruled_out is None else RuledOut.of(result.ruled_out),
         _grid(result),
         question,
         tuple(notes),
         tuple(why_wider(new)),
         compared,
+        costs,
     )
-    if conditions is None:
-        return answer
-    first = first_scenario(answer.rows[0].layout, answer.question)
-    return replace(answer, economics=costs_of(first, conditions, known))
 
 
 def _machine(setting: Setting) -> str:

@@ -1,4 +1,4 @@
-"""What a run by the first of some layouts costs."""
+"""What a run by one of some layouts costs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing_extensions import TypedDict
 from perfmodel.decide.economics import economics
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.laid_out import LaidOut
 from perfmodel.model.options.layout import CHOSEN
-from perfmodel.model.prediction import predict
+from perfmodel.model.prediction import Prediction
 
 
 class SpanCosts(TypedDict):
@@ -49,7 +48,7 @@ class Costs(TypedDict):
     unknown: list[str]
 
 
-def first_scenario(layout: Mapping[str, Any], question: Mapping[str, object]) -> dict[str, Any]:
+def options_of_layout(layout: Mapping[str, Any], question: Mapping[str, object]) -> dict[str, Any]:
     """Return a layout as the options of a prediction.
 
     Parameters
@@ -63,7 +62,6 @@ def first_scenario(layout: Mapping[str, Any], question: Mapping[str, object]) ->
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def costs_of(scenario: Mapping[str, Any], conditions: Conditions, catalogue: Catalogue) -> Costs:
-    """Return what a run by a layout costs."""
-    first = predict(LaidOut(**scenario), catalogue)
-    return cast("Costs", economics(first, Conditions.model_validate(conditions), catalogue))
+def costs_of(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> Costs:
+    """Return what a run by the layout of a prediction costs."""
+    return cast("Costs", economics(prediction, Conditions.model_validate(conditions), catalogue))

@@ -6,6 +6,7 @@ from typing import Any
 
 from perfmodel.core.files.tables import markdown_table
 from perfmodel.core.units import show
+from perfmodel.interfaces.cli.card_markdown import card_markdown
 from perfmodel.interfaces.reports.figures import (
     cost_rows,
     figures,
@@ -33,11 +34,10 @@ def prediction_markdown(
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
-    heading = [unfit(prediction), prediction.headline, card.advice]
-    short = markdown_table([{"": label, "in short": value} for label, value in card.rows])
+    heading = [unfit(prediction), prediction.headline]
     parts = [
         *(f"**{line}**" for line in heading if line),
-        short,
+        card_markdown(card),
         markdown_table(terms),
         markdown_table(facts),
     ]

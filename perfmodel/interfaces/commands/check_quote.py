@@ -141,13 +141,14 @@ def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes
 
 
 def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
-    """Print each claim with its verdict and the reasons, or the list of examples."""
+    """Print the answer card and each claim with the reasons for its verdict, or the list of examples."""
     import textwrap
 
     import click
 
     from perfmodel.decide.quote.listing import claimed, counted, defaults_taken, lines_of
     from perfmodel.decide.quote.sentence import BETTER, needed_words
+    from perfmodel.interfaces.cli.render import console, show_card
 
     if isinstance(answer, list):
         for row in answer:
@@ -155,6 +156,7 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
         return
     for line in textwrap.wrap(answer.title, WIDTH) + textwrap.wrap(answer.note, WIDTH):
         click.echo(line)
+    show_card(console(), answer.card)
     for index, claim in enumerate(answer, 1):
         head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
         if claim.only_with:
@@ -185,11 +187,12 @@ def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> s
     """Return the quote, its claims and the reasons for each verdict as Markdown."""
     from perfmodel.core.files.tables import markdown_table
     from perfmodel.decide.quote.listing import claimed, defaults_taken, lines_of
+    from perfmodel.interfaces.cli.card_markdown import card_markdown
 
     if isinstance(answer, list):
         return markdown_table(answer.records())
     table = markdown_table(map(_markdown_row, answer)).rstrip()
-    parts = [f"## {answer.title}", *([answer.note] if answer.note else []), table]
+    parts = [f"## {answer.title}", *([answer.note] if answer.note else []), card_markdown(answer.card), table]
     for index, claim in enumerate(answer, 1):
         lines = [
             f"- {label + ': ' if label else ''}{words}" for label, words in lines_of(claim, answer.sources)

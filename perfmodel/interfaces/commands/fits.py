@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.forms import card_and_table, forms_of
 from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import Scenario
 
@@ -62,10 +63,10 @@ def run(request: FitsRequest, context: Context) -> "Fits":
 
 
 def text(answer: "Fits", request: object) -> None:
-    """Print the verdict, the memory of every stage as bars, and what would make the job fit."""
+    """Print the answer card, the memory of every stage as bars, and what would make the job fit."""
     from rich.text import Text
 
-    from perfmodel.interfaces.cli.render import LABEL, console, lines_to
+    from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card
     from perfmodel.model.prediction.memory_odds import CERTAIN, states_exceed
     from perfmodel.model.step.memory import listed
 
@@ -73,18 +74,14 @@ def text(answer: "Fits", request: object) -> None:
     exceed = states_exceed(answer.known_bytes, answer.capacity)
     verdict = f"{answer.verdict}: {exceed}" if exceed else answer.verdict
     lines_to(out, f"{answer.headline}: {verdict}", style="bold")
-    low, high = _gib(answer.low_80), _gib(answer.high_80)
-    need = f"{_gib(answer.bytes)} of {_gib(answer.capacity)} GiB; {low} to {high} GiB with 80 % confidence"
+    show_card(out, answer.card)
     if answer.not_stated:
-        need += f"; less wide with {', '.join(f'--{name}' for name in answer.not_stated)}"
-    lines_to(out, need, f"{'memory':<{LABEL}}")
+        stated = ", ".join(f"--{name}" for name in answer.not_stated)
+        lines_to(out, f"less wide with {stated}", f"{'memory is known':<{LABEL}}")
     fullest = max(answer.places, key=lambda place: place.bytes)
     uses = ", ".join(f"{label} {_gib(size)}" for label, size in listed(fullest.rows))
     lines_to(out, uses, f"{'of it, GiB':<{LABEL}}")
     lines_to(out, _largest(answer), f"{'largest micro-batch':<{LABEL}}")
-    lines_to(out, answer.card.time, f"{'iteration':<{LABEL}}")
-    lines_to(out, answer.card.limit, f"{'limit':<{LABEL}}")
-    lines_to(out, answer.card.rests_on, f"{'rests on':<{LABEL}}")
     out.print()
     shown = _shown(answer)
     width = max(len(place.name) for place in shown)
@@ -188,6 +185,7 @@ COMMAND = Command(
     run=run,
     constants=True,
     text=text,
+    forms=forms_of(markdown=card_and_table),
     examples=(
         "perfmodel fits --workload llama-3-8b --accelerator h100-sxm5-80gb --gpus 8",
         "perfmodel fits --workload llama-3-70b --node dgx-h100 --gpus 64 --tensor-parallel 8 "

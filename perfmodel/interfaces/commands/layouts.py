@@ -21,7 +21,7 @@ from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
 from perfmodel.interfaces.command import Command, Context
-from perfmodel.interfaces.forms import TABLE, Form
+from perfmodel.interfaces.forms import Form, card_and_table, forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -173,20 +173,22 @@ def _page(answer: "Layouts", request: LayoutsRequest, context: Context) -> Any:
 
 
 def text(answer: "Layouts", request: LayoutsRequest) -> None:
-    """Print the layouts that differ in time, and notes on the first."""
+    """Print the answer card, the layouts that differ in time, and notes."""
     from rich.text import Text
 
     from perfmodel.core.units import show
-    from perfmodel.interfaces.cli.render import console, table
-    from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+    from perfmodel.interfaces.cli.render import console, show_card, table
+    from perfmodel.interfaces.reports.figures import ruled_out_lines
     from perfmodel.interfaces.reports.layout_comparison import against_lines, tie_lines
     from perfmodel.model.prediction.memory_odds import short_verdict
-    from perfmodel.model.prediction.result import sureness
     from perfmodel.model.transformers.flops import NOMINAL_WORDS
     from perfmodel.model.transformers.grid import TOO_LARGE
 
     out = console()
+    taken = answer.taken
     out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
+    low, high = (taken.interval[end] for end in ("low_80", "high_80"))
+    show_card(out, answer.card, (low, taken.iteration_time, high))
     shown = table("layout", "micro", "iteration", "MFU", "memory", "fits", "bubble", "exposed")
     shown.padding = (0, 1, 0, 0)
     rows = answer.distinct()[: request.top or SHOWN]
@@ -202,25 +204,16 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
             f"{_exposed(row):.1%}",
         )
     out.print(shown)
-    best = answer.rows[0]
-    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
-    out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
-    others = [row.slower_than_first for row, _ in rows[1:] if row.slower_than_first is not None]
-    if others:
-        last = f", than the last here {sureness(others[-1])}" if len(others) > 1 else ""
-        out.print(Text(f"the first is faster than the second: {sureness(others[0])}{last}"))
     for words in (*tie_lines(answer), *against_lines(answer)):
         out.print(Text(words))
-    if (line := run_of_layouts(answer)) is not None:
-        out.print(Text(f"by the first, {line}"))
     for reason in answer.wider_because:
         out.print(Text(f"wider because {reason}"))
     for note in answer.notes:
         out.print(Text(f"note: {note}"))
-    for caveat in best.caveats:
-        out.print(Text(f"note: of the first, {caveat}"))
+    for caveat in taken.caveats:
+        out.print(Text(f"note: of the layout to take, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
-    nominal = f"the first has {best.mfu_nominal:.1%} {NOMINAL_WORDS}"
+    nominal = f"the layout to take has {taken.mfu_nominal:.1%} {NOMINAL_WORDS}"
     out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
     fitting = f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"
     out.print(Text(f"{fitting}; fits: yes, or with what probability"))
@@ -233,9 +226,9 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
         out.print(Text("degrees not tried:"))
     for reason, count in untried.items():
         out.print(Text(f"  {count:>6}  {reason}"))
-    if best.flags:
-        out.print(Text("the first starts with:"))
-        for flag in best.flags:
+    if taken.flags:
+        out.print(Text(f"{taken.words} starts with:"))
+        for flag in taken.flags:
             out.print(Text(f"  {flag}"))
     if answer.economics is not None:
         from perfmodel.interfaces.cli.economics import show_economics
@@ -268,7 +261,10 @@ COMMAND = Command(
     read=_read,
     run=run,
     text=text,
-    forms={name: _cut(form, SHOWN if name == "markdown" else None) for name, form in TABLE.items()},
+    forms={
+        name: _cut(form, SHOWN if name == "markdown" else None)
+        for name, form in forms_of(markdown=card_and_table).items()
+    },
     writes={"report": report(_page)},
     positional=("workload",),
     examples=tuple(

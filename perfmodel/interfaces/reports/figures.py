@@ -19,7 +19,6 @@ from perfmodel.model.transformers.layout_words import short
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
 if TYPE_CHECKING:
-    from perfmodel.interfaces.api.layouts import Layouts
     from perfmodel.interfaces.api.ruled_out import RuledOut
 
 Ends = tuple[float, float] | None
@@ -262,23 +261,15 @@ def _length(span: Mapping[str, Any]) -> str:
     return f"{many(span['samples'])} samples"
 
 
-def run_words(length: str, money: Mapping[str, Any], time: float, ends: Ends) -> str:
-    """Return time and cost of a run in a sentence.
+def run_time_words(length: str, run: Mapping[str, Any], time: float, ends: Ends) -> str:
+    """Return how long a run takes as text.
 
     Parameters
     ----------
     length : number of tokens or samples in words
-    money : result of ``economics``, with a run
+    run : of the result of ``economics``
     time, ends : time of one step, and the ends of its 80 % interval or None [s]
     """
-    taken = run_time_words(length, money["run"], time, ends)
-    if money["run"]["cost"] is None:
-        return f"{taken}; {NO_PRICE}."
-    return f"{taken} and cost {run_cost_words(money, time, ends)}."
-
-
-def run_time_words(length: str, run: Mapping[str, Any], time: float, ends: Ends) -> str:
-    """Return how long a run takes as text; parameters as of ``run_words``."""
     words = f"{length} take {duration(run['time'])}"
     if ends is None:
         return words
@@ -287,19 +278,19 @@ def run_time_words(length: str, run: Mapping[str, Any], time: float, ends: Ends)
 
 
 def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:
-    """Return what a run costs as text; parameters as of ``run_words``."""
+    """Return what a run costs as text; ``money`` is the result of ``economics``, the others as above."""
     cost = money["run"]["cost"]
     spread = "" if ends is None else " (80 %: {} to {})".format(*(dollars(cost * end / time) for end in ends))
     return f"{dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}"
 
 
 def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
-    """Return the answer card of a prediction, with the cost by ``economics`` where there is one."""
+    """Return the answer card of a prediction, with time and cost of the run by ``economics`` if given."""
     card = prediction.card or card_of(prediction)
-    return card if money is None else card.model_copy(update=_run_and_cost(prediction, money))
+    return card if money is None else card.model_copy(update=run_and_cost(prediction, money))
 
 
-def _run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, str]:
+def run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, str]:
     """Return time and cost of the run, or the cost of an hour where its length is not given, for the card."""
     interval, run, time = prediction.interval, money["run"], prediction.iteration_time
     ends = None if interval is None else (interval.low_80, interval.high_80)
@@ -310,17 +301,6 @@ def _run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str,
     else:
         cost = run_cost_words(money, time, ends)
     return {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
-
-
-def run_of_layouts(answer: Layouts) -> str | None:
-    """Return time and cost of the run with the first of several layouts; None without a length."""
-    if answer.economics is None or (run := answer.economics["run"]) is None:
-        return None
-    length = f"{many(run['tokens'])} tokens" if run["tokens"] else f"{many(run['samples'])} samples"
-    best = answer.rows[0]
-    return run_words(
-        length, answer.economics, best.iteration_time, (best.interval["low_80"], best.interval["high_80"])
-    )
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:

@@ -6,19 +6,18 @@ from perfmodel.core.units import rate, show, without_rounding
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import SHOWN, Layouts
-from perfmodel.interfaces.api.run_costs import first_scenario
+from perfmodel.interfaces.api.run_costs import options_of_layout
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
-from perfmodel.interfaces.reports.figures import ruled_out_lines, run_of_layouts
+from perfmodel.interfaces.reports.figures import ruled_out_lines
 from perfmodel.interfaces.reports.layout_comparison import against_lines, full_name, tie_lines
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.prediction.memory_odds import short_verdict, verdict
+from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.step.memory import listed
 from perfmodel.model.step.terms import TERMS, sent
 from perfmodel.model.transformers.flops import COUNTED
 from perfmodel.model.transformers.grid import TOO_LARGE
-from perfmodel.model.transformers.layout_words import in_full
 from perfmodel.model.transformers.memory import Memory
 
 
@@ -38,21 +37,21 @@ def page_of_layouts(
     most : number of layouts to list, the fastest first
     conditions : prices, power and failures
     """
-    best, rows = answer.rows[0], answer.distinct()[:most]
-    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
+    taken, rows = answer.taken, answer.distinct()[:most]
     capacity = answer.capacity / 2**30
     ruled_out = "; ".join(line.strip() for line in ruled_out_lines(answer.ruled_out))
     tables = [
+        Listing("In short", ("", ""), answer.card.rows, texts=2),
         _listed([row for row, _ in rows], len(answer.distinct())),
-        _memory(best),
+        _memory(taken),
         *([] if answer.economics is None else [cost_listing(answer.economics)]),
         Listing("Degrees not tried", ("why", "layouts"), _untried(answer)),
-        Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
+        Listing(f"{taken.words} starts with", ("option",), [[flag] for flag in taken.flags]),
     ]
     notes = [
         *answer.notes,
         *(f"intervals are wider because {reason}" for reason in answer.wider_because),
-        *(f"of the first, {caveat}" for caveat in best.caveats),
+        *(f"of the layout to take, {caveat}" for caveat in taken.caveats),
         f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {capacity:.1f} GiB of each "
         "accelerator",
         *([ruled_out] if ruled_out else []),
@@ -62,24 +61,21 @@ def page_of_layouts(
         notes += cost_notes(answer.economics)
     if folded := sum(more for _, more in rows):
         notes.append(f"{folded:,} more take as long as one of these, and no less memory")
-    run = run_of_layouts(answer)
     return Page(
         question=f"Which layout trains {answer.workload} fastest on {answer.machine}?",
         answer=[
-            f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
-            f"{rate(best.tokens_per_second)} tokens/s.",
-            f"MFU {best.mfu:.1%} ({best.mfu_nominal:.1%} nominal); {best.memory['bytes'] / 2**30:.1f} of "
-            f"{capacity:.1f} GiB on the fullest accelerator: {verdict(best.memory['fits_probability'])}.",
+            answer.card.advice,
+            f"{answer.card.time} a step, {rate(taken.tokens_per_second)} tokens/s; MFU {taken.mfu:.1%} "
+            f"({taken.mfu_nominal:.1%} nominal).",
             *tie_lines(answer),
             *against_lines(answer),
-            *([] if run is None else [run]),
         ],
-        charts=[_times([row for row, _ in rows]), _terms(best)],
+        charts=[_times([row for row, _ in rows]), _terms(taken)],
         tables=[table for table in tables if table.rows],
         assumptions=[] if answer.economics is None else answer.economics["assumed"],
         notes=notes,
         sources=sources_behind(
-            [first_scenario(best.layout, answer.question)], catalogue, conditions or Conditions()
+            [options_of_layout(taken.layout, answer.question)], catalogue, conditions or Conditions()
         ),
         command=command,
     )
@@ -135,7 +131,7 @@ def _memory(row: LayoutRow) -> Listing:
     """Return a table of the memory of a layout by use."""
     uses = {name: row.memory[name] for name in Memory._fields}
     return Listing(
-        "Memory of the first, on its fullest accelerator",
+        f"Memory of {row.words}, on its fullest accelerator",
         ("", "GiB"),
         [[label, f"{size / 2**30:.2f}"] for label, size in listed(uses)],
     )
@@ -165,7 +161,7 @@ def _terms(row: LayoutRow) -> Shares:
     """Return a chart of the terms of a layout's step."""
     time = row.iteration_time
     return Shares(
-        "Where the time of the first goes",
+        f"Where the time of {row.words} goes",
         [
             (TERMS[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
             for name, part in row.terms.items()

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from perfmodel.core.drawing import LINE, MARK, POINT, WIDTH, drawn
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.templating import bar, render
 from perfmodel.core.files.writing import check_writable, write_whole
 
 TEMPLATES = {".html": "page.html.j2", ".htm": "page.html.j2", ".md": "page.md.j2", ".markdown": "page.md.j2"}
-WIDTH = 40
-"""Characters of a bar in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +109,12 @@ class Spans:
     def _drawn(self, span: Span) -> str:
         """Return the bar of a span as text."""
 
-        def cell(value: float) -> int:
-            return min(WIDTH - 1, int(WIDTH * self.at(value) / 100))
+        def share(value: float | None) -> float | None:
+            return None if value is None else self.at(value) / 100
 
-        cells = ["·"] * WIDTH
-        if span.low is not None and span.high is not None:
-            for index in range(cell(span.low), cell(span.high) + 1):
-                cells[index] = "─"
-        for value, sign in ((self.line, "│"), (span.value, "●"), (span.mark, "◆")):
-            if value is not None:
-                cells[cell(value)] = sign
-        return "".join(cells)
+        low, high = share(span.low), share(span.high)
+        signs = ((share(self.line), LINE), (share(span.value), POINT), (share(span.mark), MARK))
+        return drawn(None if low is None or high is None else (low, high), signs)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def page_of_prediction(
     tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
     answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
     if line := unfit(prediction):
-        answer = [f"{line}.", f"It would take {card.time} if it did.", prediction.verdict]
+        answer = [f"{line}.", card.advice, f"It would take {card.time} if it did.", prediction.verdict]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

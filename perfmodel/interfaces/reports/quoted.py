@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from perfmodel.decide.quote import Checked, Quote
 from perfmodel.decide.quote.answer import QuoteAnswer
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.listing import (
     claimed,
     counted,
@@ -43,8 +44,10 @@ def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], comman
         ]
         for claim in checked
     ]
+    card = card_of_quote(checked)
     columns = ("claim", "verdict", "limit", "model", "80 % interval")
-    tables = [Listing("The claims", columns, rows, texts=2)]
+    tables = [Listing("In short", ("", ""), card.rows, texts=2)]
+    tables.append(Listing("The claims", columns, rows, texts=2))
     for index, claim in enumerate(checked, 1):
         lines = lines_of(claim, quote.sources)
         facts = [(label, bare) for label, text in lines if (bare := _without_addresses(text))]
@@ -56,7 +59,11 @@ def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], comman
     taken = dict.fromkeys(key for claim in checked if (key := claim.source) is not None)
     return Page(
         question=f"Can it be true: {_without_addresses(quote.title)}?",
-        answer=[f"{counted(checked)}.{more}", *(_without_addresses(claim.sentence) for claim in worst)],
+        answer=[
+            card.advice,
+            f"{counted(checked)}.{more}",
+            *(_without_addresses(claim.sentence) for claim in worst),
+        ],
         charts=[_against_limits(worst, more)],
         tables=tables,
         assumptions=[defaults_taken(checked)],

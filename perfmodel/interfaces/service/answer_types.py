@@ -12,6 +12,7 @@ from perfmodel.interfaces.api.ruled_out import RuledOut
 from perfmodel.interfaces.service.answer_parts import Economics, TimeToLoss, TimeToTarget
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 from perfmodel.model.prediction.scaling import ScalingRow
@@ -76,6 +77,8 @@ class LayoutsAnswer(TypedDict):
     """The fastest first."""
     ties: Ties
     """The layouts of which the model cannot tell whether they or the first are faster."""
+    card: Card
+    """The answer in short: which layout to take, and how likely it is the fastest."""
     ruled_out: RuledOut | None
     """The fastest layout, if only memory rules it out."""
     notes: list[str]
@@ -93,7 +96,7 @@ class LayoutsAnswer(TypedDict):
     against: AgainstFirst | None
     """The layout that was named, against the first."""
     economics: NotRequired[Economics]
-    """Time, cost, energy and carbon with the first layout, if requested."""
+    """Time, cost, energy and carbon with the layout to take, if requested."""
 
 
 class ExplainedRowsAnswer(TypedDict):

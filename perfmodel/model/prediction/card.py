@@ -80,21 +80,14 @@ def per_second(prediction: Prediction, samples: float) -> str:
     return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
-def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel layouts") -> str:
-    """Return the advice about a prediction: the throughput to plan with, its confidence, and what limits it.
-
-    Parameters
-    ----------
-    prediction : of the job
-    remedy : text that says how to make a job fit that does not; by default a smaller batch
-    where : the command or page by which a network is shared out
-    """
+def advice(prediction: Prediction) -> str:
+    """Return the advice about a prediction: the throughput to plan with and its confidence, or what to do."""
     rates, memory = throughput_range(prediction), prediction.memory
     if not memory.fits:
         return (
             f"It {memory.verdict}: {memory.bytes / GIB:,.1f} GiB of memory are needed on each GPU, "
             f"{memory.capacity / GIB:,.1f} are there. "
-            f"What to do: {remedy or _smaller(prediction, where)}."
+            f"What to do: {_smaller(prediction)}."
         )
     if rates is None:
         return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
@@ -111,13 +104,13 @@ def advice(prediction: Prediction, remedy: str = "", where: str = "perfmodel lay
     )
 
 
-def _smaller(prediction: Prediction, where: str) -> str:
+def _smaller(prediction: Prediction) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
     most = prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
     if most:
         return f"take fewer {of}, at most {most:,}, or GPUs with more memory"
-    shared = f" or share the network out ({where})" if prediction.tokens_per_second else ""
+    shared = " or share the network out (perfmodel layouts)" if prediction.tokens_per_second else ""
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 

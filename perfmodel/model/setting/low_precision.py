@@ -22,7 +22,7 @@ def of_low_precision(precision: str | None, software: str, facts: Release) -> li
         return []
     warnings = []
     if precision not in facts.low_precisions:
-        known = ", ".join(facts.low_precisions)
+        known = ", ".join(facts.low_precisions) or "none"
         warnings.append(f"{software} is not known to compute in {precision}; known: {known}")
     if OPERANDS[precision].value_bytes < 1:
         warnings.append(

@@ -1,0 +1,80 @@
+"""The answer card of a search for layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.interfaces.api.layout_row import LayoutRow
+from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, verdict
+from perfmodel.model.prediction.result import sureness
+from perfmodel.model.transformers.layout_words import in_full
+
+
+def card_of_layouts(
+    ties: Ties,
+    first: LayoutRow,
+    fitting: int,
+    next_slower: float | None,
+    prediction: Prediction,
+    money: Mapping[str, Any] | None,
+) -> Card:
+    """Return the answer card of a search: which layout to take, and how likely it is the fastest.
+
+    Parameters
+    ----------
+    ties : layouts that tie with the first, and the one to take
+    first, fitting : the fastest layout, and how many fit
+    next_slower : probability that the second layout is slower than the first; None without a second
+    prediction : of the layout to take
+    money : result of ``economics`` for it, or None
+    """
+    from perfmodel.interfaces.reports.figures import card_with
+
+    update = {
+        "advice": _advice(ties.preferred, first),
+        "chance": _chance(ties, fitting, next_slower),
+    }
+    return card_with(prediction, money).model_copy(update=update)
+
+
+def _advice(row: LayoutRow, first: LayoutRow) -> str:
+    """Return which layout to take, and why it is not the fastest where it is not."""
+    start = "Take"
+    if row.memory["fits_probability"] < CERTAIN:
+        start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
+    words = f"{start} {in_full(row.layout)}, at an MFU of {row.mfu:.1%}."
+    if row.slower_than_first is None:
+        return words
+    fits = short_verdict(first.memory["fits_probability"])
+    slower = row.time_ratio["value"] - 1
+    same = "takes as long" if slower < SAME_TIME else f"takes {slower / (1 + slower):.1%} less time"
+    return (
+        f"{words} The first of the list, {first.words}, {first.layout['micro_batch_size']} x "
+        f"{first.layout['accumulation_steps']}, {same}, {_why_not_first(row, first)} (fits: {fits})."
+    )
+
+
+def _why_not_first(row: LayoutRow, first: LayoutRow) -> str:
+    """Return why another layout than the first is to be taken, which ties with it."""
+    if first.memory["fits_probability"] < min(CERTAIN, row.memory["fits_probability"]):
+        return "which is a tie, but fills the memory more"
+    return "which is a tie, but has more degrees of parallelism in use"
+
+
+def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
+    """Return how likely the layout to take is the fastest, and how many tie with the first."""
+    row = ties.preferred
+    if row.slower_than_first is not None:
+        likely = sureness(1 - row.slower_than_first).removesuffix(" sure")
+        faster = f"{likely} likely to be faster than the first of the list"
+    elif next_slower is not None:
+        faster = f"{sureness(next_slower).removesuffix(' sure')} likely to be faster than the next"
+    else:
+        return "no other layout fits"
+    if ties.layouts == 1:
+        return f"{faster}; no other layout that fits ties with it (80 %)"
+    return f"{faster}; {ties.layouts:,} of {fitting:,} layouts that fit tie with the first (80 %)"
