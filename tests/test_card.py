@@ -6,8 +6,11 @@ import json
 
 import pytest
 
-from perfmodel import predict
+from app.looks import for_planners
+from app.plain import plain
+from perfmodel import plan, predict
 from perfmodel.interfaces.cli.render import drawn
+from tests.test_app import opened, words
 
 JOBS = [
     {"gpus": 32},
@@ -36,6 +39,37 @@ def test_one_card_on_every_way_out(job, invoke, tmp_path):
         assert value in printed or label == "machines"
         assert f"| {label} | {value} |" in pasted
         assert f"| {label} | {value} |" in page
+
+
+PLANS = {
+    "met": ({"epochs": 90, "deadline": "24h", "instance": "p3.16xlarge", "max-gpus": 64}, "Take 8 x V100"),
+    "surest": ({"epochs": 90, "deadline": "1h", "budget": 60, "instance": "p3.16xlarge"}, "No plan of known"),
+    "no price": ({"epochs": 90, "node": "dgx-1v", "max-gpus": 8}, "No price is known of 8 x V100"),
+}
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_the_card_of_a_plan_is_one_on_every_way_out(case, invoke, tmp_path):
+    asked, begins = PLANS[case]
+    options = words_of(asked)
+    names = {"instance": "instances", "node": "nodes", "max-gpus": "max_gpus"}
+    card = plan(**{names.get(name, name): value for name, value in asked.items()}).card
+    assert card.advice.startswith(begins)
+    assert (len(card.rows) == 8) == (case != "no price")
+    printed = " ".join(invoke("plan", *options).stdout.split())
+    assert printed.startswith(card.advice)
+    assert json.loads(invoke("plan", *options, "--json").stdout)["card"] == card.model_dump()
+    pasted = invoke("plan", *options, "--markdown").stdout
+    invoke("plan", *options, "--report", str(tmp_path / "page.md"))
+    report = (tmp_path / "page.md").read_text("utf-8")
+    shown = words(opened("plan", **{name: str(value) for name, value in asked.items()}))
+    assert card.advice in pasted
+    assert card.advice in report
+    for label, value in card.rows:
+        assert f"{label} {value}" in printed
+        assert f"| {label} | {value} |" in pasted
+        assert f"| {label} | {value} |" in report
+        assert f"* **{label}** {plain(for_planners(value))}" in shown
 
 
 def test_the_cost_is_on_the_card_where_it_was_asked_for(invoke):

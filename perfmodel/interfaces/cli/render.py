@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -64,7 +65,11 @@ def show_prediction(
         lines_to(out, line, style="bold")
     out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
-    show_card(out, prediction, card)
+    interval, times = prediction.interval, None
+    if interval is not None:
+        times = interval.low_80, prediction.iteration_time, interval.high_80
+    out.print()
+    show_card(out, card, times, leave_out=("machines",))
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and TERMS[name].kind == "busy"
@@ -89,17 +94,26 @@ def show_prediction(
         out.print(Text(f"note: {warning}"))
 
 
-def show_card(out: Console, prediction: Prediction, card: Card) -> None:
-    """Print the answer card of a prediction, with its interval drawn."""
-    interval = prediction.interval
-    out.print()
+def show_card(
+    out: Console,
+    card: Card,
+    times: tuple[float, float, float] | None = None,
+    leave_out: Sequence[str] = (),
+) -> None:
+    """Print an answer card.
+
+    Parameters
+    ----------
+    times : of an iteration, the least, expected and largest [s], drawn below its row; None for no drawing
+    leave_out : labels of rows that the text has elsewhere
+    """
     lines_to(out, card.advice, style="bold")
     for label, value in card.rows:
-        if label != "machines":  # the line above
+        if label not in leave_out:
             lines_to(out, value, f"{label:<{LABEL}}")
-        if label == "iteration" and interval is not None:
-            line = drawn(prediction.iteration_time, interval.low_80, interval.high_80)
-            lines_to(out, line, " " * LABEL)
+        if label == "iteration" and times is not None:
+            low, time, high = times
+            lines_to(out, drawn(time, low, high), " " * LABEL)
 
 
 def drawn(value: float, low: float, high: float, width: int = 40) -> str:
