@@ -6,18 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal
-from perfmodel.decide.planning.plan_verdict import named
-from perfmodel.decide.planning.within import percent, share_words
-from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 Row = Mapping[str, Any]
-FULL = 0.9
-"""Share of the memory from which it counts as full."""
 
 
 def plan_in_question(answer: Mapping[str, Any]) -> Row | None:
@@ -31,42 +25,32 @@ def mark(answer: Mapping[str, Any]) -> str:
     return "chosen" if answer["met"] else "surest"
 
 
-def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: EpochsFit | None) -> list[str]:
-    """Return sentences on what takes the time, which limit of the goal binds, and the next best plan.
+def limits(answer: Mapping[str, Any], goal: Goal, fit: EpochsFit | None) -> list[str]:
+    """Return sentences on which limit of the goal binds, and the next best plan.
 
     Parameters
     ----------
     answer : as of ``perfmodel plan --json``
     goal : of the search
-    prediction : of ``plan_in_question``
     fit : growth of epochs with the batch; None if the length of the run was given
     """
     plan = plan_in_question(answer)
     if plan is None:
         return []
-    which = "it" if answer["met"] else "the surest"
-    lines = [f"What limits {which}: {limit_of(prediction)}{_memory(plan)}."]
-    return [*lines, *_binding(answer, goal, plan, fit), *_next_best(answer, goal)]
-
-
-def _memory(plan: Row) -> str:
-    if not plan["memory_capacity"]:
-        return ""
-    share = plan["memory_bytes"] / plan["memory_capacity"]
-    full = ", so the memory binds too" if share >= FULL else ""
-    return f"; {share * 100:.0f} % of each GPU's memory is used{full}"
+    return [*_binding(answer, goal, plan, fit), *_next_best(answer, goal)]
 
 
 def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | None) -> list[str]:
     """Return sentences on which limits (deadline, budget, GPUs, batch) exclude a better plan, if any."""
     lines, by_cost = [], goal.limits.by_cost
-    better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
+    able = [row for row in answer["front"] if row["memory"]["fits_probability"] >= goal.confidence] or [plan]
+    better, least = (able[-1], "cheaper") if by_cost else (able[0], "faster")
     limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")
     if not answer["met"] and None not in (goal.deadline, goal.budget):
-        lines.append(_both_bind(answer["front"][-1], goal))
+        lines.append(_both_bind(able[-1], goal))
     elif answer["met"] and getattr(goal, limit) is not None:
         if better[key] < plan[key]:
-            lines.append(f"The {limit} binds: without it {named(better)} would do, {_words(better)}.")
+            lines.append(f"The {limit} binds: without it {better['machines']} would do, {_words(better)}.")
         else:
             lines.append(f"The {limit} does not bind: no plan is {least}.")
     if 2 * plan["world_size"] > goal.max_gpus and not (answer["chosen"] and by_cost):
@@ -83,9 +67,9 @@ def _both_bind(cheapest: Row, goal: Goal) -> str:
     """Return the sentence on the plan that would meet the budget, if none in time does."""
     most, sure = cheapest["cost_at_most"] or cheapest["cost"], percent(goal.confidence)
     if most <= (goal.budget or 0.0):
-        words = f"without the deadline {named(cheapest)} would do, {_words(cheapest)}"
+        words = f"without the deadline {cheapest['machines']} would do, {_words(cheapest)}"
         return f"The deadline and the budget bind together: {words}."
-    words = f"without the deadline the cheapest, {named(cheapest)}, {_words(cheapest)}"
+    words = f"without the deadline the cheapest, {cheapest['machines']}, {_words(cheapest)}"
     return f"The budget binds: even {words}, costs at most {dollars(most)} with {sure}."
 
 
@@ -100,9 +84,9 @@ def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
     row, key = able[0], "cost" if goal.limits.by_cost else "run_time"
     chance = _chance(chosen, row, key)
     better = "cheaper" if goal.limits.by_cost else "faster"
-    close = "" if chance is None else f" The chance that it is the {better} one is {share_words(chance)}."
+    close = "" if chance is None else f" The chance that it is the {better} one is {percent(chance)}."
     behind = row["why"].removeprefix("dominated: ")
-    return [f"Next best is {named(row)}, {_words(row)}: {behind}.{close}"]
+    return [f"Next best is {row['machines']}, {_words(row)}: {behind}.{close}"]
 
 
 def _chance(chosen: Row, row: Row, key: str) -> float | None:

@@ -42,7 +42,7 @@ def pareto(
             line={"color": BLUE, "shape": "hv", "width": 1},
             marker=style,
             text=[
-                f"{row['nodes']} x {row['name']}: {row['world_size']} x {row['accelerator']}<br>"
+                f"{row['machines']}<br>"
                 f"{show(row['run_time'], 's')}, {dollars(row['cost'])}<br>{row.get('why', '')}"
                 for row in rows
             ],

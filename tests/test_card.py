@@ -32,6 +32,8 @@ def one_claim(scenario: dict[str, Any], **claim: Any) -> dict[str, Any]:
     return {"quote": {"title": "An offer", "scenario": scenario, "claims": [claim]}}
 
 
+P3 = {"epochs": 90, "instances": ["p3.16xlarge"]}
+P3_WORDS = "--epochs 90 --instance p3.16xlarge"
 DOCUMENT = openapi()
 DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
     ("predict", {"gpus": 32}),
@@ -58,6 +60,30 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
     ("layouts", {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 32, "global_batch_size": 64}),
     ("layouts", {**LLAMA, "gpus": 16, "global_batch_size": 64, "lora": 16, "frozen_weights": "nf4"}),
     ("layouts", {**LLAMA, "gpus": 16, "global_batch_size": 64, "conditions": {"tokens": 1e12, "price": 98}}),
+    (
+        "plan",
+        P3 | {"deadline": "24h", "max_gpus": 64},
+        f"{P3_WORDS} --deadline 24h --max-gpus 64",
+    ),
+    ("plan", P3 | {"deadline": "1h", "budget": 60}, f"{P3_WORDS} --deadline 1h --budget 60"),
+    ("plan", P3 | {"deadline": "2h", "confidence": 0.95}, f"{P3_WORDS} --deadline 2h --confidence 95%"),
+    ("plan", P3 | {"budget": 200, "max_gpus": 16}, f"{P3_WORDS} --budget 200 --max-gpus 16"),
+    (
+        "plan",
+        {
+            "workload": "llama-3-8b",
+            "tokens": 1e11,
+            "deadline": "30d",
+            "instances": ["p5.48xlarge"],
+            "max_gpus": 64,
+        },
+        "--workload llama-3-8b --tokens 100G --deadline 30d --instance p5.48xlarge --max-gpus 64",
+    ),
+    (
+        "plan",
+        {"workload": "bert-large", "samples": 5e6, "instances": ["p4d.24xlarge"], "max_gpus": 16},
+        "--workload bert-large --samples 5M --instance p4d.24xlarge --max-gpus 16",
+    ),
     ("check-quote", {"quote": "dgx-a100-petaflops"}),
     ("check-quote", {"quote": "horovod-512-gpus"}),
     ("check-quote", {"quote": "six-impossible-claims"}),
@@ -160,6 +186,11 @@ PAGES = [
         "transformers",
         {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": "8", "global-batch-size": "64"},
         ("layouts", {**LLAMA, "gpus": 8, "global_batch_size": 64}),
+    ),
+    (
+        "plan",
+        {"epochs": "90", "deadline": "24h", "instance": "p3.16xlarge", "max-gpus": "64"},
+        ("plan", P3 | {"deadline": "24h", "max_gpus": 64}),
     ),
     ("quote", {"quote": "horovod-512-gpus"}, ("check-quote", {"quote": "horovod-512-gpus"})),
 ]

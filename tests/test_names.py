@@ -19,6 +19,7 @@ from perfmodel import Catalogue, InputError, Scenario, predict, sweep
 from perfmodel.core.errors import nearest
 from perfmodel.core.records.names import Named, meaning, squashed
 from perfmodel.evidence.accuracy.ledger.held_out import learned_bytes
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.interfaces.cli import main
 from perfmodel.model.prediction.training.target import for_target
 from perfmodel.model.setting import named
@@ -429,3 +430,12 @@ def test_a_publisher_may_stand_before_a_network(tmp_path, monkeypatch):
     (tmp_path / "meta-llama" / "Llama-3.1-8B").mkdir(parents=True)
     with pytest.raises(InputError, match="no network of a known format"):
         workload("meta-llama/Llama-3.1-8B")
+
+
+def test_no_two_accelerators_are_called_alike():
+    catalogue = Catalogue.built_in()
+    specs = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
+    called = [accelerator_words(spec) for spec in specs]
+    assert len(set(called)) == len(called)
+    assert not [name for name, spec in zip(called, specs, strict=True) if name.startswith(spec.vendor)]
+    assert not [name for name in called if "(" in name]

@@ -117,7 +117,7 @@ def test_a_target_is_reached_with_samples_of_its_own_length(invoke):
     one = json.loads(invoke(*told["launch"]["predict"].split()[1:], "--time-to-target", "--json").stdout)
     assert one["time_to_target"]["time"] == pytest.approx(told["chosen"]["run_time"])
     shown = invoke("plan", *asked[:-1]).stdout
-    assert ", amp, 256 tokens a sample" in shown
+    assert "samples of 256 tokens on each" in " ".join(shown.split())
     short = search(Goal(workload="bert-large", accelerators=("t4",), options={"sequence_length": 128}))
     assert short.chosen["sequence_length"] == 128
     assert any("those that reach the target have about 256" in note for note in notes(short))
@@ -175,18 +175,32 @@ def test_a_network_of_no_known_data_set_is_planned_by_its_samples(workload_id, i
     money = json.loads(invoke(*one, "--samples", "5e6", "--json").stdout)["economics"]
     assert money["run"]["time"] == pytest.approx(chosen["run_time"])
     assert money["run"]["cost"] == pytest.approx(chosen["cost"])
-    assert "run of 5e+06 samples" in invoke(*one, "--samples", "5e6").stdout
+    assert "5 M samples" in invoke(*one, "--samples", "5e6").stdout
 
 
+V100, H200 = "V100 SXM2 16 GB", "H200 SXM 141 GB"
 MACHINES = (
-    Machine("aws-p3.16xlarge", "v100-sxm2-16gb", 8, True, "p3.16xlarge", "AWS", Price(24.48, "on demand")),
-    Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase")),
-    Machine("aws-p5e.48xlarge", "h200-sxm-141gb", 8, True, "p5e.48xlarge", "AWS", None),
+    Machine(
+        "aws-p3.16xlarge",
+        "v100-sxm2-16gb",
+        8,
+        True,
+        "p3.16xlarge",
+        "AWS",
+        Price(24.48, "on demand"),
+        V100,
+        "AWS p3.16xlarge",
+    ),
+    Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase"), V100, "NVIDIA DGX-1"),
+    Machine("aws-p5e.48xlarge", "h200-sxm-141gb", 8, True, "p5e.48xlarge", "AWS", None, H200, "AWS p5e"),
 )
 
 
-def by_hand(goal: Goal, fit: EpochsFit | None = None) -> SearchResult:
-    """Three plans of which every iteration takes 0.1 s: 80 ms at work, 10 ms sending, 10 ms waiting."""
+def by_hand(goal: Goal, fit: EpochsFit | None = None, capacity: float = math.inf) -> SearchResult:
+    """Three plans of which every iteration takes 0.1 s: 80 ms at work, 10 ms sending, 10 ms waiting.
+
+    Each needs 1 GB of memory.
+    """
     size = np.array([32.0, 8.0, 8.0])
     batch = np.array([256, 128, 256])
     table = {
@@ -208,6 +222,7 @@ def by_hand(goal: Goal, fit: EpochsFit | None = None) -> SearchResult:
         "high_80": np.full(3, 0.12),
         "samples_per_second": batch * size / 0.1,
         "memory_bytes": np.full(3, 1e9),
+        "memory_capacity": np.full(3, capacity),
         "fits": np.full(3, True),
         "node": np.array([machine.node for machine in MACHINES], dtype=object),
     }
@@ -270,7 +285,7 @@ def test_a_plan_that_fails_by_hand():
 def test_the_choice_among_three_plans_by_hand():
     """The rented plan takes 0.39 h and 38.28 USD, one's own 1,024 images each 0.1 s: 3.13 h and 62.56 USD."""
     for deadline, budget, words in (
-        (HOUR, None, ["Take 4 x p3.16xlarge", "(at most 26.4 min and $43.15 with 80 %)"]),
+        (HOUR, None, ["Take 4 machines of 8 x V100 SXM2 16 GB (AWS p3.16xlarge): the cheapest within"]),
         (1500.0, None, ["meets the deadline of 25 min with 80 %", "with 67 %", "--confidence 0.67"]),
         (600.0, None, ["meets the deadline of 10 min with 80 %", "it is over the deadline by 13.5 min"]),
         (None, 30.0, ["meets the budget of $30 with 80 %", "it is over the budget by $8.28"]),
@@ -332,8 +347,7 @@ def test_a_price_shows_its_region_date_and_source(found, invoke):
             assert offer.instance in {row["name"] for row in found.unpriced}
     words = ("plan", "--instances", "p3.16xlarge", "--max-gpus", "16")
     shown = " ".join(invoke(*words).stdout.split())
-    assert "AWS 24.48 us-east-1 2026-07-20 karpenter-aws" in shown
-    assert "x p3.16xlarge of AWS (" in shown
+    assert "8 x V100 SXM2 16 GB (AWS p3.16xlarge) 24.48 us-east-1, 2026-07-20, karpenter-aws" in shown
     heading, first, *_ = csv.reader(invoke(*words, "--csv").stdout.splitlines())
     row = dict(zip(heading, first, strict=True))
     assert [row[f"price_{name}"] for name in ("basis", "region", "date", "source")] == [
@@ -502,7 +516,7 @@ def test_the_chosen_plan_starts(invoke, tmp_path):
     assert chosen["run_time"] < longest <= seconds < longest + 60
     assert "upper end of the 80 % interval, which one run in ten passes" in job.stdout
     machine, predicted, *_ = [line for line in job.stdout.splitlines() if line.startswith("# ")]
-    assert machine == f"# {chosen['nodes']} x p3.16xlarge of AWS ({chosen['world_size']} x v100-sxm2-16gb)"
+    assert machine == f"# {chosen['nodes']} machines of 8 x V100 SXM2 16 GB (AWS p3.16xlarge)"
     assert predicted.startswith("# predicted: ")
     assert f", {dollars(chosen['cost'])}; " in predicted
     assert not job.stderr
@@ -641,11 +655,13 @@ def test_every_form_says_the_same(words, invoke):
     told_json = json.loads(told.stdout, parse_constant=pytest.fail)
     assert text.exit_code == told.exit_code == (0 if told_json["met"] else 1)
     assert max(map(len, text.stdout.splitlines())) <= 80
-    assert told_json["verdict"][0].split(":")[0] in " ".join(text.stdout.split())
+    for said in (told_json["card"]["advice"], *told_json["verdict"][1:]):
+        assert said in " ".join(text.stdout.split())
     rows = invoke(*SMALL, *words, "--csv").stdout.splitlines()
     assert len(rows) == 1 + len(told_json["front"])
-    table = invoke(*SMALL, *words, "--markdown").stdout.splitlines()
-    assert len(table) == 2 + len(told_json["front"])
+    pasted = invoke(*SMALL, *words, "--markdown").stdout
+    assert pasted.startswith(f"**{told_json['card']['advice']}**")
+    assert len(pasted.rpartition("\n\n")[2].splitlines()) == 2 + len(told_json["front"])
 
 
 FILE = """
@@ -764,6 +780,55 @@ def test_the_time_and_cost_at_most_are_quantiles_of_the_interval(confidence):
     assert plan["probability"] == pytest.approx(min(of_time, of_cost), abs=1e-4)
 
 
+def test_the_risk_not_to_fit_counts_in_every_probability():
+    """Nine in ten such plans fit: to be in time with 80 %, of those that fit 8 in 9 must be."""
+    capacity = 1e9 * 9 ** (0.17 / math.log(9))
+    limits = {"epochs": 90, "deadline": 1500.0, "confidence": 0.8}
+    usual, tight = by_hand(Goal(**limits)).row(0), by_hand(Goal(**limits), capacity=capacity).row(0)
+    assert tight["memory"]["fits_probability"] == pytest.approx(0.9)
+    assert tight["probability"] == pytest.approx(0.9 * usual["probability"])
+    assert tight["deadline_risk"] == usual["deadline_risk"]
+    longer = 1.2 ** (NormalDist().inv_cdf(8 / 9) / NormalDist().inv_cdf(0.9))
+    assert tight["run_time_at_most"] == pytest.approx(tight["run_time"] * longer, rel=1e-4)
+    assert tight["cost_at_most"] == pytest.approx(tight["cost"] * longer, rel=1e-4)
+    at_the_edge = tight["run_time_at_most"]
+    for deadline, met in ((0.999 * at_the_edge, False), (1.001 * at_the_edge, True)):
+        found = by_hand(Goal(epochs=90, deadline=deadline), capacity=capacity)
+        assert found.met is met
+    for limit in ({"deadline": 1e9}, {}):  # more surely than it fits nothing can be said of it
+        found = by_hand(Goal(epochs=90, confidence=0.95, **limit), capacity=capacity)
+        assert found.chosen is None
+        assert found.surest["run_time_at_most"] is None
+        assert found.surest["probability"] == pytest.approx(0.9)
+    assert "No plan of known price fits into memory with 95 %." in verdict(found)[0]
+
+
+def test_a_confidence_that_few_sources_bear_is_called_rough(invoke):
+    words = ("plan", "--instance", "p3.16xlarge", "--epochs", "90", "--deadline", "24h", "--confidence")
+    usual, surer = (invoke(*words, sure, "--json").stdout for sure in ("50%", "95%"))
+    assert "rough" not in json.loads(usual)["card"]["chance"]
+    assert "; rough: 95 % takes 19 sources, " in json.loads(surer)["card"]["chance"]
+
+
+@pytest.mark.parametrize("limit", ["deadline", "budget", "both"])
+def test_what_would_make_a_goal_possible_does(limit):
+    """The limits that are named are kept as surely as asked for, and three digits of them too."""
+    limits = {"deadline": {"deadline": 1800.0}, "budget": {"budget": 130.0}}
+    limits["both"] = {"deadline": 1800.0, "budget": 20.0}
+    found = perfmodel.plan(**P3, max_gpus=64, **limits[limit])
+    assert not found.met
+    named = {one.option: one for one in found.alternatives if one.option in ("deadline", "budget")}
+    if limit == "both":
+        assert not any(one.meets for one in named.values())
+        changes = [{name: one.value for name, one in named.items()}]
+    else:
+        assert all(one.meets for one in named.values())
+        changes = [{name: float(f"{one.value:.3g}")} for name, one in named.items()]
+    for change in changes:
+        assert all(f"a {name} of " in found.card.advice for name in change)
+        assert perfmodel.plan(**P3, max_gpus=64, **limits[limit] | change).met
+
+
 def test_the_setting_decides_which_plan_is_recommended():
     """Each is the cheapest of those as sure, by every plan's own risk; more surely is never cheaper."""
     free = perfmodel.plan(**P3, max_gpus=128)
@@ -790,7 +855,7 @@ def test_what_surer_and_riskier_plans_cost_is_said():
     on_the_edge = next(each for each in free.front if each.world_size == 32)
     found = perfmodel.plan(**P3, max_gpus=128, deadline=1.02 * on_the_edge.run_time)
     assert 0.2 < found.cheapest.deadline_risk < 0.5
-    risk = f"{100 * found.cheapest.deadline_risk:.2g} %"
+    risk = f"{100 * (1 - found.cheapest.probability):.2g} %"
     assert any(line.startswith(f"Cheaper at a risk of {risk}: ") for line in found.verdict)
     assert any(line.startswith("To be sure to 95 %, of those tried: ") for line in found.verdict)
     plans = {each.confidence: each.plan for each in found.by_confidence}
@@ -820,8 +885,7 @@ def test_where_no_plan_is_that_sure_none_is_recommended_and_the_surest_is_named(
     assert found.surest.probability == pytest.approx(max(row["probability"] for row in every), abs=0.02)
     first, sure = found.verdict[0], f"{100 * found.surest.probability:.2g} %"
     assert first.startswith("No plan of known price meets the ")
-    assert f" with 80 %: the surest is {found.surest.nodes} x p3.16xlarge" in first
-    assert f", with {sure}: " in first
+    assert f"The surest is {found.surest.machines}, with {sure}" in first
     assert not any(line.startswith("Take ") for line in found.verdict)
     assert all(each.plan is None for each in found.by_confidence if each.confidence >= 0.8)
     accepted = math.floor(100 * found.surest.probability) / 100
@@ -844,20 +908,22 @@ def test_of_two_limits_the_less_probable_decides():
 
 @pytest.mark.any_version
 def test_a_default_that_makes_a_plan_risky_is_named_with_what_another_value_would_do():
-    asked = {"workload": "llama-3-70b", "tokens": "1T", "deadline": "12 days", "max_gpus": 1024}
+    asked = {"workload": "llama-3-70b", "tokens": "1T", "deadline": "12.5 days", "max_gpus": 1024}
     asked |= {"framework": "megatron-core@2026", "instances": "p5.48xlarge"}
     found = perfmodel.plan(**asked)
     assert not found.met
     assert 0.2 < found.surest.deadline_risk < 0.5
-    (one,) = found.alternatives
+    deadline, one = found.alternatives[:2]
+    assert (deadline.option, deadline.meets) == ("deadline", True)
+    assert perfmodel.plan(**asked | {"deadline": deadline.value}).met
     assert (one.option, one.value, one.meets) == ("global-batch-size", 2048, True)
     again = perfmodel.plan(**asked, global_batch_size=2048)
     assert again.met
-    assert again.chosen.deadline_risk <= 0.2
+    assert again.chosen.probability >= 0.8
     assert not again.alternatives
     words = " ".join(found.verdict)
     assert "With --global-batch-size 2048 (default: 512): " in words
-    assert "at a risk of 19 %" in words
+    assert "at a risk of 17 %" in words
     assert not perfmodel.plan(**asked, confidence=0.5).alternatives
 
 
@@ -887,15 +953,16 @@ def test_a_default_that_decides_is_named_with_what_another_value_would_do():
     asked["confidence"] = 0.5
     found = perfmodel.plan(**asked, instances="p5.48xlarge")
     assert not found.met
-    (one,) = found.alternatives
+    (one,) = (each for each in found.alternatives if each.option == "global-batch-size")
     assert (one.option, one.default, one.value, one.meets) == ("global-batch-size", 512, 2048, True)
     again = perfmodel.plan(**asked, instances="p5.48xlarge", global_batch_size=2048)
     assert again.met
     assert not again.alternatives
     assert one.plan.run_time == pytest.approx(again.chosen.run_time)
     words = " ".join(found.verdict)
-    assert "With --global-batch-size 2048 (default: 512): 2048 x p5.48xlarge of AWS" in words
-    assert json.loads(found.to_json())["alternatives"][0]["plan"]["run_time"] == one.plan.run_time
+    assert f"With --global-batch-size 2048 (default: 512): {one.plan.machines}" in words
+    told = {each["option"]: each for each in json.loads(found.to_json())["alternatives"]}
+    assert told["global-batch-size"]["plan"]["run_time"] == one.plan.run_time
 
 
 def test_the_default_number_of_gpus_decides_too():
@@ -909,7 +976,8 @@ def test_the_default_number_of_gpus_decides_too():
     deadline = 0.7 * perfmodel.plan(**asked).front[0].run_time
     found = perfmodel.plan(**asked, deadline=deadline)
     assert not found.met
-    (one,) = found.alternatives
+    _, one = found.alternatives
     assert (one.option, one.default, one.meets) == ("max-gpus", 512, True)
     assert one.plan.run_time <= deadline
-    assert not perfmodel.plan(**asked, deadline=deadline, max_gpus=256).alternatives
+    fewer = perfmodel.plan(**asked, deadline=deadline, max_gpus=256).alternatives
+    assert [each.option for each in fewer] == ["deadline"]

@@ -15,6 +15,7 @@ from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.prediction.memory_odds import stated_odds
 from perfmodel.model.transformers.enumeration import LARGEST_MICRO_BATCH, MOST_CHUNKS
 from perfmodel.workloads import workload
 
@@ -60,6 +61,11 @@ def every_layout(world, batch, layers=32):
                 }
 
 
+def fits_surely(size, capacity):
+    """Whether the memory has at most half of the risk that is accepted by default, 20 %."""
+    return stated_odds(size, 0.0, capacity).fits_probability >= 0.9
+
+
 @pytest.mark.any_version
 def test_the_plan_is_the_best_of_every_layout_by_predict():
     """All layouts of each machine and size, one by one by predict, priced one by one by economics."""
@@ -72,6 +78,7 @@ def test_the_plan_is_the_best_of_every_layout_by_predict():
         job = {"workload": "llama-3-8b", "node": node, "world_size": size, "framework": "megatron-core"}
         each = [predict(Scenario(**job, **layout)) for layout in every_layout(size, 8)]
         able = [one for one in each if one.memory.fits]
+        able = [one for one in able if fits_surely(one.memory.bytes, one.memory.capacity)] or able
         if able:
             brute[node, size] = min(able, key=lambda one: one.iteration_time)
     assert {(row["node"], row["world_size"]) for row in rows} == brute.keys()
@@ -119,6 +126,9 @@ def test_four_clouds_are_compared_for_a_trillion_tokens(invoke):
     shown = invoke(*words, *limits).stdout
     assert f"tensor {chosen['layout']['tensor_parallel']} x " in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
+    for row in (chosen, *answer["front"]):  # words are whole
+        assert f"{row['world_size']} x {row['accelerator_name']}, {row['provider']}" in shown
+        assert f"{row['provider']} {row['name']})" in " ".join(shown.split())
 
 
 EIGHT = {"workload": "llama-3-8b", "instances": "p5.48xlarge", "max_gpus": 16, "tokens": "10B"}
@@ -204,13 +214,15 @@ def test_what_refuses_every_candidate_is_what_predict_refuses(options):
     ],
 )
 def test_a_plan_takes_the_options_of_layouts(workload, options):
-    """The chosen plan is the first layout of as many accelerators, and what predict says of it."""
+    """Each plan is the first layout of as many accelerators that surely fits, and what predict says of it."""
     run = {"samples": 1e6, "nodes": ("dgx-h100",), "max_gpus": 32, "global_batch_size": 64}
     found = search(Goal(workload=workload, **run, options=options))
     for index in range(len(found)):
         row = found.row(index)
         job = {"node": "dgx-h100", "gpus": row["world_size"], "global_batch_size": 64, **options}
-        first = perfmodel.layouts(workload, **job, top=1).rows[0]
+        rows = perfmodel.layouts(workload, **job, top=500).rows
+        sure = (one for one in rows if fits_surely(one.memory["bytes"], one.memory["capacity"]))
+        first = next(sure, rows[0])
         assert row["layout"] == first.layout
         assert row["iteration_time"] == pytest.approx(first.iteration_time, rel=1e-9)
         assert found.predicted(row).iteration_time == pytest.approx(first.iteration_time, rel=1e-9)
@@ -374,7 +386,7 @@ def test_a_checkpoint_has_a_time_or_a_bandwidth(words, message, invoke):
 
 @pytest.mark.any_version
 @pytest.mark.parametrize(
-    ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$182,450"}, "run_time")]
+    ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$182,900"}, "run_time")]
 )
 def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted):
     """The best of plans that are each for at most so many machines, of which the most is always tried."""
@@ -388,7 +400,7 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
     able = [
         row
         for row in every.values()
-        if (row["run_time"] <= 30 * 86400 if "deadline" in limit else row["cost"] <= 182_450)
+        if (row["run_time"] <= 30 * 86400 if "deadline" in limit else row["cost"] <= 182_900)
     ]
     best = min(able, key=lambda row: row[wanted])
     assert best["world_size"] not in (8, 16, 24, 32, 48, 64, 96)
@@ -400,8 +412,8 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
 @pytest.mark.parametrize(
     ("asked", "wanted", "best"),
     [
-        ({"workload": "llama-2-70b", "max_gpus": 96}, "cheapest", 72),
-        ({"workload": "gpt3-175b", "max_gpus": 128}, "cheapest", 56),
+        ({"workload": "llama-2-70b", "max_gpus": 96, "confidence": 0.5}, "cheapest", 56),
+        ({"workload": "gpt3-175b", "max_gpus": 128}, "cheapest", 80),
         ({"workload": "llama-3-8b", "max_gpus": 128, "global_batch_size": 240}, "fastest", 120),
     ],
 )

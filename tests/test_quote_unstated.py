@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from perfmodel.core.units import percent
 from perfmodel.decide.quote import Claim, Quote, check_quote
 from perfmodel.decide.quote.card import card_of_quote
-from perfmodel.decide.quote.claim_judgement import percent
 from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.limited import limited_by

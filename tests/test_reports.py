@@ -17,7 +17,6 @@ from perfmodel.core.files.templating import COLOURS
 from perfmodel.core.units import show
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.front import evenly_spaced
-from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.quote import Claim, Quote, check_quote
 from perfmodel.decide.quote.listing import value_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -135,17 +134,17 @@ def test_the_page_of_a_plan_has_its_plans_in_order_machines_without_a_price_and_
     between = next(i for i in range(1, len(front)) if i not in evenly_spaced(len(front), MOST))
     result = search(Goal(deadline=front[between]["run_time"] * (1 + 1e-9), confidence=0.5, **goal))
     page = page_of_plan(result, None, Catalogue.built_in())
-    tables = {table.heading.partition(" (")[0]: table for table in page.tables}
+    tables = {re.split(r" \(|,", table.heading)[0]: table for table in page.tables}
     front = tables["None is both faster and cheaper than these"].rows
-    names = [named(row) for row in result.front]
+    names = [row["machines"] for row in result.front]
     shown = [names.index(row[0]) for row in front]
     assert shown == sorted(shown)
-    assert names.index(named(result.chosen)) in shown
+    assert names.index(result.chosen["machines"]) in shown
     assert len(front) == MOST + 1  # the one chosen is not among those evenly spaced
     ratio = result.rejected[0]["ratio"]
     assert tables["Why not others"].rows[0][-1] == f"{ratio['low_80']:.3g} to {ratio['high_80']:.3g}"
     priceless = tables["Price unknown"].rows
-    assert [row[0] for row in priceless] == [row["name"] for row in result.unpriced][:MOST]
+    assert [row[0] for row in priceless] == [row["machine"] for row in result.unpriced][:MOST]
     assert priceless[0][-1] == "-"  # too slow for the deadline at any price
     relaxed = search(Goal(**goal))
     worth = relaxed.unpriced[0]["worth_usd_per_hour"]

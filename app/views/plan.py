@@ -5,7 +5,16 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, file_marks, plan_form, plan_limits, scatter_charts, session_hardware, to_compare
+from app import (
+    answer_card,
+    charts,
+    file_marks,
+    plan_form,
+    plan_limits,
+    scatter_charts,
+    session_hardware,
+    to_compare,
+)
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -20,12 +29,11 @@ from app.layout import (
     shell_command,
 )
 from app.looks import for_planners, labelled, main_number
-from app.options import scenario
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning import Goal
-from perfmodel.decide.planning.within import percent, share_words
+from perfmodel.core.units import dollars, duration, percent
+from perfmodel.decide.planning.table_words import mark_of, short_names
+from perfmodel.model.prediction.answer_card import Card
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "confidence", "max-gpus")
@@ -37,14 +45,14 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [*result["front"], *result["lost"]]
 
 
-def table(rows: list[dict[str, Any]], confidence: float) -> list[dict[str, Any]]:
-    """Return plans as a table for display, with what they take and cost at most with a probability."""
+def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return plans of an answer as a table, with marks and what they take and cost at most."""
+    confidence = result["goal"]["confidence"]
     at = f"at {percent(confidence)}"
     return [
         {
-            "machines": f"{row['nodes']} x {row['name']}",
-            "GPUs": row["world_size"],
-            "accelerator": row["accelerator"],
+            "plan": name,
+            "mark": mark_of(row, result),
             "time": duration(row["run_time"]),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
             "cost [USD]": row["cost"],
@@ -53,9 +61,10 @@ def table(rows: list[dict[str, Any]], confidence: float) -> list[dict[str, Any]]
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
             "batch per GPU": row["local_batch_size"],
+            "machine": row["name"],
             "why not": row.get("why", ""),
         }
-        for row in rows
+        for name, row in zip(short_names(rows), rows, strict=True)
     ]
 
 
@@ -78,7 +87,7 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
 
 
 def figures(plan: dict[str, Any], confidence: float) -> None:
-    """Draw time and cost of a plan, what they are at most, and the risk of missing each limit."""
+    """Draw time and cost of a plan, what they are at most, and the chance of keeping all limits."""
     sure = percent(confidence)
     with st.container(horizontal=True):
         late, dear = plan["run_time_at_most"], plan["cost_at_most"]
@@ -86,9 +95,8 @@ def figures(plan: dict[str, Any], confidence: float) -> None:
         main_number("Time of the run", duration(plan["run_time"]), most, sure)
         most = None if dear is None else f"at most {dollars(dear)}"
         main_number("Cost of the run", dollars(plan["cost"]), most, sure)
-        for limit in ("deadline", "budget"):
-            if plan[f"{limit}_risk"] is not None:
-                main_number(f"Risk to miss the {limit}", share_words(plan[f"{limit}_risk"]), None)
+        if plan["probability"] is not None:
+            main_number("Chance to fit and keep all limits", percent(plan["probability"]), None)
 
 
 def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
@@ -106,25 +114,13 @@ def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
     return figure
 
 
-def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> list[str]:
-    """Return sentences on what limits the chosen plan, and on the next best plan."""
-    plan = plan_limits.plan_in_question(result)
-    if plan is None:
-        return []
-    options = plan_form.as_picked(plan, goal.workload, picked)
-    prediction = backend().predict(scenario(options, session_hardware.own_files("plan")))
-    fit = goal.by_id(session_hardware.catalogue()).completed().fit()
-    return plan_limits.limits(result, goal, prediction, fit)
-
-
 def plans_to_compare(
     rows: list[dict[str, Any]], chosen: Mapping[str, Any] | None, workload: str, picked: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return plan's name -> options of its scenario, the chosen plan first."""
     result: dict[str, dict[str, Any]] = {}
     for row in [*([chosen] if chosen else []), *rows]:
-        name = f"{row['nodes']} x {row['name']}, {row['world_size']} GPUs"
-        result.setdefault(name, plan_form.as_picked(row, workload, picked))
+        result.setdefault(row["machines"], plan_form.as_picked(row, workload, picked))
     return result
 
 
@@ -137,12 +133,14 @@ def page(request: PageRequest) -> None:
             raise InputError(missing)
         searched = backend().plan(goal)
         result = searched.report
-        limits = what_limits(result, goal, request.picked)
+        fit = goal.by_id(session_hardware.catalogue()).completed().fit()
     with request.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
-        st.markdown(f"**{plain(for_planners(first.replace('NODE=USD', 'MACHINE=USD')))}**")
-        lines = (" ".join(more), *limits, *map(sentence, result["convergence"]))
+        card = Card(**result["card"])
+        answer_card.show(card)
+        limits = plan_limits.limits(result, goal, fit)
+        lines = (*more, *limits, *map(sentence, result["convergence"]))
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
     rows, plan, mark = rows_of(result), plan_limits.plan_in_question(result), plan_limits.mark(result)
     if result["front"]:
@@ -166,7 +164,7 @@ def page(request: PageRequest) -> None:
             file_marks.go_to("predict", query)
         to_compare.offer(plans_to_compare(rows, plan, goal.workload, request.picked), titles=True)
     event = st.dataframe(
-        table(rows, goal.confidence),
+        table(rows, result),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
@@ -182,11 +180,9 @@ def page(request: PageRequest) -> None:
     load(rows, event, goal.workload, request.picked)
     once, each = plan_form.as_words(request.picked)
     with st.container(horizontal=True):
-        copy_buttons("plan", once, plan_form.as_python(goal), each)
+        copy_buttons("plan", once, plan_form.as_python(goal), each, card=card)
         command = shell_command("plan", once, each)
-        download_buttons(
-            "plan", table(rows, goal.confidence), result, plan_form.report_page(goal, searched, command)
-        )
+        download_buttons("plan", table(rows, result), result, plan_form.report_page(goal, searched, command))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())
@@ -199,7 +195,7 @@ def page(request: PageRequest) -> None:
             for row in result["unpriced"]:
                 worth = row["worth_usd_per_hour"]
                 priced = f"worth up to {dollars(worth)}/h each" if worth else "not in time"
-                st.markdown(f"* {row['name']}: no price is known; {priced}")
+                st.markdown(f"* {row['machine']}: no price is known; {priced}")
             for reason, count in result["left_out"].items():
                 st.markdown(f"* {count:,} plans left out: {labelled(reason)}")
             for note in result["notes"]:

@@ -326,6 +326,23 @@ def thousands(amount: float) -> str:
     return three_digits(amount)
 
 
+def percent(probability: float) -> str:
+    """Return a probability as text: as typed, a computed one with two digits, within 1 and 99 %.
+
+    >>> percent(0.8), percent(0.975), percent(0.1234), percent(0.01234)
+    ('80 %', '97.5 %', '12 %', '1.2 %')
+    >>> percent(0.004), percent(0.99), percent(0.9999)
+    ('under 1 %', '99 %', 'over 99 %')
+    """
+    if probability < 0.01:
+        return "under 1 %"
+    if probability > 0.99:
+        return "over 99 %"
+    tenths = round(100 * probability, 1)
+    is_typed = abs(100 * probability - tenths) < 1e-9
+    return f"{tenths:g} %" if is_typed else f"{100 * probability:.2g} %"
+
+
 NOTHING = 1e-9
 """Share of an iteration below which a part of it is rounding error of zero."""
 

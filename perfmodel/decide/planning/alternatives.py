@@ -1,4 +1,4 @@
-"""Other values of defaults, tried where no plan meets the limits as surely as asked for."""
+"""What would make a goal possible that no plan meets: other limits, and other values of defaults."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from perfmodel.core.candidates import TooManyCandidates
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
+from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
+from perfmodel.decide.planning.within import likely
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
@@ -21,26 +26,43 @@ TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
 HOPELESS = 0.01
 """Probability up to which a plan surely misses the limits (a choice)."""
+FASTER = {"bf16": "fp8", "amp": "fp8", "fp16": "fp8"}
+"""Precision -> a faster one that is tried, of accelerators that have it."""
+ROUNDING = 1.00503
+"""Factor after which three digits are never below the number itself."""
 
 
 class Alternative(NamedTuple):
-    """Another value of an option that was left at its default, with the plan it leads to."""
+    """Another limit, or another value of an option left at its default, with the plan it leads to."""
 
     option: str
     """Name of the option on the command line."""
-    default: int
-    """Value that the search used."""
-    value: int
-    """Value tried instead."""
+    default: float | int | str
+    """Limit that was given, or default that the search used."""
+    value: float | int | str
+    """Value that would do, or that was tried instead; a deadline in seconds, a budget in dollars."""
     meets: bool
     """Whether a plan then meets every limit with the probability asked for."""
     plan: dict[str, Any]
     """The chosen plan with that value, else the surest."""
 
+    @property
+    def words(self) -> str:
+        """The other value, as text."""
+        if self.option in SHOWN:
+            shown = SHOWN[self.option]
+            value, default = float(self.value), float(self.default)
+            return f"a {self.option} of {shown(value)} ({shown(value - default)} more)"
+        return f"--{self.option} {self.value} (default: {self.default})"
+
+
+SHOWN = {"deadline": duration, "budget": dollars}
+"""Limits of a goal -> how they are written."""
+
 
 @lru_cache(maxsize=1)
 def alternatives(result: SearchResult) -> list[Alternative]:
-    """Return other values of defaults that help to meet the limits, at most one per option.
+    """Return what would help to meet the limits: the limits that some plan meets, then values of defaults.
 
     Of each option it is the first value with which a plan meets them with the probability asked for, else the
     best one.  Values are tried on the machine of the surest plan only.  Empty where the limits are met or
@@ -49,11 +71,11 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     surest = result.surest
     if surest is None or result.met:
         return []
-    helping = []
-    for option, field, default in _defaults(result, surest):
+    helping = _limits(result)
+    for option, field, default, values in _defaults(result, surest):
         best: Alternative | None = None
-        for times in TIMES:
-            one = _tried(result, surest, option, field, default, default * times)
+        for value in values:
+            one = _tried(result, surest, option, field, default, value)
             if one is not None and (best is None or _better(one.plan, best.plan, result.by_cost)):
                 best = one
             if one is not None and one.meets:
@@ -63,26 +85,73 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     return helping
 
 
-def _defaults(result: SearchResult, surest: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield the defaults that may keep plans from the limits: option, field of a goal, value used."""
+def _limits(result: SearchResult) -> list[Alternative]:
+    """Return the deadline that a plan keeps within the budget, and the budget that one keeps in time.
+
+    Where each takes the other to give way, both of the plan that is least beyond them.
+    """
+    table, limits = result.candidates, result.goal.limits
+    amounts = {"deadline": table["run_time_at_most"], "budget": table["cost_at_most"]}
+    amounts = {name: amount for name, amount in amounts.items() if getattr(limits, name) is not None}
+    beyond = [amount / getattr(limits, name) for name, amount in amounts.items()]
+    if not beyond:
+        return []
+    known = np.isfinite(table["cost"]) & np.isfinite(sum(beyond))
+    limits_kept = []
+    for name, amount in amounts.items():
+        others = limits._replace(deadline=None) if name == "deadline" else limits._replace(budget=None)
+        able = known & likely(table, others)
+        if able.any():
+            limits_kept.append(
+                _limit(result, name, amount, int(np.argmin(np.where(able, amount, np.inf))), True)
+            )
+    if not limits_kept and known.any():
+        row = int(np.argmin(np.where(known, np.maximum(*beyond), np.inf)))
+        limits_kept = [_limit(result, name, amount, row, False) for name, amount in amounts.items()]
+    return limits_kept
+
+
+def _limit(result: SearchResult, name: str, amount: Any, row: int, meets: bool) -> Alternative:
+    """Return the value of a limit that a plan keeps, which three digits do not fall below."""
+    value = ROUNDING * float(amount[row])
+    return Alternative(name, float(getattr(result.goal, name)), value, meets, result.row(row))
+
+
+def _defaults(
+    result: SearchResult, surest: dict[str, Any]
+) -> Iterator[tuple[str, str, int | str, tuple[int | str, ...]]]:
+    """Yield the defaults that may keep plans from the limits: option, field of a goal, value used, others."""
     goal = result.goal
     network = workload(goal.workload, *map(goal.options.get, LENGTHS))
     if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
-            yield "global-batch-size", "global_batch_size", int(surest["global_batch_size"])
+            used = int(surest["global_batch_size"])
+            yield "global-batch-size", "global_batch_size", used, tuple(used * times for times in TIMES)
         elif any(isinstance(each, Note) and each.about == BATCH_TOO_LARGE for each in result.left_out):
-            yield "max-global-batch-size", "max_global_batch_size", int(goal.most_samples(network))
+            used = int(goal.most_samples(network))
+            yield "max-global-batch-size", "max_global_batch_size", used, tuple(used * n for n in TIMES)
     if goal.max_gpus == Run.model_fields["max_gpus"].value:
-        yield "max-gpus", "max_gpus", goal.max_gpus
+        yield "max-gpus", "max_gpus", goal.max_gpus, tuple(goal.max_gpus * times for times in TIMES)
+    if surest["layout"] and not goal.precisions:
+        held = Catalogue.of(result.catalogue).accelerator(surest["accelerator"])
+        faster = FASTER.get(surest["precision"])
+        if faster in held.peak_flops:
+            yield "precision", "precisions", surest["precision"], (faster,)
 
 
 def _tried(
-    result: SearchResult, surest: dict[str, Any], option: str, field: str, default: int, value: int
+    result: SearchResult,
+    surest: dict[str, Any],
+    option: str,
+    field: str,
+    default: int | str,
+    value: int | str,
 ) -> Alternative | None:
     """Return the result of a search with another value of one default; None where no plan is possible."""
     offer = surest["instance"]
     where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (surest["node"],)}
-    goal: Goal = result.goal.model_copy(update={field: value, **where})
+    given = (value,) if field == "precisions" else value
+    goal: Goal = result.goal.model_copy(update={field: given, **where})
     try:
         answer = search(goal, result.catalogue, result.constants)
     except (InputError, TooManyCandidates):

@@ -20,6 +20,7 @@ from perfmodel.decide.planning.copies import tables_of_copies
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.layouts import jobs_of, tables_of_layouts
 from perfmodel.decide.planning.machines import Machine, server_of
+from perfmodel.decide.planning.within import judged
 from perfmodel.decide.prices import carbon_intensity_of
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -173,7 +174,7 @@ def valued(
     fit: EpochsFit | None,
     catalogue: Catalogue,
 ) -> Table:
-    """Return a table with run time, its interval, money and energy in place of the terms of an iteration.
+    """Return a table with run time, money, energy and risks in place of the terms of an iteration.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ def valued(
         "energy": result["energy"] * run_time / KWH,
         "carbon": result["carbon"] * run_time,
     }
-    return report
+    return report | judged(report, goal.limits)
 
 
 def _widened(factor: Any, fit: EpochsFit | None) -> Any:

@@ -9,11 +9,9 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.goal import Goal, options_of
-from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
-from perfmodel.decide.planning.within import share_words
 from perfmodel.hardware.software import parts
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.unsupported import PRECISIONS
@@ -52,13 +50,14 @@ def torchrun(plan: Row, workload: str) -> str:
     Examples
     --------
     >>> plan = {
-    ...     "name": "p3.16xlarge", "provider": "AWS", "accelerator": "v100", "servers": None,
+    ...     "machines": "4 machines of 8 x V100 SXM2 16 GB (AWS p3.16xlarge)", "servers": None,
+    ...     "accelerator": "v100-sxm2-16gb",
     ...     "run_time": 7200.0, "run_time_low_80": 6000.0, "run_time_high_80": 8640.0, "cost": 195.84,
     ...     "strategy": "all-reduce", "algorithm": "tree", "nodes": 4, "world_size": 32,
     ...     "precision": "amp", "local_batch_size": 128, "global_batch_size": 4096,
     ... }
     >>> print(torchrun(plan, "resnet50"))
-    # 4 x p3.16xlarge of AWS (32 x v100)
+    # 4 machines of 8 x V100 SXM2 16 GB (AWS p3.16xlarge)
     # predicted: 2 h, $195.84; 100 min to 2.4 h with 80 % confidence
     # amp, 128 samples on each GPU, 4096 in all
     NCCL_ALGO=Tree,Ring torchrun --nnodes=4 --nproc-per-node=8 \
@@ -132,10 +131,10 @@ def _comments(plan: Row) -> list[str]:
     limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
     risks = [(limit, plan.get(f"{limit}_risk")) for _, limit in limits]
     return [
-        f"# {named(plan)}",
+        f"# {plan['machines']}",
         f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
         *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
-        *(f"# risk to miss the {limit}: {share_words(risk)}" for limit, risk in risks if risk is not None),
+        *(f"# risk to miss the {limit}: {percent(risk)}" for limit, risk in risks if risk is not None),
         f"# {plan['precision']}, {batch}",
         *layout_line,
     ]

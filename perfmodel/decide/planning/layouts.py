@@ -19,6 +19,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.memory_odds import share_for
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.setting.sharing import layout_setting
@@ -152,6 +153,9 @@ def fastest_layout(
 ) -> tuple[dict[str, Any] | None, int, str]:
     """Return the fastest layout that fits as a plan or None, the number timed, and why there is none.
 
+    Of the risk that the goal accepts half may be that of the memory, the other half being that of time and
+    cost (a choice); layouts of more risk are taken only where there is no other.
+
     Parameters
     ----------
     goal, setting, network : the run, its machines, and its transformer
@@ -159,18 +163,22 @@ def fastest_layout(
     whole : accelerators on machines of one type, which the ranks of a replica must divide; by default all
     """
     result = search(setting, goal.batch_of_layouts(network, setting.world_size))
-    layouts, times = result.layouts, result.iteration_time
+    layouts, times, held = result.layouts, result.iteration_time, result.memory_bytes
     if goal.local_batch_sizes:
         allowed = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
-        layouts, times = chosen(layouts, allowed), times[allowed]
+        layouts, times, held = chosen(layouts, allowed), times[allowed], held[allowed]
     if whole is not None and len(times):
         ranks = (np.prod([getattr(layouts, name) for name in names], axis=0) for names in WITHIN)
         allowed = np.flatnonzero(np.logical_and.reduce([whole % each == 0 for each in ranks]))
-        layouts, times = chosen(layouts, allowed), times[allowed]
+        layouts, times, held = chosen(layouts, allowed), times[allowed], held[allowed]
         if not len(times):
             return None, result.candidates, NONE_WHOLE
     if not len(times):
         return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
+    sure = share_for((1 + goal.confidence) / 2) * setting.accelerator.memory_capacity
+    if (held <= sure).any():
+        allowed = np.flatnonzero(held <= sure)
+        layouts, times = chosen(layouts, allowed), times[allowed]
     if _waits(setting):  # how long depends on the layout
         times = answers(setting, layouts, constants)["iteration_time"]
         order = np.argsort(times, kind="stable")

@@ -12,6 +12,7 @@ from perfmodel.decide.prices import Price, on_demand, price_of
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.instance import Instance
+from perfmodel.hardware.machine_words import accelerator_words, machines_words, node_words
 from perfmodel.model.options.conditions import Conditions
 
 
@@ -29,6 +30,19 @@ class Machine(NamedTuple):
     provider: str | None
     price: Price | None
     """None where it is unknown."""
+    accelerator_name: str
+    """What people call the accelerator."""
+    node_name: str
+    """What people call the machine."""
+
+    def words(self, nodes: int, used: int) -> str:
+        """Return so many machines as people call them, of which so many accelerators work."""
+        return machines_words(nodes, used, self.accelerators, self.accelerator_name, self.node_name)
+
+    @property
+    def typed(self) -> str:
+        """One machine by the name that options take."""
+        return machines_words(1, self.accelerators, self.accelerators, self.accelerator_name, self.name)
 
     @property
     def name(self) -> str:
@@ -183,7 +197,17 @@ def _machines(
     spec = catalogue.node(node)
     instance, provider = (offer.instance, offer.provider) if offer else (None, None)
     return [
-        Machine(node, accelerator, spec.accelerators, spec.inter_link is not None, instance, provider, price)
+        Machine(
+            node,
+            accelerator,
+            spec.accelerators,
+            spec.inter_link is not None,
+            instance,
+            provider,
+            price,
+            accelerator_words(catalogue.accelerator(accelerator)),
+            node_words(spec),
+        )
         for accelerator in _accelerators(goal, node, spec.accelerator)
     ]
 

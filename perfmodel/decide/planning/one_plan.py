@@ -1,11 +1,10 @@
 """One plan of a search as a record: machines to hire, how to train on them, time, cost and risk."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from perfmodel.core.units import dollars, duration
-from perfmodel.decide.planning.plan_verdict import named
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.model.transformers.layout_words import in_full
 
@@ -16,6 +15,10 @@ class Plan:
 
     name: str
     """Of the machine: its provider's, or the node's id."""
+    machines: str
+    """The machines as people call them, with parameter servers: ``8 x H100 SXM5 80 GB (AWS p5.48xlarge)``."""
+    accelerator_name: str
+    """What people call the accelerator."""
     node: str
     """Id of the machine."""
     instance: str | None
@@ -79,7 +82,8 @@ class Plan:
     cost_high_80: float | None
     """Upper end of it [$]."""
     run_time_at_most: float | None
-    """That the run takes no more than, with the ``confidence`` of the goal [s]."""
+    """That the run takes no more than, with the ``confidence`` of the goal, the risk not to fit into memory
+    included [s]; None where that risk alone is larger."""
     cost_at_most: float | None
     """That it costs no more than, with that probability [$]."""
     samples_per_second_at_least: float | None
@@ -103,7 +107,7 @@ class Plan:
     budget_risk: float | None
     """Probability that it costs more."""
     probability: float | None
-    """Of keeping within all limits: 1 less the larger risk; None without a limit."""
+    """Of fitting into memory and keeping within all limits; None where it is not known."""
     memory: dict[str, float]
     """``fits_probability``, and ``low_80`` and ``high_80`` of ``memory_bytes`` [B]."""
     within_published: bool | None
@@ -119,8 +123,7 @@ class Plan:
         way = f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each"
         if self.layout is not None:
             way = f"{in_full(self.layout)}, {self.precision}"
-        of = named(asdict(self))
-        return f"<{type(self).__name__}: {of}: {duration(self.run_time)}, {cost}; {way}>"
+        return f"<{type(self).__name__}: {self.machines}: {duration(self.run_time)}, {cost}; {way}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import dollars, duration, many, plural
+from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.economics import COMMUNICATING, IDLE
-from perfmodel.decide.planning.alternatives import alternatives
+from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
+from perfmodel.decide.planning.plan_card import advice, rough_words
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import percent, share_words
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.limits import replicas_alone
-from perfmodel.model.prediction.memory_odds import CERTAIN
-from perfmodel.model.prediction.memory_odds import verdict as fit_words
 from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
@@ -29,13 +26,13 @@ Row = dict[str, Any]
 
 
 def verdict(result: SearchResult) -> list[str]:
-    """Return sentences: which plan to take first, then how sure it is and what else to consider."""
+    """Return the advice of the answer card, then sentences on what else to consider."""
     plan, goal = result.in_question, result.goal
+    first = advice(result)
     if plan is None:
-        return _none(result)
-    lines = [_taken(result, plan)] if result.met else _not_met(result, plan)
-    if (chance := plan["memory"]["fits_probability"]) < CERTAIN:
-        lines.append(f"Its memory {fit_words(chance)}: a risk on top of those of time and cost.")
+        no_price = not any(machine.price for machine in result.machines)
+        return [first, *([] if no_price else _were_prices_known(result))]
+    lines = [first]
     if result.fit is not None and not plan["within_published"]:
         batch = f"{plan['global_batch_size']:,}"
         lines.append(
@@ -44,73 +41,21 @@ def verdict(result: SearchResult) -> list[str]:
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
-    lines += _interval(plan)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
         within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
-        lines.append(f"{within}: {named(fastest)}: {_words(fastest)}{_at_most(goal, fastest)}.")
+        lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{_at_most(goal, fastest)}.")
     if not result.met:
         lines += _were_prices_known(result)
     return lines
 
 
-def _limits(goal: Goal) -> str:
-    """Return deadline and budget in words; empty without either."""
-    limits = []
-    if goal.deadline is not None:
-        limits.append(f"the deadline of {duration(goal.deadline)}")
-    if goal.budget is not None:
-        limits.append(f"the budget of {dollars(goal.budget)}")
-    return " and ".join(limits)
-
-
-def _taken(result: SearchResult, chosen: Row) -> str:
-    """Return the sentence that recommends the chosen plan."""
-    limits, superlative = _limits(result.goal), "cheapest" if result.by_cost else "fastest"
-    within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
-    if limits and chosen["probability"] is None:
-        within += " as predicted: how sure that is, is not known"
-    elif limits:
-        within += f" with a probability of {percent(result.goal.confidence)} or more"
-    return f"Take {named(chosen)}: {_words(chosen)}{_at_most(result.goal, chosen)}, {within}."
-
-
-def _not_met(result: SearchResult, surest: Row) -> list[str]:
-    """Return sentences for a search without a chosen plan: what cannot be met, and how near one comes."""
-    goal, sure = result.goal, surest["probability"]
-    words = "" if sure is None else f", with {share_words(sure)}"
-    lines = [
-        f"No plan of known price meets {_limits(goal)} with {percent(goal.confidence)}: the surest is "
-        f"{named(surest)}{words}: {_words(surest)}{_at_most(goal, surest)}."
-    ]
-    over = []
-    if surest["meets_deadline"] is False:
-        over.append(f"over the deadline by {duration(surest['run_time'] - goal.deadline)}")
-    if surest["within_budget"] is False:
-        over.append(f"over the budget by {dollars(surest['cost'] - goal.budget)}")
-    if over:
-        lines.append(f"As predicted, it is {' and '.join(over)}.")
-    elif sure is not None:
-        lines.append(f"A risk as large is accepted with --confidence {max(0.5, int(100 * sure) / 100):g}.")
-    return lines
-
-
-def _none(result: SearchResult) -> list[str]:
-    """Return sentences for a search without a plan of known price."""
-    if not any(machine.price for machine in result.machines):
-        names = ", ".join(machine.name for machine in result.machines[:3])
-        return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
-    limits = _limits(result.goal)
-    first = f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
-    return [first, *_were_prices_known(result)]
-
-
 def _were_prices_known(result: SearchResult) -> list[str]:
     """Return a sentence on machines without a price that meet the deadline, if any do."""
-    able = [row["name"] for row in result.unpriced if row["best"]["meets_deadline"]]
+    able = [row["machine"] for row in result.unpriced if row["best"]["meets_deadline"]]
     return [f"In time, were their price known: {', '.join(able)}."] if able else []
 
 
@@ -125,7 +70,7 @@ def _at_most(goal: Goal, plan: Row) -> str:
 def _at_risk(plan: Row, mark: str = "") -> str:
     """Return the risk of missing a limit in words, behind a mark and a space; empty where it is unknown."""
     sure = plan["probability"]
-    return "" if sure is None else f"{mark} at a risk of {share_words(1 - sure)}"
+    return "" if sure is None else f"{mark} at a risk of {percent(1 - sure)}"
 
 
 def _riskier(result: SearchResult, plan: Row) -> list[str]:
@@ -139,7 +84,7 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
     ):
         return []
     better = "Cheaper" if result.by_cost else "Faster"
-    return [f"{better}{_at_risk(other)}: {named(other)}: {_words(other)}."]
+    return [f"{better}{_at_risk(other)}: {other['machines']}: {_words(other)}."]
 
 
 def _surer(result: SearchResult) -> list[str]:
@@ -153,7 +98,10 @@ def _surer(result: SearchResult) -> list[str]:
             continue
         if plan is None:
             return [*lines, f"None of the plans tried is sure to {percent(confidence)}."]
-        lines.append(f"To be sure to {percent(confidence)}, of those tried: {named(plan)}: {_words(plan)}.")
+        rough = rough_words(result.predicted(plan), confidence)
+        lines.append(
+            f"To be sure to {percent(confidence)}, of those tried: {plan['machines']}: {_words(plan)}{rough}."
+        )
         seen = plan
     return lines
 
@@ -162,48 +110,16 @@ def _otherwise(result: SearchResult) -> list[str]:
     """Return a sentence for each other value of a default that helps to meet the limits."""
     lines, helping = [], alternatives(result)
     for one in helping:
-        at_risk = _at_risk(one.plan, ",")
+        at_risk = "" if one.option in SHOWN else _at_risk(one.plan, ",")
         lines.append(
-            f"{'With' if one.meets else 'Nearer with'} --{one.option} {one.value} (default: {one.default}): "
-            f"{named(one.plan)}: {_words(one.plan)}{at_risk}."
+            f"{'With' if one.meets else 'Nearer with'} {one.words}: "
+            f"{one.plan['machines']}: {_words(one.plan)}{at_risk}."
         )
     if any("batch" in one.option for one in helping):
         lines.append("A larger batch may need more samples to the same quality.")
+    if any(one.option == "precision" for one in helping):
+        lines.append("Numbers of fewer bits may train less well.")
     return lines
-
-
-def _interval(plan: Row) -> list[str]:
-    """Return sentences with the 80 % interval of time and cost, and the risk of missing each limit."""
-    if plan["run_time_low_80"] is None or plan["run_time_high_80"] is None:
-        return []
-    low, high = duration(plan["run_time_low_80"]), duration(plan["run_time_high_80"])
-    line = f"Its 80 % interval is {low} to {high}"
-    if plan["cost_high_80"] is not None:
-        line += f", and {dollars(plan['cost_low_80'])} to {dollars(plan['cost_high_80'])}"
-    risks = [
-        f"{share_words(plan[f'{limit}_risk'])} to miss the {limit}"
-        for limit in ("deadline", "budget")
-        if plan[f"{limit}_risk"] is not None
-    ]
-    return [f"{line}. The risk is {', and '.join(risks)}." if risks else f"{line}."]
-
-
-def named(row: Mapping[str, Any]) -> str:
-    """Return the machines of a plan in words: number, name, provider, accelerators, parameter servers.
-
-    >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
-    >>> plan |= {"node": "aws-p3.16xlarge", "server_node": "aws-p3.16xlarge"}
-    >>> named(plan | {"provider": "AWS"})
-    '4 x p3.16xlarge of AWS (32 x v100) with 2 parameter servers'
-    >>> named(plan | {"name": "dgx-1v", "servers": None, "provider": None})
-    '4 x dgx-1v (32 x v100)'
-    """
-    provider = f" of {row['provider']}" if row["provider"] else ""
-    servers = row["servers"] or 0
-    more = f" with {servers} {plural('parameter server', servers)}" if servers else ""
-    if servers and row["server_node"] != row["node"]:
-        more += f" on {row['server_node']}"
-    return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"
 
 
 def _words(row: Row) -> str:

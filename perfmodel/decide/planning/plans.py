@@ -16,8 +16,11 @@ from perfmodel.core.units import duration
 from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.one_plan import Plan, RejectedPlan
+from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.model.prediction.answer_card import Card
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class UnpricedMachine:
 
     name: str
     """Of the machine: its provider's, or the node's id."""
+    machine: str
+    """Its accelerators as people call them, and its name."""
     node: str
     """Id of the machine."""
     candidates: int
@@ -50,14 +55,14 @@ class Launch:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value of an option that nobody gave, and what it would do."""
+    """Another limit, or another value of an option that nobody gave, and what it would do."""
 
     option: str
     """As on the command line."""
-    default: int
-    """What was taken."""
-    value: int
-    """What was tried in its place."""
+    default: float | int | str
+    """What was given or taken."""
+    value: float | int | str
+    """What would do in its place; a deadline in seconds, a budget in dollars."""
     meets: bool
     """Whether a plan then meets every limit with the probability asked for."""
     plan: Plan
@@ -69,7 +74,7 @@ class Setting:
     """What another ``confidence`` would choose, of the plans that were tried."""
 
     confidence: float
-    """How sure to be of deadline and budget."""
+    """How sure to be of memory, deadline and budget."""
     plan: Plan | None
     """The plan that is chosen then; None where none is that sure."""
 
@@ -111,8 +116,10 @@ class Plans(Record, Table):
 
     goal: dict[str, Any]
     """What was asked for, with what was taken for the rest; by the names of the options."""
+    card: Card = late()
+    """The answer in short."""
     verdict: list[str] = late()
-    """What to hire, how sure that is, and what else to consider."""
+    """The advice of the card, then what else to consider."""
     met: bool
     """Whether a plan of known price meets every limit with the ``confidence`` of the goal: one is chosen."""
     chosen: Plan | None = late()
@@ -123,13 +130,14 @@ class Plans(Record, Table):
     fastest: Plan | None = late()
     """The fastest predicted to keep the budget, at whatever risk."""
     surest: Plan | None = late()
-    """The one most probably within deadline and budget, at whatever cost within it; null without either."""
+    """The one that most probably fits and is within deadline and budget; null without either where one is
+    chosen."""
     by_confidence: list[Setting] = late()
     """What would be chosen with a confidence of 50, 80 and 95 %, and with that of the goal, of the plans
     that were tried."""
     alternatives: list[Alternative] = late()
-    """Other values of defaults that help, where no plan is chosen: option, default, value, meets (whether a
-    plan then meets the limits as surely) and the plan."""
+    """What would help, where no plan is chosen: limits that some plan keeps, other values of defaults; with
+    ``meets``, whether a plan then meets the limits as surely, and the plan."""
     front: list[Plan] = late()
     """Plans that no other beats in time and cost at once, the fastest first."""
     energy_front: list[Plan] = late()
@@ -173,6 +181,7 @@ class Plans(Record, Table):
         asked = {_PRINTED.get(name, name): value for name, value in vars(search.goal).items()}
         one = cls.model_construct(
             goal=asked | {"conditions": search.goal.conditions.model_dump()},
+            card=lambda: card_of_plan(search),
             verdict=lambda: verdict(search),
             met=search.met,
             chosen=lambda: _plan(search.chosen),
@@ -232,13 +241,17 @@ class Plans(Record, Table):
         return json.dumps(self.report())
 
     def records(self) -> list[Row]:
-        """Return the front, a row for each plan."""
-        return [asdict(each) for each in self.front]
+        """Return the front, a row for each plan, with a ``mark`` of the one to take and of missed limits."""
+        plans = {
+            name: plan and asdict(plan) for name, plan in (("chosen", self.chosen), ("surest", self.surest))
+        }
+        answer = {"goal": self.goal, **plans}
+        return [{"mark": mark_of(row, answer), **row} for row in map(asdict, self.front)]
 
     def __repr__(self) -> str:
         rows = [
             (
-                f"{each.nodes} x {each.name}",
+                each.machines,
                 str(each.world_size),
                 duration(each.run_time),
                 "-" if each.cost is None else f"{each.cost:,.4g}",

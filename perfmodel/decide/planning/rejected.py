@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.front import TIE
-from perfmodel.decide.planning.within import Limits, likely, share_within, share_words, spreads_within
+from perfmodel.decide.planning.within import Limits, likely
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +26,8 @@ class Rejected(NamedTuple):
     row: int
     """Index of the plan among the candidates."""
     reason: str
-    """``over the deadline``, ``over the budget``, ``at risk`` (less likely within a limit than the chosen
-    plan), ``dominated``, ``dearer``, ``slower`` or ``as good``."""
+    """``over the deadline``, ``over the budget``, ``at risk`` (less likely to fit and keep within a
+    limit than the chosen plan), ``dominated``, ``dearer``, ``slower`` or ``as good``."""
     text: str
 
 
@@ -90,11 +90,11 @@ def _held_against(table: Table, one: int, chosen: int, safe: Any, limits: Limits
         return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
     if budget is not None and cost > budget:
         return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
-    within = spreads_within(table, limits)
-    if not safe[one] and (safe[chosen] or within[one] < within[chosen]):
+    sure = table["probability"]
+    if not safe[one] and (safe[chosen] or sure[one] < sure[chosen]):
         money = f"cheaper by {dollars(-more)}" if more < 0 else f"dearer by {dollars(more)}"
-        sure = share_words(share_within(float(within[one])))
-        return Rejected(one, "at risk", f"within the {limits.words} with {sure}; {money}")
+        what = f"within the {limits.words}" if limits.words else "fits into memory"
+        return Rejected(one, "at risk", f"{what} with {percent(float(sure[one]))}; {money}")
     dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
     slower = f"slower by {duration(longer)}"
     if longer >= 0 and more >= 0:

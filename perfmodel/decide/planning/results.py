@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.decide.planning.front import TIE, best_of, front
+from perfmodel.core.units import counted
+from perfmodel.decide.planning.front import best_of, front
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.rejected import Rejected, rejected_plans
 from perfmodel.decide.planning.startable import instead, startable, startable_front
-from perfmodel.decide.planning.within import SETTINGS, at_most, beyond, likely, spreads_within
+from perfmodel.decide.planning.within import SETTINGS, likely, surest_first
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import node_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import scenario_of
 from perfmodel.model.prediction import Prediction, predict
-from perfmodel.model.prediction.intervals.ratio import chance_above_one, ratio_between
-from perfmodel.model.prediction.memory_odds import stated_odds
+from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 if TYPE_CHECKING:
@@ -60,35 +61,30 @@ class SearchResult:
         """Return one candidate by its columns, with machine, price, risks and limits met."""
         row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
         machine = self.machines[row.pop("machine")]
-        price = machine.price
+        price, goal = machine.price, self.goal
         if row["strategy"] != "all-reduce":
             row["algorithm"] = None
         has_servers = row["strategy"] == "parameter-server"
         if not has_servers:
             row["servers"] = None
-        row["server_node"] = (self.goal.server_node or machine.node) if has_servers else None
-        goal, cost = self.goal, row["cost"]
-        tokens, ends = row["sequence_length"], _ends(row)
-        capacity, known = row.get("memory_capacity") or math.inf, row.pop("memory_known", 0.0)
+        row["server_node"] = (goal.server_node or machine.node) if has_servers else None
+        for part in ("iteration_time_high_80", "memory_known"):
+            row.pop(part, None)
         row["also"] = list(row.get("also") or ())
         row = dict.fromkeys(("framework", "layout", "mfu", "mfu_nominal", "memory_capacity")) | row
-        longer = None if ends is None else math.exp(beyond(math.log(ends.high), goal.confidence))
-        latest = row.pop("iteration_time_high_80")
-        slower = latest and math.exp(beyond(math.log(latest / row["iteration_time"]), goal.confidence))
-        risks = _risk(row["run_time"], ends, goal.deadline), _risk(cost, ends, goal.budget)
+        cost, tokens = row["cost"], row["sequence_length"]
+        odds = {"fits_probability": row.pop("fits_probability")}
+        odds |= {end: row.pop(f"memory_{end}") for end in ("low_80", "high_80")}
         return {
             "name": machine.name,
+            "machines": self._machines_words(row, machine),
+            "accelerator_name": machine.accelerator_name,
             "node": machine.node,
             "instance": machine.instance,
             "provider": machine.provider,
             "accelerator": machine.accelerator,
             **row,
             "tokens_per_second": tokens and row["samples_per_second"] * tokens,
-            "samples_per_second_at_least": slower and row["samples_per_second"] / slower,
-            "cost_low_80": None if cost is None or ends is None else cost * ends.low,
-            "cost_high_80": None if cost is None or ends is None else cost * ends.high,
-            "run_time_at_most": longer and row["run_time"] * longer,
-            "cost_at_most": None if cost is None or longer is None else cost * longer,
             "usd_per_hour": price.usd_per_hour if price else None,
             "price_basis": price.basis if price else None,
             "price_region": price.region if price else None,
@@ -97,13 +93,20 @@ class SearchResult:
             "meets_deadline": None
             if goal.deadline is None
             else (row["run_time"] or math.inf) <= goal.deadline,
-            "deadline_risk": risks[0],
             "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
-            "budget_risk": risks[1],
-            "probability": _within(risks, goal.deadline, goal.budget),
-            "memory": stated_odds(row["memory_bytes"], known, capacity)._asdict(),
+            "memory": odds,
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
+
+    def _machines_words(self, row: Row, machine: Machine) -> str:
+        """Return the machines of a plan as people call them, with its parameter servers."""
+        words = machine.words(row["nodes"], row["world_size"])
+        if not row["servers"]:
+            return words
+        where = ""
+        if row["server_node"] != machine.node:
+            where = f" on {node_words(Catalogue.of(self.catalogue).node(row['server_node']))}"
+        return f"{words} with {counted(row['servers'], 'parameter server')}{where}"
 
     @cached_property
     def front_rows(self) -> NDArray[np.intp]:
@@ -182,12 +185,11 @@ class SearchResult:
         table, limits = self.candidates, self.goal.limits
         time, cost = table["run_time"], table["cost"]
         rows = np.flatnonzero(np.isfinite(cost) & np.isfinite(time))
-        if not len(rows) or not limits.words:
+        if not len(rows) or (self.met and not limits.words):
             return None
-        sure = spreads_within(table, limits)
-        if np.isfinite(sure[rows]).any():
-            rows = rows[np.isfinite(sure[rows])]
-            first = -sure
+        first = surest_first(table, limits)
+        if np.isfinite(first[rows]).any():
+            rows = rows[np.isfinite(first[rows])]
         else:  # no interval was learned
             first = time if self.by_cost else cost
         best = best_of(rows, first, cost, table["energy"])
@@ -195,7 +197,9 @@ class SearchResult:
 
     @property
     def surest(self) -> Row | None:
-        """The plan most probably within all limits; None where there are none, or no plan has a price.
+        """The plan that most probably fits and is within all limits; None where no plan has a price.
+
+        Also None where there are no limits and one is chosen.
 
         Of plans without any interval it is the fastest, or the cheapest where only a budget is given.
         """
@@ -205,6 +209,11 @@ class SearchResult:
     def in_question(self) -> Row | None:
         """The plan that the answer is about: the chosen one, else the surest."""
         return self._row_or_none(self._row_in_question)
+
+    @cached_property
+    def in_short(self) -> dict[str, Any]:
+        """The plans that marks refer to, as the answer has them."""
+        return {"chosen": self.chosen, "surest": self.surest, "goal": {"confidence": self.goal.confidence}}
 
     @property
     def _row_in_question(self) -> int | None:
@@ -237,7 +246,7 @@ class SearchResult:
             return []
         rivals: list[Rejected] = rejected_plans(self.candidates, chosen, self.goal.limits)
         best = self.row(chosen)
-        prediction_of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
+        prediction_of_best, name = self.predicted(best), best["machines"]
         result = []
         for one in rivals:
             row = self.row(one.row)
@@ -261,7 +270,7 @@ class SearchResult:
         ``worth_usd_per_hour`` is the price of a node at which it costs as much as the chosen plan.
         """
         chosen, report = self.chosen, []
-        in_time = self._in_time(self.candidates["run_time"] * at_most(self.candidates, self.goal.confidence))
+        in_time = likely(self.candidates, self.goal.limits._replace(budget=None))
         for i, machine in enumerate(self.machines):
             rows = np.flatnonzero(self.candidates["machine"] == i)
             if machine.price is not None or not len(rows):
@@ -274,6 +283,7 @@ class SearchResult:
             report.append(
                 {
                     "name": machine.name,
+                    "machine": machine.typed,
                     "node": machine.node,
                     "candidates": len(rows),
                     "best": self.row(int(rows[best])),
@@ -312,38 +322,6 @@ class SearchResult:
     def _row_or_none(self, index: int | None) -> Row | None:
         """Return the row of an index; None for None."""
         return None if index is None else self.row(index)
-
-
-class _Ends(NamedTuple):
-    """Ends of the 80 % interval of a run's time or cost, relative to the predicted value."""
-
-    low: float
-    high: float
-
-
-def _ends(row: Row) -> _Ends | None:
-    """Return the relative ends of a plan's interval; None of a run that never ends or has no interval."""
-    time, low, high = (row[name] for name in ("run_time", "run_time_low_80", "run_time_high_80"))
-    return None if None in (time, low, high) else _Ends(low / time, high / time)
-
-
-def _risk(amount: float | None, ends: _Ends | None, limit: float | None) -> float | None:
-    """Return the probability that an amount exceeds a limit; None where any of them is unknown."""
-    if amount is None or ends is None or limit is None:
-        return None
-    is_cut = ends.low * ends.high > 1 + TIE  # the lower end is the physical limit
-    if is_cut and limit < ends.low * amount:
-        return 1.0
-    return chance_above_one(amount / limit, math.log(ends.high))
-
-
-def _within(risks: tuple[float | None, ...], *limits: float | None) -> float | None:
-    """Return the probability of keeping within all limits; None without any, or where a risk is unknown.
-
-    Time and cost are off by the same factor: whoever misses the wider limit misses the other too.
-    """
-    known = [risk for risk, limit in zip(risks, limits, strict=True) if limit is not None]
-    return None if not known or None in known else 1 - max(risk or 0.0 for risk in known)
 
 
 def _plain(value: Any) -> Any:

@@ -1,17 +1,21 @@
 """Which plans keep within a deadline and a budget, with which probability, and what they take at most.
 
 Time and cost of a plan are off by the same factor, log-normal with the interval of the plan: a plan is within
-both limits with the smaller of the two probabilities.
+both limits with the smaller of the two probabilities.  It must fit into memory too, of which the error is
+another: the probabilities of both multiply.
 """
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from perfmodel.decide.planning.front import TIE
 from perfmodel.model.fitted.calibration import NORMAL_80
+from perfmodel.model.prediction.memory_odds import stated_odds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +34,7 @@ class Limits(NamedTuple):
     budget: float | None
     """[$]"""
     confidence: float
-    """Least probability of keeping within both."""
+    """Least probability of fitting into memory and keeping within both."""
 
     @property
     def by_cost(self) -> bool:
@@ -43,99 +47,154 @@ class Limits(NamedTuple):
         return " and ".join(name for name in ("deadline", "budget") if getattr(self, name) is not None)
 
 
-def beyond(half_width: Any, confidence: float) -> Any:
-    """Return by how much the logarithm of a time may exceed its median, with a probability.
+def judged(table: Table, limits: Limits) -> Table:
+    """Return what each plan takes at most, its risks and its probability, as columns; nan where unknown.
+
+    ``run_time_at_most``, ``cost_at_most`` and ``samples_per_second_at_least`` hold with the ``confidence`` of
+    the limits, the memory's risk included; they are unknown where the memory alone has more risk.
+    ``probability`` is that of fitting into memory and keeping within all limits.
 
     Parameters
     ----------
-    half_width : of the 80 % interval, in log time
-    confidence : probability that it is no more
-
-    >>> round(beyond(0.3, 0.9), 3), beyond(0.3, 0.5)
-    (0.3, 0.0)
+    table : with times, costs and memory of plans, shape (plans,) each
+    limits : of the run
     """
-    return half_width * (NormalDist().inv_cdf(confidence) / NORMAL_80)
-
-
-def at_most(table: Table, confidence: float) -> NDArray[np.float64]:
-    """Return by what factor each plan takes longer and costs more than predicted at most; shape (plans,).
-
-    It is 1 where no interval was learned.
-
-    Parameters
-    ----------
-    table : with ``run_time`` and ``run_time_high_80``
-    confidence : probability that it is no more
-    """
-    with np.errstate(invalid="ignore"):
-        factor = np.exp(beyond(_half_width(table), confidence))
-    return np.where(np.isnan(factor), 1.0, factor)
+    time, cost = (_numbers(table, name) for name in ("run_time", "cost"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = (_numbers(table, f"run_time_{end}") / time for end in ("low_80", "high_80"))
+        odds = _memory_odds(table)
+        deviations = _deviations(limits.confidence / odds.fits_probability)
+        at_most = np.exp(np.log(high) * deviations)
+        slower = np.exp(
+            np.log(_numbers(table, "iteration_time_high_80") / table["iteration_time"]) * deviations
+        )
+        risks = {
+            name: _risk(amount, low, high, limit)
+            for name, amount, limit in (
+                ("deadline_risk", time, limits.deadline),
+                ("budget_risk", cost, limits.budget),
+            )
+        }
+        rate = table["samples_per_second"] / slower
+    columns = {
+        "cost_low_80": cost * low,
+        "cost_high_80": cost * high,
+        "run_time_at_most": time * at_most,
+        "cost_at_most": cost * at_most,
+        "samples_per_second_at_least": rate,
+        "fits_probability": odds.fits_probability,
+        "memory_low_80": odds.low_80,
+        "memory_high_80": odds.high_80,
+        **risks,
+    }
+    return columns | {"probability": _probability(columns, limits)}
 
 
 def likely(table: Table, limits: Limits) -> NDArray[np.bool_]:
-    """Return which plans keep within all limits with the probability asked for; shape (plans,).
+    """Return which plans fit and keep within all limits with the probability asked for; shape (plans,).
 
     Plans without an interval are taken as predicted; those without a price keep within no budget.
+
+    Parameters
+    ----------
+    table : with the columns of ``judged``
+    limits : those it was judged by, or fewer of them, with any confidence
     """
-    factor = at_most(table, limits.confidence)
-    result = np.ones(len(factor), dtype=bool)
+    sure = _probability(table, limits)
+    as_predicted = np.ones(len(sure), dtype=bool)
     for amount, limit in _amounts(table, limits):
-        result &= factor * amount <= limit
-    return result
+        as_predicted &= amount <= limit
+    no_interval = ~np.isfinite(np.asarray(table["run_time_high_80"], dtype=np.float64))
+    fits = table["fits_probability"] >= limits.confidence
+    return np.where(no_interval, as_predicted & fits, sure >= limits.confidence)
 
 
-def spreads_within(table: Table, limits: Limits) -> NDArray[np.float64]:
-    """Return the margin of each plan below its limits, over the half-width of its interval; shape (plans,).
+def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
+    """Return minus the logarithm of each plan's probability, which also orders those near 0 and 1.
 
-    Margin and half-width are in log time; of two limits it is the smaller margin.  A larger value is more
-    probable.  Not a number where no interval was learned or an amount is unknown.
+    Not a number where no interval was learned or an amount is unknown.
+
+    Parameters
+    ----------
+    table : with the columns of ``judged``
+    limits : of the run
     """
     room = np.full(len(table["run_time"]), np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         for amount, limit in _amounts(table, limits):
             room = np.minimum(room, np.log(limit / amount))
-        spreads: NDArray[np.float64] = room / _half_width(table)
-    return spreads
+        high = _numbers(table, "run_time_high_80") / table["run_time"]
+        margins = room / np.log(high) * NORMAL_80 if limits.words else np.full(len(room), np.inf)
+        return -_log_normal(margins) - np.log(table["fits_probability"])
 
 
-def share_within(spreads: float) -> float:
-    """Return the probability of a margin of so many half-widths of the 80 % interval.
+def _probability(table: Table, limits: Limits) -> NDArray[np.float64]:
+    """Return the probability of fitting and of keeping within all limits; shape (plans,)."""
+    risk = np.zeros(len(table["fits_probability"]))
+    for name in ("deadline", "budget"):
+        if getattr(limits, name) is not None:
+            risk = np.maximum(risk, table[f"{name}_risk"])  # whoever misses the wider limit misses both
+    result: NDArray[np.float64] = (1 - risk) * table["fits_probability"]
+    return result
 
-    >>> round(share_within(1.0), 3), share_within(0.0)
-    (0.9, 0.5)
+
+def _memory_odds(table: Table) -> Any:
+    """Return the odds of fitting; where the capacity is not known, plans fit."""
+    needed = _numbers(table, "memory_bytes")
+    known = np.nan_to_num(_numbers(table, "memory_known")) if "memory_known" in table else 0.0 * needed
+    capacity = _numbers(table, "memory_capacity") if "memory_capacity" in table else needed + math.nan
+    return stated_odds(needed, known, np.where(capacity > 0, capacity, math.inf))
+
+
+def _deviations(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the normal quantile of each share, in half-widths of an 80 % interval; nan from 1 on."""
+    each, place = np.unique(share, return_inverse=True)
+    quantile = NormalDist().inv_cdf
+    values = [quantile(one) / NORMAL_80 if one < 1 else math.nan for one in each.tolist()]
+    return np.asarray(values, dtype=np.float64)[place].reshape(share.shape)
+
+
+def _risk(amount: Any, low: Any, high: Any, limit: float | None) -> NDArray[np.float64]:
+    """Return the probability that amounts exceed a limit.
+
+    Parameters
+    ----------
+    low, high : ends of the 80 % interval, relative to the amount
     """
-    return NormalDist().cdf(spreads * NORMAL_80)
+    if limit is None:
+        return np.full(len(amount), np.nan)
+    width = np.log(high)
+    chance = np.where(width == 0, amount > limit, _normal(np.log(amount / limit) / width * NORMAL_80))
+    is_cut = low * high > 1 + TIE  # the lower end is the physical limit
+    return np.where(is_cut & (limit < low * amount), 1.0, chance)
+
+
+def _normal(deviations: Any) -> NDArray[np.float64]:
+    """Return the normal distribution function."""
+    tail = np.frompyfunc(math.erfc, 1, 1)(-np.asarray(deviations) / math.sqrt(2))
+    return 0.5 * np.asarray(tail, dtype=np.float64)
+
+
+def _log_normal(deviations: Any) -> NDArray[np.float64]:
+    """Return the logarithm of the normal distribution function, far below the mean by its tail.
+
+    >>> _log_normal(np.array([0.0, -40.0])).round(3).tolist()
+    [-0.693, -804.608]
+    """
+    far = np.minimum(deviations, -30.0)
+    tail = -far * far / 2 - np.log(-far * math.sqrt(2 * math.pi))
+    # above the mean by what is missing to 1, which is precise there
+    with np.errstate(divide="ignore"):  # far beyond either end, of which the other arm is taken
+        near = np.where(deviations > 0, np.log1p(-_normal(-deviations)), np.log(_normal(deviations)))
+    return np.where(deviations < -30.0, tail, near)
+
+
+def _numbers(table: Table, name: str) -> NDArray[np.float64]:
+    """Return a column as numbers."""
+    return np.asarray(table[name], dtype=np.float64)
 
 
 def _amounts(table: Table, limits: Limits) -> list[tuple[NDArray[np.float64], float]]:
     """Return times and costs of plans, each with its limit, of the limits that there are."""
     pairs = (("run_time", limits.deadline), ("cost", limits.budget))
-    return [(np.asarray(table[name], dtype=np.float64), limit) for name, limit in pairs if limit is not None]
-
-
-def _half_width(table: Table) -> NDArray[np.float64]:
-    """Return the half-width of each plan's 80 % interval, in log time; not a number where there is none."""
-    time, high = (np.asarray(table[name], dtype=np.float64) for name in ("run_time", "run_time_high_80"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        width: NDArray[np.float64] = np.log(high / time)
-    return width
-
-
-def share_words(share: float) -> str:
-    """Return a probability in per cent, with as many digits as are known.
-
-    >>> share_words(0.123), share_words(0.0123), share_words(0.0001), share_words(0.9999)
-    ('12 %', '1.2 %', 'under 1 in 1,000', 'over 99 %')
-    """
-    if share < 0.001:
-        return "under 1 in 1,000"
-    return f"{100 * share:.2g} %" if share <= 0.99 else "over 99 %"
-
-
-def percent(confidence: float) -> str:
-    """Return a probability that was asked for, in per cent.
-
-    >>> percent(0.8), percent(0.975)
-    ('80 %', '97.5 %')
-    """
-    return f"{round(100 * confidence, 6):g} %"
+    return [(_numbers(table, name), limit) for name, limit in pairs if limit is not None]

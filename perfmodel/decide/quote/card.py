@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
-from perfmodel.decide.quote.claim_judgement import percent
 from perfmodel.decide.quote.claim_words import software_words
 from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (

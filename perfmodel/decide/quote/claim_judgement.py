@@ -86,14 +86,3 @@ def judgement_of(verdict: str, probability: float | None, reached_by: ReachedBy 
     if verdict in ("conditional", "oversized") or (probability is not None and probability < DOUBTFUL):
         return "doubtful"
     return "possible"
-
-
-def percent(probability: float) -> str:
-    """Return a probability in whole per cent, as text.
-
-    >>> percent(0.004), percent(0.123), percent(0.999)
-    ('under 1 %', '12 %', 'over 99 %')
-    """
-    if probability < 0.01:
-        return "under 1 %"
-    return "over 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
-from perfmodel.decide.quote.claim_judgement import percent
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
 from perfmodel.decide.quote.file import KINDS
 

@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 from rich.text import Text
 
-from perfmodel.core.units import duration, many, rate, show, thousands, three_digits
+from perfmodel.core.units import counted, duration, percent, rate, thousands, three_digits
 from perfmodel.decide.planning import SearchResult
-from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
-from perfmodel.decide.planning.within import percent
-from perfmodel.interfaces.cli.render import console, table
-from perfmodel.model.transformers.layout_words import in_full, short
+from perfmodel.decide.planning.table_words import (
+    SUREST,
+    TAKE,
+    front_words,
+    mark_of,
+    marks_words,
+    of_front,
+    short_names,
+)
+from perfmodel.interfaces.cli.render import LABEL, console, filled, lines_to, show_card
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.transformers.layout_words import short
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
-MOST_ON_FRONT = 10
 MOST_REJECTED = 10
 MOST_REASONS = 4
 
 
-def show_plan(result: SearchResult) -> None:
+def show_plan(result: SearchResult, card: Card) -> None:
     """Print the answer of a search."""
     out = console()
-    first, *more = verdict(result)
-    out.print(Text(first), style="bold")
-    for line in more:
-        out.print(Text(line))
     chosen = result.in_question
+    show_card(out, card, None if chosen is None else _times(result.predicted(chosen)))
+    more = verdict(result)[1:]
+    if more:
+        out.print()
+    for line in more:
+        lines_to(out, line)
     if chosen is not None:
         out.print()
         for label, value in _figures(result, chosen):
-            out.print(Text(f"{label:<14}{value}"))
+            lines_to(out, value, f"{label:<{LABEL}}")
     shown = _show_front(result)
     shown += _show_rejected(result)
     _show_prices(result, ([chosen] if chosen else []) + shown)
     _show_unpriced(result)
     layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
     tried = f"tried: {len(result):,} plans on {len(result.machines)} machines{layouts}"
-    out.print(Text(f"{tried}; {_left_out(result)}"))
+    lines_to(out, f"{tried}; {_left_out(result)}")
     if result.impossible:
-        out.print(Text(f"no plan is left on: {', '.join(result.impossible)}"))
+        lines_to(out, f"no plan is left on: {', '.join(result.impossible)}")
     for note in notes(result):
-        out.print(Text(f"note: {note}"))
+        lines_to(out, f"note: {note}")
+
+
+def _times(prediction: Prediction) -> tuple[float, float, float] | None:
+    """Return the least, expected and largest time of an iteration; None without an interval."""
+    interval = prediction.interval
+    return None if interval is None else (interval.low_80, prediction.iteration_time, interval.high_80)
 
 
 def show_script(result: SearchResult, as_slurm: bool) -> None:
@@ -61,20 +77,22 @@ def show_script(result: SearchResult, as_slurm: bool) -> None:
 
 
 def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
-    epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
-    tokens = f", {row['sequence_length']} tokens a sample" if row["sequence_length"] else ""
-    work = f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"
+    """Return figures of a plan that its card does not have, with labels."""
+    tokens = row["sequence_length"]
+    least, sure = row["samples_per_second_at_least"], percent(result.goal.confidence)
     if row["layout"]:
-        figures = _of_layout(row, tokens)
-        whole = many(row["samples"] * row["sequence_length"])
         mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
-        work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, {mfu}"
+        figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
+        at_least = least and f"{least * tokens:,.0f} tokens/s"
     else:
-        figures = [
-            ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),
-            ("batch", f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"),
-        ]
-    figures += [("work", work), *_at_least(result, row), ("iteration", show(row["iteration_time"], "s"))]
+        figures = [("throughput", f"{rate(row['samples_per_second'])} samples/s")]
+        at_least = least and f"{rate(least)} samples/s"
+    if least is not None and least != row["samples_per_second"]:
+        figures.append(("", f"at least {at_least} with {sure}"))
+    if row["also"]:
+        figures.append(("as fast within 1 %", "; ".join(row["also"])))
+    if row["layout"]:
+        figures.append(("software", f"{row['framework']}, {tokens} tokens a sample"))
     if row["goodput"] != 1:
         figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
     if row["energy"] is not None:
@@ -83,73 +101,65 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     return figures
 
 
-def _at_least(result: SearchResult, row: Row) -> list[tuple[str, str]]:
-    """Return the throughput reached as surely as asked for; nothing where that is the predicted one."""
-    least, sure = row["samples_per_second_at_least"], result.goal.confidence
-    if least is None or least == row["samples_per_second"]:
-        return []
-    if row["layout"]:
-        return [(f"at {percent(sure)}", f"at least {least * row['sequence_length']:,.0f} tokens a second")]
-    return [(f"at {percent(sure)}", f"at least {rate(least)} samples a second")]
-
-
-def _of_layout(row: Row, tokens: str) -> list[tuple[str, str]]:
-    also = [("also", f"{'; '.join(row['also'])} (as fast within 1 %)")] if row["also"] else []
-    gib = 2**30
-    return [
-        ("layout", in_full(row["layout"])),
-        *also,
-        ("software", f"{row['framework']}, {row['precision']}{tokens}"),
-        ("batch", f"{row['global_batch_size']:,} samples in a step"),
-        (
-            "memory",
-            f"{row['memory_bytes'] / gib:.1f} of {row['memory_capacity'] / gib:.1f} GiB on the fullest GPU",
-        ),
-    ]
-
-
-def _way(row: Row) -> str:
-    if row["world_size"] == 1:
-        return "one GPU"
-    if row["strategy"] == "all-reduce":
-        return f"all-reduce ({row['algorithm']})"
-    return str(row["strategy"])
-
-
 def _show_front(result: SearchResult) -> list[Row]:
-    """Print the front, at most ``MOST_ON_FRONT`` plans of it and always the one chosen."""
-    rows, chosen, at = result.front, result.in_question, f"at {percent(result.goal.confidence)}"
-    spread = evenly_spaced(len(rows), MOST_ON_FRONT)
-    kept = [row for i, row in enumerate(rows) if i in spread or row == chosen]
-    out = console()
-    if kept:
-        out.print()
-        some = f", {len(kept)} of {len(rows)} (--csv: all)" if len(kept) < len(rows) else ""
-        out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
-        shown = table("machine", "strategy", "GPUs", "batch", "run", at, "USD", "kWh", left=2)
-        shown.padding = (0, 1, 0, 0)
-        shown.columns[0].min_width = 13
-        shown.columns[1].width = 14
-        for column in shown.columns[2:]:
-            column.no_wrap = True
-        for row in kept:
-            shown.add_row(
-                row["name"],
-                _strategy(row),
-                str(row["world_size"]),
-                f"{row['global_batch_size']}",
+    """Print plans of the front and always the one chosen."""
+    rows, chosen = result.front, result.in_question
+    kept = of_front(rows, chosen)
+    if not kept:
+        return []
+    out, sure = console(), percent(result.goal.confidence)
+    out.print()
+    lines_to(
+        out, f"{front_words(kept, rows)}{' (--csv: all)' if len(kept) < len(rows) else ''}", style="bold"
+    )
+    marks = [mark_of(row, result.in_short) for row in kept]
+    plans = [
+        (
+            name,
+            (
                 duration(row["run_time"]),
                 "-" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
                 _usd(row["cost"]),
-                "-" if row["energy"] is None else thousands(row["energy"]),
-            )
-        out.print(shown)
+                _usd(row["cost_at_most"]),
+            ),
+            f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}",
+            mark,
+        )
+        for name, row, mark in zip(short_names(kept), kept, marks, strict=True)
+    ]
+    _show_plans(("run", "at most", "USD", "at most"), plans)
+    meaning = [f"at most: with {sure}", marks_words(marks, result.goal.confidence)]
+    lines_to(out, "; ".join(filter(None, meaning)))
+    out.print()
     return kept
 
 
-def _strategy(row: Row) -> str:
-    also = f"; also: {row['also'][0]}" if row["also"] else ""
-    return f"{_short_way(row)} {row['precision']}{also}"
+def _show_plans(columns: Sequence[str], plans: Sequence[tuple[str, tuple[str, ...], str, str]]) -> None:
+    """Print plans or machines: name, numbers and mark, and a text on further lines; no word is broken.
+
+    Parameters
+    ----------
+    columns : headings of the numbers
+    plans : name, numbers, text and mark of each
+    """
+    out = console()
+    cells = [columns, *(numbers for _, numbers, _, _ in plans)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    first = out.width - sum(width + 2 for width in widths)
+    first -= max((len(mark) + 2 for *_, mark in plans if mark), default=0)
+
+    def line(name: str, numbers: Sequence[str], mark: str) -> str:
+        shown = "".join(f"  {cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
+        return f"{name:<{first}}{shown}  {mark}".rstrip()
+
+    out.print(Text(line("", columns, "")), style="dim")
+    for name, numbers, below, mark in plans:
+        *before, name = filled(name, first).splitlines()
+        for part in before:
+            out.print(Text(part))
+        out.print(Text(line(name, numbers, mark)), style="bold" if mark in (TAKE, SUREST) else "")
+        if below:
+            lines_to(out, below, "    ")
 
 
 def _short_way(row: Row) -> str:
@@ -160,8 +170,8 @@ def _short_way(row: Row) -> str:
     if row["strategy"] == "all-reduce":
         return "all-reduce" if row["algorithm"] == "auto" else str(row["algorithm"])
     names = {
-        "parameter-server": f"{row['servers']} PS",
-        "parameter-server-local": "local PS",
+        "parameter-server": counted(row["servers"] or 0, "parameter server"),
+        "parameter-server-local": "local parameter server",
         "data-parallel-single-process": "1 process",
     }
     return names[row["strategy"]]
@@ -176,25 +186,31 @@ def _usd(amount: float | None) -> str:
 
 
 def _show_rejected(result: SearchResult) -> list[Row]:
-    rows = result.rejected
+    rows: list[Row] = list(result.rejected)
     if not rows:
         return []
-    out = console()
-    out.print(Text("Why not others: the best plan of each machine"), style="bold")
-    shown = table("machine", "GPUs", "run", "USD", "why", left=1)
-    shown.padding = (0, 1, 0, 0)
-    shown.columns[-1].justify = "left"
-    for row in rows[:MOST_REJECTED]:
-        cells = (str(row["world_size"]), duration(row["run_time"]), _usd(row["cost"]))
-        shown.add_row(row["name"], *cells, f"{row['why']}; {_speed(row['ratio'])}")
-    out.print(shown)
+    out, shown = console(), rows[:MOST_REJECTED]
+    lines_to(out, "Why not others: the best plan of each machine", style="bold")
+    _show_plans(
+        ("run", "USD"),
+        [
+            (
+                name,
+                (duration(row["run_time"]), _usd(row["cost"])),
+                f"{row['why']}; {_speed(row['ratio'])}",
+                "",
+            )
+            for name, row in zip(short_names(shown), shown, strict=True)
+        ],
+    )
     counts = {
         reason: sum(row["reason"] == reason for row in rows[MOST_REJECTED:]) for reason in _reasons(rows)
     }
     if len(rows) > MOST_REJECTED:
         report = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
-        out.print(Text(f"and {len(rows) - MOST_REJECTED} more: {report} (--json: all)"))
-    return rows[:MOST_REJECTED]
+        lines_to(out, f"and {len(rows) - MOST_REJECTED} more: {report} (--json: all)")
+    out.print()
+    return shown
 
 
 def _speed(ratio: Mapping[str, Any]) -> str:
@@ -215,19 +231,15 @@ def _show_prices(result: SearchResult, shown: list[Row]) -> None:
     if not prices:
         return
     out = console()
-    rows = table("price of one node", "of", "USD/h", "region", "date", "source", left=2)
-    rows.padding = (0, 1, 0, 0)
-    for column in rows.columns[3:]:
-        column.justify = "left"
-    for column in rows.columns[1:5]:
-        column.no_wrap = True
+    lines_to(out, "Price of one node", style="bold")
+    machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
+    lines = []
     for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
         source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
-        usd = f"{price['usd_per_hour']:,.4g}"
-        rows.add_row(
-            price["name"], price["provider"] or "-", usd, price["region"] or "-", price["date"] or "-", source
-        )
-    out.print(rows)
+        where = ", ".join(filter(None, (price["region"], price["date"], source)))
+        lines.append((machines[price["name"]], (f"{price['usd_per_hour']:,.4g}",), where, ""))
+    _show_plans(("USD/h",), lines)
+    out.print()
 
 
 def _show_unpriced(result: SearchResult) -> None:
@@ -238,17 +250,25 @@ def _show_unpriced(result: SearchResult) -> None:
     count = sum(row["candidates"] for row in unpriced)
     where = f" in {result.goal.conditions.region}" if result.goal.conditions.region else ""
     title = f"Price unknown{where} of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
-    out.print(Text(title), style="bold")
-    rows = table("machine", "GPUs", "run", "as good as the chosen below", left=1)
-    rows.padding = (0, 1, 0, 0)
-    for row in unpriced[:MOST_REJECTED]:
-        worth, best = row["worth_usd_per_hour"], row["best"]
-        below = "-" if worth is None else f"{rate(worth)} USD/h"
-        rows.add_row(row["name"], str(best["world_size"]), duration(best["run_time"]), below)
-    out.print(rows)
+    lines_to(out, title, style="bold")
+    lines = [
+        (
+            row["machine"],
+            (
+                str(row["best"]["world_size"]),
+                duration(row["best"]["run_time"]),
+                "-" if row["worth_usd_per_hour"] is None else rate(row["worth_usd_per_hour"]),
+            ),
+            "",
+            "",
+        )
+        for row in unpriced[:MOST_REJECTED]
+    ]
+    _show_plans(("GPUs", "run", "worth up to, USD/h"), lines)
     if len(unpriced) > MOST_REJECTED:
         rest = ", ".join(row["name"] for row in unpriced[MOST_REJECTED:])
-        out.print(Text(f"and {rest}"))
+        lines_to(out, f"and {rest}")
+    out.print()
 
 
 def _left_out(result: SearchResult) -> str:

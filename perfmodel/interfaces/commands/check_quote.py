@@ -203,7 +203,7 @@ def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> s
 
 def _markdown_row(claim: "Checked") -> dict[str, Any]:
     """Return a claim as a row of the Markdown table."""
-    from perfmodel.decide.quote.claim_judgement import percent
+    from perfmodel.core.units import percent
     from perfmodel.decide.quote.listing import claimed, interval_words, value_words, verdict_words
 
     return {

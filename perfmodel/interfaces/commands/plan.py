@@ -220,7 +220,7 @@ def text(answer: "Plans | Fleets", request: Typed) -> None:
     elif request.script:
         show_script(answer.search, request.slurm)
     else:
-        show_plan(answer.search)
+        show_plan(answer.search, answer.card)
 
 
 def _csv(answer: "Plans | Fleets", request: Typed) -> str:
@@ -234,7 +234,10 @@ def _markdown(answer: "Plans | Fleets", request: Typed) -> str:
     from perfmodel.decide.planning.plans import Plans
 
     if isinstance(answer, Plans):
-        return markdown_table(_rows(answer, request))
+        rows = markdown_table(_rows(answer, request))
+        short = markdown_table([{"": label, "in short": value} for label, value in answer.card.rows])
+        first, *more = answer.verdict
+        return "\n\n".join(part.rstrip() for part in (f"**{first}**", short, *more, rows) if part)
     return fleets.markdown(answer, request)
 
 

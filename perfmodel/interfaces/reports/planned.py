@@ -6,12 +6,12 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.records.options import declared
-from perfmodel.core.units import UNITS, dollars, duration, many, rate, show, three_digits
+from perfmodel.core.units import UNITS, dollars, duration, many, percent, rate, show, three_digits
 from perfmodel.decide.planning import SearchResult
-from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.goal import Goal, options_of
-from perfmodel.decide.planning.plan_verdict import named, notes, verdict
-from perfmodel.decide.planning.within import percent
+from perfmodel.decide.planning.plan_card import card_of_plan
+from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
@@ -22,10 +22,6 @@ from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
 
-MOST = 10
-"""Plans of the front, evenly spaced and including the chosen one, and rejected machines; ``plan --json`` has
-all."""
-
 
 def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue) -> Page:
     """Return the page of a search for machines.
@@ -35,13 +31,13 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     command : shell command that repeats it, or None
     catalogue : of the searched hardware
     """
-    first, *more = verdict(result)
+    card, more = card_of_plan(result), verdict(result)[1:]
     chosen, front = result.in_question, result.front
-    spaced = evenly_spaced(len(front), MOST)
-    shown = [row for index, row in enumerate(front) if index in spaced or row == chosen]
+    shown = of_front(front, chosen)
     rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
-        _front(shown, len(front), percent(result.goal.confidence)),
+        Listing("In short", ("", ""), card.rows, texts=2),
+        _front(shown, front, percent(result.goal.confidence), result.in_short),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
         _prices(result, {row["name"] for row in [*shown, *rejected]}),
@@ -49,7 +45,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     scenarios = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
     return Page(
         question=_question(result.goal),
-        answer=[first, *more],
+        answer=[card.advice, *more],
         charts=[_times(shown, result)] if shown else [],
         tables=[table for table in tables if table.rows],
         assumptions=[f"options: {', '.join(_assumed(result.goal))}"],
@@ -59,13 +55,13 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     )
 
 
-def _front(rows: Sequence[Row], whole: int, sure: str) -> Listing:
+def _front(rows: Sequence[Row], front: Sequence[Row], sure: str, marked: Row) -> Listing:
     """Return a table of plans on the front."""
     return Listing(
-        f"None is both faster and cheaper than these{_of(rows, whole)}",
-        ("plan", "how", "batch", "samples/s", "run", f"at {sure}", "cost", f"cost at {sure}", "kWh"),
-        [[named(row), _layout_words(row), *_figures(row)] for row in rows],
-        texts=2,
+        front_words(rows, front),
+        ("plan", "mark", "how", "batch", "samples/s", "run", f"at {sure}", "cost", f"cost at {sure}", "kWh"),
+        [[row["machines"], mark_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
+        texts=3,
     )
 
 
@@ -81,7 +77,7 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
         ("best plan of each other machine", "why not", "run", "cost", "times the samples/s", "at 80 %"),
         [
             [
-                named(row),
+                row["machines"],
                 row["why"],
                 duration(row["run_time"]),
                 _cost(row),
@@ -104,7 +100,7 @@ def _unpriced(rows: Sequence[Row], whole: int) -> Listing:
     """Return a table of machines without a price, with the price at which they are as good as the chosen."""
     cells = [
         [
-            row["name"],
+            row["machine"],
             str(row["best"]["world_size"]),
             duration(row["best"]["run_time"]),
             "-" if row["worth_usd_per_hour"] is None else f"{row['worth_usd_per_hour']:,.4g}",
@@ -122,13 +118,14 @@ def _of(shown: Sequence[Row], whole: int) -> str:
 
 def _prices(result: SearchResult, names: Container[str]) -> Listing:
     """Return a table of the prices of named machines, with their sources."""
-    columns = ("provider", "region", "date", "source")
+    columns = ("region", "date", "source")
+    machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
     rows = [
-        [price["name"], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
+        [machines[price["name"]], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
         for price in result.prices()
         if price["name"] in names
     ]
-    return Listing("Prices", ("one node", "of", *columns[1:], "USD/h"), rows, texts=5)
+    return Listing("Prices", ("one node", *columns, "USD/h"), rows, texts=4)
 
 
 def _question(goal: Goal) -> str:
@@ -165,7 +162,7 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
     """Return a chart of the run times of plans with their intervals."""
     spans = [
         Span(
-            f"{row['nodes']} x {row['name']}",
+            row["machines"],
             row["run_time"],
             row["run_time_low_80"],
             row["run_time_high_80"],

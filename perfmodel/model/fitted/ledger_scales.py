@@ -37,8 +37,21 @@ FREEDOM = 4.0
 """Weight of a learned variance, and of the variance of repeats, as a number of runs (assumed)."""
 FEW = 5
 """Number of sources below which a scale is called rough."""
-FOR_95 = 19
-"""Sources needed for a 95 % interval: the largest of n errors bounds a new one in n of n + 1 cases."""
+
+
+def sources_for(confidence: float) -> int:
+    """Return the sources that a confidence takes.
+
+    The largest of n errors bounds a new one in n of n + 1 cases.
+
+    >>> sources_for(0.95), sources_for(0.8)
+    (19, 4)
+    """
+    return math.ceil(round(confidence / (1 - confidence), 6))
+
+
+FOR_95 = sources_for(0.95)
+"""Sources needed for a 95 % interval."""
 
 
 def repeat_noise(squares: float, count: int) -> float:

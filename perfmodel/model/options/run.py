@@ -97,8 +97,8 @@ class Run(Described):
         [default: that of --framework; without one stock, for BERT mlperf]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Largest cost of the run, e.g. $20,000 or 1.5M.
-    confidence : [1] How sure to be of deadline and budget, e.g. 0.5, 0.8 or 0.95: a plan with more risk than
-        that is not recommended.
+    confidence : [1] How sure to be that a plan fits into memory and keeps deadline and budget, e.g. 0.5, 0.8
+        or 0.95: one with more risk is not recommended.
     power_limit : [W] Largest rated power of the job, with --host-power and --pue, e.g. 500kW.
     accelerators : Accelerators to choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
     instances : Cloud offers to choose from, e.g. p4d.24xlarge.

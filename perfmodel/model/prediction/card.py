@@ -4,7 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.errors import InputError
 from perfmodel.core.units import plural, three_digits
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.ledger_scales import FEW
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
@@ -25,17 +28,26 @@ def card_of(prediction: Prediction) -> Card:
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x v100-sxm2-16gb: 1 node, 1 of 8 accelerators'
+    '1 x V100 SXM2 16 GB (v100-sxm2-16gb): 1 node, 1 of 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction),
-        machines=f"{prediction.scenario['world_size']} x {prediction.scenario['accelerator']}: "
-        f"{prediction.placement}",
+        machines=_machines(prediction),
         time=prediction.time_words,
         memory=memory_words(prediction),
         limit=limit_of(prediction),
         rests_on=rests_on(prediction),
     )
+
+
+def _machines(prediction: Prediction) -> str:
+    """Return the accelerators of a job by name, of those of the catalogue, and id, with their placement."""
+    count, id = prediction.scenario["world_size"], prediction.scenario["accelerator"]
+    try:
+        called = f"{accelerator_words(Catalogue.built_in().accelerator(id))} ({id})"
+    except InputError:
+        called = id
+    return f"{count} x {called}: {prediction.placement}"
 
 
 def with_card(fields: Mapping[str, Any]) -> Prediction:

@@ -72,9 +72,21 @@ def odds(needed: Any, known: Any, capacity: Any, half_width: float) -> Odds:
     return Odds(chance, known + rest * ops.exp(-half_width / share), needed * math.exp(half_width))
 
 
-def stated_odds(needed: Any, known: Any, capacity: float) -> Odds:
+def stated_odds(needed: Any, known: Any, capacity: Any) -> Odds:
     """Return the odds of a job with all options stated that affect its memory."""
     return odds(needed, known, capacity, half_widths()[STATED])
+
+
+def share_for(probability: float) -> float:
+    """Return the largest share of a memory that a job may need to fit with a probability of at least a half.
+
+    All options of the job are stated: P = 1 / (1 + s^(ln 9 / h)) of ``odds`` solved for s.
+
+    >>> round(float(stated_odds(share_for(0.9) * 80e9, 0.0, 80e9).fits_probability), 9)
+    0.9
+    """
+    share: float = ((1 - probability) / probability) ** (half_widths()[STATED] / math.log(9))
+    return share
 
 
 def odds_of(needed: float, known: float, capacity: float, unknown: Sequence[str]) -> Odds:

@@ -1,0 +1,193 @@
+"""The answer card of a search for machines: what to take, how long, at what cost, how sure, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.core.units import dollars, duration, many, percent, plural
+from perfmodel.decide.planning.alternatives import Alternative, alternatives
+from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.planning.results import SearchResult
+from perfmodel.model.fitted.ledger_scales import sources_for
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
+from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.transformers.layout_words import in_full
+
+Row = dict[str, Any]
+
+SURE = 0.99
+"""Probability above which the single risks are not listed."""
+
+
+def card_of_plan(result: SearchResult) -> Card:
+    """Return the answer card of a search: of the chosen plan, or of the surest where none is.
+
+    Examples
+    --------
+    >>> from perfmodel.decide.planning import Goal, search
+    >>> goal = Goal(epochs=90, deadline=86400.0, instances=("p3.16xlarge",), max_gpus=8)
+    >>> card_of_plan(search(goal)).machines
+    '8 x V100 SXM2 16 GB: all-reduce (auto), amp, 256 samples on each, 2,048 a step'
+    """
+    plan = result.in_question
+    if plan is None:
+        return Card.model_construct(**dict.fromkeys(Card.model_fields, "") | {"advice": advice(result)})
+    prediction = result.predicted(plan)
+    return Card.model_construct(
+        advice=advice(result),
+        machines=f"{plan['world_size']:,} x {plan['accelerator_name']}: {used_words(plan)}",
+        run=run_words(plan, result.goal),
+        time=prediction.time_words,
+        cost=cost_words(plan, result.goal),
+        chance=chance_words(plan, result.goal, prediction),
+        memory=memory_words(prediction),
+        limit=limit_of(prediction),
+        rests_on=rests_on(prediction),
+    )
+
+
+def advice(result: SearchResult) -> str:
+    """Return what to take, or what keeps a search from an answer and what would make one possible."""
+    plan = result.in_question
+    if plan is None:
+        return _without_a_plan(result)
+    return _taken(result, plan) if result.met else _not_met(result, plan)
+
+
+def _taken(result: SearchResult, chosen: Row) -> str:
+    """Return the sentence that recommends the chosen plan."""
+    limits, superlative = limit_words(result.goal), "cheapest" if result.by_cost else "fastest"
+    within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
+    if limits and chosen["probability"] is None:
+        within += " as predicted: how sure that is, is not known"
+    elif limits:
+        within += f" with a probability of {percent(result.goal.confidence)} or more"
+    return f"Take {chosen['machines']}: {within}."
+
+
+def _not_met(result: SearchResult, surest: Row) -> str:
+    """Return what no plan does, what would make it possible, and how near the surest plan comes."""
+    goal, sure = result.goal, surest["probability"]
+    what = f"meets {limit_words(goal)}" if goal.limits.words else "fits into memory"
+    first = f"No plan of known price {what} with {percent(goal.confidence)}."
+    would = _would_do(alternatives(result), goal)
+    if sure is not None and sure >= 0.5:
+        would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
+    possible = f" It would be possible with {'; or '.join(would)}." if would else ""
+    words = "" if sure is None else f", with {percent(sure)}"
+    return f"{first}{possible} The surest is {surest['machines']}{words}{_over(goal, surest)}."
+
+
+def _would_do(options: list[Alternative], goal: Goal) -> list[str]:
+    """Return what would make a goal possible, as texts; of limits that do so only together, one text."""
+    alone = [one.words for one in options if one.meets]
+    together = [one.words for one in options if not one.meets and one.option in ("deadline", "budget")]
+    return [*alone, " and ".join(together)] if together else alone
+
+
+def _over(goal: Goal, surest: Row) -> str:
+    """Return by how much a plan is over the limits as predicted; empty where it is not."""
+    over = []
+    if surest["meets_deadline"] is False:
+        over.append(f"over the deadline by {duration(surest['run_time'] - (goal.deadline or 0.0))}")
+    if surest["within_budget"] is False:
+        over.append(f"over the budget by {dollars(surest['cost'] - (goal.budget or 0.0))}")
+    return f": as predicted it is {' and '.join(over)}" if over else ""
+
+
+def _without_a_plan(result: SearchResult) -> str:
+    """Return the sentence on a search without a plan of known price."""
+    if not any(machine.price for machine in result.machines):
+        names = ", ".join(machine.typed for machine in result.machines[:3])
+        return f"No price is known of {names}: give --price NODE=USD, per hour of one node."
+    limits = limit_words(result.goal)
+    return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
+
+
+def limit_words(goal: Goal) -> str:
+    """Return deadline and budget in words; empty without either."""
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"the deadline of {duration(goal.deadline)}")
+    if goal.budget is not None:
+        limits.append(f"the budget of {dollars(goal.budget)}")
+    return " and ".join(limits)
+
+
+def used_words(plan: Row) -> str:
+    """Return how a plan trains on its machines: layout or strategy, precision, and batch."""
+    step = f"{plan['global_batch_size']:,} a step"
+    if plan["layout"]:
+        return f"{in_full(plan['layout'])}, {plan['precision']}, {step.replace(' a', ' samples a')}"
+    tokens = f" of {plan['sequence_length']} tokens" if plan["sequence_length"] else ""
+    size = plan["local_batch_size"]
+    each = f"{size:,} {plural('sample', size)}{tokens} on each"
+    return f"{strategy_words(plan)}, {plan['precision']}, {each}, {step}"
+
+
+def strategy_words(plan: Row) -> str:
+    """Return how the copies of a network exchange gradients."""
+    if plan["world_size"] == 1:
+        return "one GPU"
+    return f"all-reduce ({plan['algorithm']})" if plan["strategy"] == "all-reduce" else str(plan["strategy"])
+
+
+def run_words(plan: Row, goal: Goal) -> str:
+    """Return length and time of a run, with the interval and what it is at most."""
+    if plan["run_time"] is None:
+        return ""
+    if plan["layout"]:
+        length = f"{many(plan['samples'] * plan['sequence_length'])} tokens"
+    elif plan["epochs"] is not None:
+        length = f"{plan['epochs']:.4g} epochs"
+    else:
+        length = f"{many(plan['samples'])} samples"
+    return f"{length} in {_amount(plan, 'run_time', duration, goal)}"
+
+
+def cost_words(plan: Row, goal: Goal) -> str:
+    """Return the cost of a run, with the interval and what it is at most."""
+    return "no price is known" if plan["cost"] is None else _amount(plan, "cost", dollars, goal)
+
+
+def _amount(plan: Row, name: str, show: Any, goal: Goal) -> str:
+    """Return an amount of a plan with its interval and what it is at most."""
+    words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
+    if low is None or high is None:
+        return str(words)
+    words = f"{words} (80 %: {show(low)} to {show(high)})"
+    most = plan[f"{name}_at_most"]
+    return words if most is None else f"{words}; at most {show(most)} with {percent(goal.confidence)}"
+
+
+def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
+    """Return the probability of keeping within all limits, the risks, and how rough both are."""
+    sure = plan["probability"]
+    if sure is None or not goal.limits.words:
+        return ""
+    risks = [
+        f"{percent(plan[f'{limit}_risk'])} to miss the {limit}"
+        for limit in ("deadline", "budget")
+        if plan[f"{limit}_risk"] is not None
+    ]
+    fits = plan["memory"]["fits_probability"]
+    if fits < CERTAIN:
+        risks.append(f"{percent(1 - fits)} not to fit into memory")
+    words = f"{percent(sure)} to keep the {goal.limits.words.replace(' and ', ' and the ')}"
+    if len(risks) > 1 and sure <= SURE:
+        words += f"; {', '.join(risks)}"
+    return f"{words}{rough_words(prediction, goal.confidence)}"
+
+
+def rough_words(prediction: Prediction, confidence: float) -> str:
+    """Return that fewer sources are known of such jobs than a confidence takes; empty where enough are."""
+    interval = prediction.interval
+    if interval is None or interval.sources is None:
+        return ""
+    needed, known = sources_for(confidence), interval.sources
+    if known >= needed:
+        return ""
+    are = "1 is" if known == 1 else f"{known or 'none'} are"
+    return f"; rough: {percent(confidence)} takes {needed} sources, {are} known"

@@ -1,0 +1,92 @@
+"""Plans in tables: short names that tell them apart, and marks of the one to take and of missed limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from perfmodel.core.units import percent
+from perfmodel.decide.planning.front import evenly_spaced
+
+Row = Mapping[str, Any]
+
+MOST = 10
+"""Plans of a table of the front."""
+TAKE, SUREST, LATE, OVER, AT_RISK = "take", "surest", "late", "over", "at risk"
+_MISSED: Final = {"meets_deadline": LATE, "within_budget": OVER}
+"""Column that says whether a plan keeps a limit -> mark of one that does not."""
+
+
+def of_front(front: Sequence[Row], chosen: Row | None) -> list[Row]:
+    """Return at most ``MOST`` plans of a front, evenly spaced, and the plan in question, the fastest first.
+
+    >>> front = [{"run_time": time} for time in range(1, 21)]
+    >>> [row["run_time"] for row in of_front(front, {"run_time": 2.5})]
+    [1, 2.5, 3, 5, 7, 9, 12, 14, 16, 18, 20]
+    """
+    spaced = evenly_spaced(len(front), MOST)
+    shown = [row for index, row in enumerate(front) if index in spaced or row == chosen]
+    if chosen is not None and chosen not in shown:
+        shown.append(chosen)
+    return sorted(shown, key=lambda row: float(row["run_time"]))
+
+
+def front_words(shown: Sequence[Row], front: Sequence[Row]) -> str:
+    """Return the heading of a table of plans of a front, with what it leaves out or adds."""
+    on_front = sum(row in front for row in shown)
+    some = f", {on_front} of {len(front)}" if on_front < len(front) else ""
+    added = "; and the plan in question" if on_front < len(shown) else ""
+    return f"None is both faster and cheaper than these{some}{added}"
+
+
+def mark_of(row: Row, answer: Mapping[str, Any]) -> str:
+    """Return the mark of a plan: to take, the surest where none is, or the limits it is over as predicted.
+
+    Empty for a plan that keeps all limits as surely as asked for.
+
+    Parameters
+    ----------
+    row : the plan
+    answer : ``chosen``, ``surest`` and ``goal`` with its ``confidence``, as of ``perfmodel plan --json``
+    """
+    chosen = answer["chosen"]
+    if row == (chosen or answer["surest"]):
+        return TAKE if chosen else SUREST
+    missed = [mark for column, mark in _MISSED.items() if row[column] is False]
+    sure = row["probability"]
+    if not missed and sure is not None and sure < answer["goal"]["confidence"]:
+        missed = [AT_RISK]
+    return ", ".join(missed)
+
+
+def marks_words(marks: Iterable[str], confidence: float) -> str:
+    """Return what marks of a table mean, as text; of the plan to take nothing is said.
+
+    >>> marks_words(["take", "", "late", "at risk"], 0.8)
+    'late: past the deadline as predicted; at risk: less than 80 % sure'
+    """
+    meaning = {
+        LATE: "past the deadline as predicted",
+        OVER: "over the budget as predicted",
+        AT_RISK: f"less than {percent(confidence)} sure",
+    }
+    seen = {word for mark in marks for word in mark.split(", ")}
+    return "; ".join(f"{mark}: {words}" for mark, words in meaning.items() if mark in seen)
+
+
+def short_names(rows: Sequence[Row]) -> list[str]:
+    """Return short names of plans: accelerators and provider, with the machine where a provider has several.
+
+    >>> rows = [{"world_size": 8 * nodes, "accelerator_name": "H100 SXM5 80 GB", "node": node, "name": node}
+    ...     | {"provider": of} for nodes, node, of in ((2, "p5", "AWS"), (3, "p5", "AWS"), (1, "dgx", None))]
+    >>> short_names(rows)
+    ['16 x H100 SXM5 80 GB, AWS', '24 x H100 SXM5 80 GB, AWS', '8 x H100 SXM5 80 GB, dgx']
+    """
+    names = [f"{row['accelerator_name']}, {row['provider'] or row['name']}" for row in rows]
+    nodes: dict[str, set[str]] = {}
+    for row, name in zip(rows, names, strict=True):
+        nodes.setdefault(name, set()).add(row["node"])
+    return [
+        f"{row['world_size']:,} x {name}" + (f" {row['name']}" if len(nodes[name]) > 1 else "")
+        for row, name in zip(rows, names, strict=True)
+    ]

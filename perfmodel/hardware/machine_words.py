@@ -1,0 +1,59 @@
+"""Accelerators and machines as people call them, from the names of their specs."""
+
+import re
+
+from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.node import Node
+
+_BRANDS = re.compile(r"\b(?:Instinct|Tesla|GeForce|AWS) ")
+"""Words of a vendor's name for a product that nobody needs to tell it from others."""
+_ONE = re.compile(r"\((?:one )?([^)]*)\)")
+"""An addition in parentheses."""
+
+
+def accelerator_words(accelerator: Accelerator) -> str:
+    """Return what people call an accelerator: the name of its spec without vendor, brand and parentheses.
+
+    >>> from perfmodel import Catalogue
+    >>> find = Catalogue.built_in().accelerator
+    >>> [accelerator_words(find(id)) for id in ("h100-sxm5-80gb", "mi250x", "v100-sxm2-16gb")]
+    ['H100 SXM5 80 GB', 'MI250X die', 'V100 SXM2 16 GB']
+    """
+    name = _ONE.sub(r"\1", accelerator.name)
+    vendor = f"{accelerator.vendor} "
+    return _BRANDS.sub("", name.removeprefix(vendor))
+
+
+def node_words(node: Node) -> str:
+    """Return what people call a machine, for parentheses: the name of its spec without an addition.
+
+    >>> from perfmodel import Catalogue
+    >>> find = Catalogue.built_in().node
+    >>> node_words(find("aws-p5.48xlarge")), node_words(find("dgx-1v"))
+    ('AWS p5.48xlarge', 'NVIDIA DGX-1')
+    """
+    return node.name.partition(" (")[0]
+
+
+def machines_words(nodes: int, used: int, accelerators: int, accelerator: str, node: str) -> str:
+    """Return machines as people call them: their number, the accelerators of each, and whose they are.
+
+    Parameters
+    ----------
+    nodes : number of machines
+    used : number of accelerators of all of them that work
+    accelerators : number of accelerators of one machine
+    accelerator, node : as of ``accelerator_words`` and ``node_words``
+
+    Examples
+    --------
+    >>> machines_words(15, 120, 8, "H100 SXM5 80 GB", "AWS p5.48xlarge")
+    '15 machines of 8 x H100 SXM5 80 GB (AWS p5.48xlarge)'
+    >>> machines_words(1, 8, 8, "H100 SXM5 80 GB", "AWS p5.48xlarge")
+    '8 x H100 SXM5 80 GB (AWS p5.48xlarge)'
+    >>> machines_words(1, 2, 8, "H100 SXM5 80 GB", "AWS p5.48xlarge")
+    '2 of 8 x H100 SXM5 80 GB (AWS p5.48xlarge)'
+    """
+    part = f"{used} of " if nodes == 1 and used < accelerators else ""
+    count = "" if nodes == 1 else f"{nodes:,} machines of "
+    return f"{part}{count}{accelerators} x {accelerator} ({node})"
