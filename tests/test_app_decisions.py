@@ -306,8 +306,8 @@ def test_a_transformer_of_few_sequences_is_planned_in_three_digits_and_tokens():
 
 def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
     batch = opened(gpus="8", **{"local-batch-size": "4096"})
-    most = predict(Scenario(world_size=8, local_batch_size=4096)).memory.largest_local_batch_size
-    assert f"What to do: take fewer samples for each GPU, at most {most:,}" in words(batch)
+    sure = predict(Scenario(world_size=8, local_batch_size=4096)).memory.largest_sure_batch_size
+    assert f"What to do: take fewer samples for each GPU, at most {sure:,} to be sure" in words(batch)
     layout = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", framework="megatron-core")
     assert "What would fit: take zero2, which needs " in words(layout)
     assert "the page “Transformers” lists what would" in words(layout)

@@ -4,10 +4,12 @@ from itertools import product
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from perfmodel import fits, predict
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.evaluate import case_of_setting
@@ -78,12 +80,63 @@ def test_each_change_makes_the_same_batch_fit() -> None:
     assert answer.changes
     batch = 2 * TOO_LARGE["gpus"]
     for change in answer.changes:
-        options = {**TOO_LARGE, **change.options, "global_batch_size": batch}
+        length = change.options.get("sequence_length", 8192)
+        of_step = batch * 8192 // length  # as many tokens
+        options = {**TOO_LARGE, **change.options, "global_batch_size": of_step}
         options["gpus"] = options.pop("world_size", TOO_LARGE["gpus"])
         prediction = predict(**options)
         assert prediction.memory.probability >= 0.9, change.words
         assert prediction.iteration_time == pytest.approx(change.iteration_time, rel=1e-9)
-        assert prediction.scenario["global_batch_size"] == batch
+        assert prediction.scenario["global_batch_size"] == of_step
+        assert change.options.get("global_batch_size", of_step) == of_step
+
+
+def test_a_shorter_sequence_is_among_the_changes() -> None:
+    """Of a long sequence most of the memory are activations; it is other training, so it comes last."""
+    job: dict[str, Any] = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8, "sharding": "zero3"}
+    answer = fits(**job, sequence_length=65536, confidence=0.5)
+    (shorter,) = (change for change in answer.changes if "sequence_length" in change.options)
+    assert not shorter.same_training
+    assert shorter.options["sequence_length"] * shorter.options["global_batch_size"] == 8 * 65536
+
+
+def test_lines_to_start_are_those_of_a_job_that_can_run() -> None:
+    """Where the job fits hardly, those of the first change stand beside them; where it cannot, alone."""
+    job = {**TOO_LARGE, "micro_batch_size": 1}
+    hardly = fits(**job)
+    first = {**job, **hardly.changes[0].options, "global_batch_size": job["gpus"]}
+    assert hardly.starts
+    assert hardly.change_starts == fits(**first).starts
+    never = fits(workload="llama-3-70b", accelerator="h100-sxm5-80gb", gpus=64, sharding="none")
+    assert never.verdict == "does not fit"
+    assert never.starts == {}
+    assert never.change_starts
+
+
+def test_a_bar_is_drawn_beyond_the_memory() -> None:
+    done = CliRunner().invoke(
+        main, ["fits", "--workload=llama-3-70b", "--node=dgx-h100", "--gpus=64", "--sharding=none"]
+    )
+    answer = fits(workload="llama-3-70b", node="dgx-h100", gpus=64, sharding="none")
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("every accelerator"))
+    inside, beyond = line.removeprefix("every accelerator ").split(" GiB")[0].rsplit(None, 1)[0].split("|")
+    drawn = len((inside + beyond).strip()) / len(inside)
+    assert drawn == pytest.approx(answer.bytes / answer.capacity, rel=0.15)
+    assert drawn > 5
+    assert "megatron-core starts the first change" in done.stdout
+
+
+def test_the_batch_to_take_surely_fits() -> None:
+    """The largest sure one has 95 %, one sample more has less; the largest of all has even odds."""
+    job: dict[str, Any] = {"workload": "resnet152", "accelerator": "k80", "gpus": 1}
+    answer = fits(**job, local_batch_size=256)
+    sure, most = answer.largest_sure_batch, answer.largest_batch
+    assert 0 < sure < most < 256
+    sizes = (sure, sure + 1, most, most + 1)
+    chances = [fits(**job, local_batch_size=size).fits_probability for size in sizes]
+    assert chances[0] >= 0.95 > chances[1]
+    assert chances[2] >= 0.5 > chances[3]
+    assert f"at most {sure} to be sure" in answer.card.advice
 
 
 def test_changes_that_keep_the_training_come_first() -> None:

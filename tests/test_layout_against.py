@@ -6,7 +6,9 @@ import pytest
 
 from perfmodel import layouts, predict
 from perfmodel.core.errors import InputError
+from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.transformers.layout_words import options_of_short, short
 
 JOB = {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 512, "global_batch_size": 1024}
 BRIEF = {"precision": "bf16", "framework": "megatron-core"}
@@ -56,6 +58,29 @@ def test_what_is_listed_is_found_in_the_list():
         assert against.row == row
 
 
+def test_a_layout_is_named_as_the_table_prints_it():
+    answer = layouts(**JOB, top=40)
+    for row in (answer.rows[0], *[each for each in answer.rows if " v" in each.words][:2], answer.rows[39]):
+        passes = f"{row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}"
+        assert layouts(**JOB, top=1, against=f"{row.words}, {passes}").against.row == row
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout(8, 2, 4, data_parallel=8, sharding=3, shard_group=4, recompute=2),
+        Layout(context_parallel=8, data_parallel=8, sharding=1, context_method=2),
+        Layout(2, expert_parallel=8, expert_tensor_parallel=2, data_parallel=4, end_slots=1),
+        Layout(),
+    ],
+)
+def test_every_part_of_the_short_form_is_read_again(layout):
+    words = layout.words()
+    stated = options_of_short(short(words))
+    assert {name: words.get(name, 1) for name in stated} == stated
+    assert short({**words, **stated}) == short(words)
+
+
 @pytest.mark.parametrize(
     ("named", "why"),
     [
@@ -78,7 +103,11 @@ def test_a_micro_batch_that_is_no_power_of_2_is_not_tried():
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ("tp8", "--against 'tp8': 'tp8': expected an option=value"),
+        ("tp8 zero4", "--against 'tp8 zero4': expected options and values, e.g. tensor_parallel=8"),
+        ("tp8 tp4 dp64", "or a layout as tables print it"),
+        ("", "or a layout as tables print it"),
+        ("tp8 dp32", "--against 'tp8 dp32': dp32, but the other degrees leave dp64 on 512 GPUs"),
+        ("tensor_parallel=8,tp8", "'tp8': expected an option=value"),
         ("tensr_parallel=8", "unknown option of --against 'tensr_parallel'; nearest: tensor_parallel"),
         ("workload=gpt2", "unknown option of --against"),
         ("recompute=full,recompute=none", "recompute is given twice"),

@@ -31,6 +31,7 @@ from perfmodel.hardware.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.evaluate import evaluate
@@ -169,12 +170,18 @@ def test_accumulation_sends_once_for_all_micro_batches():
 
 @pytest.mark.parametrize("workload", ["resnet50", "bert-base", "vgg16"])
 def test_the_largest_batch_that_fits_is_the_boundary(workload):
-    largest = ask(workload=workload, accelerator="v100-sxm2-16gb").memory.largest_local_batch_size
-    assert largest >= 1
+    memory = ask(workload=workload, accelerator="v100-sxm2-16gb").memory
+    largest, sure = memory.largest_local_batch_size, memory.largest_sure_batch_size
+    assert 1 <= sure < largest
     assert ask(workload=workload, accelerator="v100-sxm2-16gb", local_batch_size=largest).memory.fits
     too_large = ask(workload=workload, accelerator="v100-sxm2-16gb", local_batch_size=largest + 1)
     assert not too_large.memory.fits
-    assert any(f"the largest batch that does is {largest}" in warning for warning in too_large.warnings)
+    assert any(f"the largest batch that surely does is {sure}" in line for line in too_large.warnings)
+    chances = [
+        ask(workload=workload, accelerator="v100-sxm2-16gb", local_batch_size=size).memory.fits_probability
+        for size in (sure, sure + 1)
+    ]
+    assert chances[0] >= CERTAIN > chances[1]
 
 
 def test_an_anchor_is_met_at_one_accelerator_and_moves_the_rest():

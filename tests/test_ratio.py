@@ -16,7 +16,7 @@ from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.evidence.accuracy import ratio_fit, ratio_pairs
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.laid_out import LaidOut
-from perfmodel.model.options.layout import DEGREES
+from perfmodel.model.options.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.intervals.ratio import (
     COPIES,
@@ -289,9 +289,9 @@ def test_ties_are_broken_by_spare_memory_and_then_by_simplicity(top):
 
     def unlike(row):
         degrees = [row.layout[name] for name in (*DEGREES, "expert_tensor_parallel")]
-        words = (row.layout["sharding"], row.layout["recompute"])
-        in_use = sum(degree > 1 for degree in degrees) + sum(word != "none" for word in words)
-        return -min(row.memory["fits_probability"], 0.95), in_use, row.iteration_time
+        levels = SHARDING.index(row.layout["sharding"]) + RECOMPUTE.index(row.layout["recompute"])
+        complexity = math.prod(degrees) * 2**levels
+        return -min(row.memory["fits_probability"], 0.95), complexity, row.iteration_time
 
     assert ties.preferred == min(tied, key=unlike)
     assert ties.preferred.memory["fits_probability"] >= 0.95
@@ -306,10 +306,16 @@ def test_of_layouts_that_take_as_long_the_simpler_comes_first():
     keys = zip(
         np.round(np.log(found.iteration_time), 9),
         np.round(np.log(found.memory_bytes), 9),
-        found.layouts.in_use,
+        found.layouts.complexity,
         found.layouts.context_parallel,
         strict=True,
     )
     kept = list(keys)
     assert kept == sorted(kept)
     assert len({key[:2] for key in kept}) < len(kept)
+
+
+def test_a_pipeline_of_64_stages_is_not_the_simple_one():
+    """Few degrees may be large ones: of the ties that surely fit, one of fewer stages is taken."""
+    job = {"workload": "llama-3.1-405b", "node": "dgx-h100", "gpus": 1024, "global_batch_size": 2048}
+    assert layouts(**job, top=1).ties.preferred.layout["pipeline_parallel"] < 64

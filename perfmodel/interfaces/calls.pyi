@@ -907,7 +907,7 @@ def layouts(
     context_method : How context-parallel ranks exchange keys and values.  [default: the software's]
     context_inner : [1] Neighbours that exchange heads in a nested exchange.  [default: the most that key-value heads allow]
     shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
-    against : A layout to compare with the first, which may be one that does not fit, e.g. tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2.
+    against : A layout to compare with the first, which may be one that does not fit, e.g. tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2, or as tables print it: "tp8 pp4 dp2, 2 x 4".
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package

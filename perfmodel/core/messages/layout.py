@@ -1,6 +1,9 @@
 """Layouts of transformers."""
 
 MESSAGES = {
+    "layout.notation": "--against {text!r}: expected options and values, e.g. "
+    "tensor_parallel=8,sharding=zero1, or a layout as tables print it, e.g. 'tp8 pp4 dp2 zero1, 2 x 16'",
+    "layout.replicas": "--against {text!r}: dp{stated}, but the other degrees leave dp{left} on {gpus} GPUs",
     "layout.no_machine": "give --node or --accelerator, e.g. --node dgx-h100",
     "layout.sums": "{option}{value} is of a layout, whose gradients {known} sums, not --strategy "
     "{strategy}: leave one of them out",

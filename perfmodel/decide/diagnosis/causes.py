@@ -80,10 +80,9 @@ def _tcp(point: Point, at: Place, p: Values, catalogue: Catalogue) -> Cause | No
         reaches_adapter=False,
         has_low_latency=tcp.low_latency,
     )
-    counts = dict.fromkeys((float(at.adapters), 1.0))
     variants = tuple(
-        Variant(f"TCP over {_adapters(count)}", curve(_changed(fallen, adapters=count), p))
-        for count in counts
+        Variant(f"TCP over {_adapters(count)}", curve(_changed(fallen, adapters=float(count)), p))
+        for count in (int(at.adapters), *_fewer(at))
     )
     return Cause(
         "tcp",
@@ -99,9 +98,8 @@ def _few_adapters(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | N
     total = int(at.adapters)
     if not _has_network(point) or total < 2:
         return None
-    counts = [1 << power for power in range(total.bit_length()) if 1 << power < total]
     variants = []
-    for count in counts:
+    for count in _fewer(at):
         words, left = f"{_adapters(count)} of {total}", _changed(at, adapters=float(count))
         variants.append(Variant(words, curve(left, p)))
         forced = _by_algorithm(left, p)
@@ -225,6 +223,12 @@ _MAKERS: tuple[Callable[[Point, Place, Values, Catalogue], Cause | None], ...] =
 def _changed(at: Place, **numbers: Any) -> Place:
     """Return a place with other numbers."""
     return at._replace(**numbers)
+
+
+def _fewer(at: Place) -> list[int]:
+    """Return the powers of 2 below the number of adapters of a node."""
+    total = int(at.adapters)
+    return [1 << power for power in range(total.bit_length()) if 1 << power < total]
 
 
 def _has_network(point: Point) -> bool:

@@ -12,10 +12,9 @@ from perfmodel.decide.fits.starts import starts_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.assemble import settled
-from perfmodel.model.prediction.memory_odds import odds_of
+from perfmodel.model.prediction.assemble import prediction_of_setting, settled
+from perfmodel.model.prediction.memory_odds import CERTAIN, odds_of
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.memory import known_bytes
@@ -53,7 +52,7 @@ class Change(Record):
     command: str
     """Command line of the changed job."""
     iteration_time: float
-    """Of a step of the same batch [s]."""
+    """Of a step of the same batch, or of shorter sequences with as many tokens [s]."""
     slowdown: float
     """Accelerator-seconds a step over those of the job, if it fitted: 0.28 for 28 % more [1]."""
     bytes: float
@@ -61,7 +60,7 @@ class Change(Record):
     fits_probability: float
     """Probability that it then fits [1]."""
     same_training: bool
-    """Whether optimizer and trained weights stay as they are."""
+    """Whether optimizer, trained weights and samples stay as they are."""
     warnings: list[str]
     """What is possible and poor of it, or not known of the software."""
 
@@ -90,7 +89,10 @@ class Fits(Record, Table):
     not_stated: list[str]
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_batch: int
-    """The largest micro-batch, or batch of an accelerator, that fits with as many passes; 0: none does."""
+    """The largest micro-batch, or batch of an accelerator, that fits with as many passes, with even odds at
+    least; 0: none does."""
+    largest_sure_batch: int
+    """The largest that fits with a probability of 95 % at least; 0: none does."""
     batch: int
     """Samples of the job's own."""
     places: list[Place]
@@ -101,7 +103,9 @@ class Fits(Record, Table):
     """What makes it fit, or comes closest: the same training first, then without a warning, then by cost;
     empty where it fits already, or nothing was found."""
     starts: dict[str, list[str]]
-    """Options or settings that start the job, by software; empty of what no such options are known."""
+    """Options or settings that start the job, by software; empty where it cannot run or none are known."""
+    change_starts: dict[str, list[str]]
+    """The same with the first of the changes; empty without one."""
     software: str
     """The job's own software."""
     defaults: list[str]
@@ -140,8 +144,8 @@ def fits(
     InputError : as ``predict``
     """
     catalogue, numbers = Catalogue.of(catalogue), constants_of(constants)
-    prediction = predict(scenario, catalogue, numbers)
-    setting, _ = settled(scenario, catalogue, numbers)
+    setting, settled_numbers = settled(scenario, catalogue, numbers)
+    prediction = prediction_of_setting(setting, settled_numbers)
     memory = prediction.memory
     changes: list[Changed] = []
     if memory.probability < confidence:
@@ -159,11 +163,13 @@ def fits(
         capacity=memory.capacity,
         not_stated=memory.not_stated,
         largest_batch=memory.largest_local_batch_size,
+        largest_sure_batch=memory.largest_sure_batch_size or 0,
         batch=int(setting.local_batch_size),
         places=_places(setting, memory),
         confidence=confidence,
         changes=[_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]],
-        starts=starts_of(setting),
+        starts={} if memory.probability <= 1 - CERTAIN else starts_of(setting),
+        change_starts=starts_of(changes[0].setting) if changes else {},
         software=setting.software_name,
         defaults=list(prediction.defaults),
         warnings=[*_few_passes(setting), *setting.warnings],
@@ -192,7 +198,7 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
         words=command_line("", changed.options).removeprefix("perfmodel '' "),
         command=line,
         iteration_time=changed.iteration_time,
-        slowdown=changed.iteration_time * changed.world_size / spent - 1,
+        slowdown=changed.spent / spent - 1,
         bytes=changed.memory.bytes,
         fits_probability=changed.memory.probability,
         same_training=changed.same_training,

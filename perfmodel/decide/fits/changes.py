@@ -10,10 +10,9 @@ from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.options.layout import SHARDING
+from perfmodel.model.options.layout import SHARDING, Layout
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction import predict
-from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.assemble import settled, time_of
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
@@ -28,8 +27,10 @@ FLASH_YEAR = 2020
 MOST_TRIED = 3
 """Changes of so many options are tried only with the value of each that saves most."""
 _DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
-_OTHER_TRAINING = ("optimizer", "lora")
-"""Options that change what is trained or how, not only where it lies."""
+_OTHER_TRAINING = ("optimizer", "lora", "sequence_length")
+"""Options that change what is trained, how, or on what, not only where it lies."""
+SHORTEST = 512
+"""Shortest sequence that is proposed [tokens]."""
 
 
 class Way(NamedTuple):
@@ -45,14 +46,20 @@ class Changed(NamedTuple):
 
     options: Options
     """Changed options, by name."""
+    setting: Setting
+    """Of the changed job."""
     memory: Memory
     iteration_time: float
-    """Of a step of the same batch [s]."""
-    world_size: int
+    """Of a step of the same batch, or of shorter sequences with as many tokens [s]."""
     same_training: bool
-    """Whether optimizer and trained weights are those of the job."""
+    """Whether optimizer, trained weights and samples are those of the job."""
     warnings: tuple[str, ...]
     """What is possible and poor of it, or not known of the software, that is not said of the job itself."""
+
+    @property
+    def spent(self) -> float:
+        """Accelerator-seconds of a step."""
+        return float(self.iteration_time * self.setting.world_size)
 
 
 def changes_of(
@@ -65,8 +72,9 @@ def changes_of(
     """Return the changes of single options by which a job comes to fit; if none does, pairs, then triples.
 
     If no triple does either, those that come closest are returned, the least memory first.
-    The batch of a step stays.  Changes that leave the training itself as it is come first, of these those
-    that nothing warns of, and of these the cheapest in accelerator-seconds a step.
+    The batch of a step stays, of shorter sequences its tokens.  Changes that leave the training itself as it
+    is come first, of these those that nothing warns of, and of these the cheapest in accelerator-seconds a
+    step.
 
     Parameters
     ----------
@@ -113,7 +121,7 @@ def _cost(changed: Changed) -> tuple[bool, bool, float]:
     return (
         not changed.same_training,
         bool(changed.warnings),
-        changed.iteration_time * changed.world_size,
+        changed.spent,
     )
 
 
@@ -148,6 +156,7 @@ def _ways(setting: Setting) -> Iterator[Way]:
     if setting.layout is None:
         yield from _ways_of_copies(setting)
         return
+    yield from _shorter_sequences(setting.workload.sequence_length or 0, setting.layout)
     layout, scenario = setting.layout, setting.scenario
     model, _ = network_of(setting.workload)
     for recompute in ("selective", "full"):
@@ -196,6 +205,14 @@ def _smaller_batches(setting: Setting) -> Iterator[Way]:
         times *= 2
 
 
+def _shorter_sequences(length: int, layout: Layout) -> Iterator[Way]:
+    """Yield sequences of half the length, a quarter and an eighth, with as many tokens in a step."""
+    for times in (2, 4, 8):
+        if length % times == 0 and length // times >= SHORTEST:
+            batch = int(layout.global_batch_size) * times
+            yield Way("sequence", {"sequence_length": length // times, "global_batch_size": batch})
+
+
 class _Job(NamedTuple):
     """A job to change, and what its changes are predicted with."""
 
@@ -214,15 +231,14 @@ class _Job(NamedTuple):
 def _changed(job: _Job, ways: tuple[Way, ...]) -> Changed | None:
     """Return a changed job with its time; None if it is refused or does not fit."""
     options = {name: value for way in ways for name, value in way.options.items()}
-    scenario = job.changed(options)
     try:
-        setting, constants = settled(scenario, job.catalogue, job.constants)
+        setting, constants = settled(job.changed(options), job.catalogue, job.constants)
         memory = memory_needed(setting, constants)
         if memory.probability < job.confidence:
             return None
-        time = predict(scenario, job.catalogue, job.constants).iteration_time
+        time = time_of(setting, constants)
     except (InputError, FloatingPointError, OverflowError):
         return None
     same = not any(name in options for name in _OTHER_TRAINING)
     new = tuple(line for line in setting.warnings if line not in job.setting.warnings)
-    return Changed(options, memory, time, setting.world_size, same, new)
+    return Changed(options, setting, memory, time, same, new)

@@ -34,7 +34,7 @@ class Ties:
     """The same of those least like the first."""
     preferred: LayoutRow
     """The one to take: of most spare memory, until it fits with a probability of 95 %; of those the one with
-    fewest degrees in use; of those the fastest."""
+    the smallest product of degrees; of those the fastest."""
 
     @classmethod
     def of(cls, order: Order, preferred: LayoutRow) -> Ties:

@@ -40,7 +40,7 @@ from perfmodel.model.setting.low_precision import of_low_precision
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.transformers.evaluate import case_of_setting, fabric_of_setting, network_of, with_layout
 from perfmodel.model.transformers.job import rows as chosen
-from perfmodel.model.transformers.layout_words import short
+from perfmodel.model.transformers.layout_words import options_of_short, short
 from perfmodel.model.transformers.levels import traits_of
 from perfmodel.model.transformers.search import SearchResult, search
 from perfmodel.model.transformers.uncertainty import why_wider
@@ -275,7 +275,7 @@ def _named(text: str, options: Mapping[str, Any], known: Catalogue) -> Setting:
 
     Parameters
     ----------
-    text : options of the layout, and their values
+    text : options of the layout and their values, or the layout as tables print it
     options : of the search
     known : hardware to choose from
 
@@ -283,11 +283,23 @@ def _named(text: str, options: Mapping[str, Any], known: Catalogue) -> Setting:
     ------
     InputError : not such a text, or an impossible layout
     """
-    layout = stated_pairs("against", text, text.split(","), AGAINST, "--against")
+    if "=" in text:
+        layout = stated_pairs("against", text, text.split(","), AGAINST, "--against")
+    elif (printed := options_of_short(text)) is not None:
+        layout = printed
+    else:
+        raise refusal("layout.notation", "against", text=text)
+    replicas = layout.pop("data_parallel", None)
     try:
-        return resolve(LaidOut(**{**options, **layout}), known)
+        setting = resolve(LaidOut(**{**options, **layout}), known)
     except InputError as error:
         raise error.under("against", said=f"--against {text}") from None
+    left = int(setting.layout.data_parallel) if setting.layout else 1
+    if replicas not in (None, left):
+        raise refusal(
+            "layout.replicas", "against", text=text, stated=replicas, left=left, gpus=setting.world_size
+        )
+    return setting
 
 
 def _timed(setting: Setting, every: Evaluated, scale: float) -> Timed:

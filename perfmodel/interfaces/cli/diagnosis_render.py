@@ -92,7 +92,22 @@ def _similar(out: Console, answer: Diagnosis) -> None:
         software = f", {each.software}" if each.software else ""
         source = "" if answer.kind == "collective" else f"; {each.source}"
         lines_to(out, f"{value}{each.words}{software}{source}", f"{'' if index else 'published':<10}")
-        out.print(Text(f"{'':12}{each.id}"), soft_wrap=True)  # an id of any length is one word to copy
+        for line in at_slashes(each.id, out.width - 12):
+            out.print(Text(f"{'':12}{line}"))
+
+
+def at_slashes(name: str, width: int) -> list[str]:
+    """Return a name on as many lines as it needs, broken after slashes alone.
+
+    >>> at_slashes("dlperf/tensorflow/resnet50-v1.5/v100-sxm2-16gb", 24)
+    ['dlperf/tensorflow/', 'resnet50-v1.5/', 'v100-sxm2-16gb']
+    """
+    lines = [""]
+    for part in name.replace("/", "/\n").splitlines():
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def _next(out: Console, answer: Diagnosis) -> None:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from perfmodel.decide.fits.answer import Fits, Place
 
 BAR = 36
-"""Width of the bar of a full accelerator, in columns."""
-OVER = 6
-"""Columns of what is over it."""
+"""Width of the bar of a full accelerator, in columns; less where a longer bar has to fit as well."""
+MOST_BAR = 42
+"""Width of the longest bar."""
 LETTERS = {
     "weights": "W",
     "weight_copy": "w",
@@ -67,7 +67,7 @@ def text(answer: "Fits", request: object) -> None:
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card
-    from perfmodel.model.prediction.memory_odds import CERTAIN, states_exceed
+    from perfmodel.model.prediction.memory_odds import states_exceed
     from perfmodel.model.step.memory import listed
 
     out = console()
@@ -85,19 +85,21 @@ def text(answer: "Fits", request: object) -> None:
     out.print()
     shown = _shown(answer)
     width = max(len(place.name) for place in shown)
+    scale = min(BAR / answer.capacity, MOST_BAR / max(place.bytes for place in shown))
     for place in shown:
-        out.print(Text(_line(place, answer.capacity, width)))
+        out.print(Text(_line(place, max(1, round(answer.capacity * scale)), scale, width)))
     known = ", ".join(f"{letter} {name.replace('_', ' ')}" for name, letter in LETTERS.items())
     lines_to(out, f"{known}, + others; | is where the memory ends")
     if answer.fits_probability < answer.confidence:
         _print_changes(answer)
-    lines = answer.starts.get(answer.software, [])
-    can_run = answer.fits_probability > 1 - CERTAIN  # lines of a job that cannot are for programs alone
-    if lines and can_run:
-        out.print(Text(f"\n{answer.software} starts it with", style="bold"))
+    started, starts = started_words(answer)
+    lines = starts.get(answer.software, [])
+    if lines:
+        out.print()
+        lines_to(out, f"{answer.software} starts {started} with", style="bold")
         for line in lines:
             out.print(Text(f"  {line}"), soft_wrap=True)
-    others = [name for name in answer.starts if name != answer.software]
+    others = [name for name in starts if name != answer.software]
     if others:
         lines_to(out, f"--json also has the lines of {', '.join(others)}")
     if answer.defaults:
@@ -116,7 +118,23 @@ def _largest(answer: "Fits") -> str:
 
     if not answer.largest_batch:
         return "not even 1 fits"
-    return f"{counted(answer.largest_batch, 'sample')} (now {answer.batch})"
+    now = f"(now {answer.batch})"
+    if answer.largest_sure_batch == answer.largest_batch:
+        return f"{counted(answer.largest_batch, 'sample')} {now}"
+    sure = f"{answer.largest_sure_batch or 'none'} surely"
+    return f"{counted(answer.largest_batch, 'sample')} with even odds, {sure} {now}"
+
+
+def started_words(answer: "Fits") -> "tuple[str, dict[str, list[str]]]":
+    """Return which job start lines are shown of, in words, and the lines by software.
+
+    They are the job's own where it fits as surely as asked or no change does, else those of the first change.
+    """
+    if answer.fits_probability >= answer.confidence:
+        return "it", answer.starts
+    if answer.changes and answer.changes[0].fits_probability >= answer.confidence:
+        return f"the first change ({answer.changes[0].words})", answer.change_starts
+    return "it as it is", answer.starts
 
 
 def _shown(answer: "Fits") -> "list[Place]":
@@ -128,15 +146,23 @@ def _shown(answer: "Fits") -> "list[Place]":
     return [places[index] for index in sorted({0, 1, fullest, len(places) - 1})]
 
 
-def _line(place: "Place", capacity: float, width: int) -> str:
-    """Return name, bar, size and verdict of a place; names are filled up to a width."""
+def _line(place: "Place", end: int, scale: float, width: int) -> str:
+    """Return name, bar, size and verdict of a place.
+
+    Parameters
+    ----------
+    place : whose memory is drawn
+    end : column at which an accelerator's memory ends
+    scale : columns of a byte
+    width : to which the name is filled up
+    """
     from perfmodel.model.prediction.memory_odds import short_verdict
 
-    bar, reached, most = "", 0.0, BAR + OVER
+    bar, reached = "", 0.0
     for name in (*LETTERS, *(row for row in place.rows if row not in LETTERS)):
-        reached += place.rows.get(name, 0.0) * BAR / capacity
-        bar += LETTERS.get(name, "+") * (min(round(reached), most) - len(bar))
-    bar = f"{bar[:BAR]:<{BAR}}|{bar[BAR:]:<{OVER}}"
+        reached += place.rows.get(name, 0.0) * scale
+        bar += LETTERS.get(name, "+") * (round(reached) - len(bar))
+    bar = f"{bar[:end]:<{end}}|{bar[end:]:<{MOST_BAR - end}}"
     return (
         f"{place.name:<{width}} {bar} {_gib(place.bytes):>6} GiB {short_verdict(place.fits_probability):>4}"
     )
@@ -172,7 +198,7 @@ def _print_changes(answer: "Fits") -> None:
     out.print(shown)
     out.print(Text("cost: accelerator-seconds a step, over those of the job if it fitted"))
     if not all(change.same_training for change in answer.changes):
-        out.print(Text("*: trains other weights, or by another optimizer"))
+        lines_to(out, "*: trains other weights, by another optimizer, or on shorter sequences")
     for line in dict.fromkeys(line for change in answer.changes for line in change.warnings):
         lines_to(out, line, "!: ")
 

@@ -65,7 +65,7 @@ class LayoutsRequest(Described):
         [default: the most that key-value heads allow]
     shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     against : A layout to compare with the first, which may be one that does not fit, e.g.
-        tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2.
+        tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2, or as tables print it: "tp8 pp4 dp2, 2 x 4".
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """

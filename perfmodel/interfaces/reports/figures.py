@@ -11,6 +11,7 @@ from perfmodel.decide.prices import Price, hour_words
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import card_of
 from perfmodel.model.prediction.intervals.bound import clipped_words
+from perfmodel.model.prediction.memory import largest_words
 from perfmodel.model.prediction.result import Interval, Prediction
 from perfmodel.model.step.memory import listed
 from perfmodel.model.step.terms import TERMS, sent
@@ -53,7 +54,7 @@ def unfit(prediction: Prediction) -> str | None:
     """Return a message where a job does not fit, with the largest batch that does; None where it fits."""
     line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
     what = "batch" if prediction.layout is None else "micro-batch"
-    most = f"the largest {what} that does is {largest}" if largest else f"not even a {what} of 1 does"
+    most = largest_words(prediction.memory, what) if largest else f"not even a {what} of 1 does"
     return line and f"{line}; {most}"
 
 
@@ -176,7 +177,12 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
     memory = prediction.memory
     what = "batch" if prediction.layout is None else "a micro-batch of"
     word = memory.verdict.replace("does not fit", "DOES NOT FIT")
-    fits = f"{word}, up to {what} {memory.largest_local_batch_size}" if memory.fits else word
+    if memory.largest_sure_batch_size:
+        fits = f"{word}, surely up to {what} {memory.largest_sure_batch_size}"
+    else:
+        fits = (
+            f"{word}, up to {what} {memory.largest_local_batch_size} with even odds" if memory.fits else word
+        )
     report = [("memory", f"{_held(prediction)}; {fits}")]
     if memory.low_80 is not None and memory.high_80 is not None:
         ends = f"{memory.low_80 / 2**30:.1f} to {memory.high_80 / 2**30:.1f} GiB with 80 % confidence"

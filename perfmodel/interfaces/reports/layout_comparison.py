@@ -29,7 +29,7 @@ def tie_lines(answer: Layouts) -> list[str]:
     return [
         f"{ties.layouts:,} of {answer.fitting:,} layouts tie with the first, itself included: the ratio of "
         f"their times is known to a factor of {factor} (80 %)",
-        f"of the ties, by spare memory until it surely fits, then by fewest degrees in use: {which}",
+        f"of the ties, by spare memory until it surely fits, then by smallest product of degrees: {which}",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from perfmodel.core import ops
@@ -108,22 +109,21 @@ class Layout(NamedTuple):
     def words(self) -> dict[str, Any]:
         """Return one layout as a dictionary with the names of the options as keys."""
         own = ("recomputed_layers", "end_slots", *(() if self.token_copies > 1 else ("token_copies",)))
-        slots = {"embedding_slots": True} if self.end_slots else {}
         report = {name: int(value) for name, value in self._asdict().items() if name not in own}
         return report | {
             "sharding": SHARDING[int(self.sharding)],
             "recompute": RECOMPUTE[int(self.recompute)],
             "schedule": self.schedule_name,
-            **slots,
+            **({"embedding_slots": True} if self.end_slots else {}),
             "shard_group": int(self.shard_ranks) if self.sharding else 1,
             "context_method": CONTEXT_METHODS[int(self.context_method)],
         }
 
     @property
-    def in_use(self) -> Any:
-        """Number of degrees above 1, sharding and recomputation counted too: the fewer, the simpler."""
-        degrees = (getattr(self, name) > 1 for name in (*DEGREES, "expert_tensor_parallel"))
-        return sum(1 * each for each in (*degrees, self.sharding > 0, self.recompute > 0))
+    def complexity(self) -> Any:
+        """Product of all degrees, doubled by each level of sharding and recomputation: smaller is simpler."""
+        degrees = (getattr(self, name) for name in (*DEGREES, "expert_tensor_parallel"))
+        return math.prod(degrees, start=2 ** (self.sharding + self.recompute))
 
     @property
     def schedule_name(self) -> Schedule:

@@ -105,7 +105,16 @@ def predict(
         from perfmodel.model.options.keywords import scenario_from
 
         scenario = scenario_from(scenario, options)
-    setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
+    return prediction_of_setting(*settled(scenario, Catalogue.of(catalogue), constants_of(constants)))
+
+
+def prediction_of_setting(setting: Setting, constants: Calibration) -> Prediction:
+    """Return the prediction of a job as ``settled`` returns it.
+
+    Raises
+    ------
+    InputError : as for ``predict``
+    """
     if setting.layout is None:
         return checked(_data_parallel_prediction, setting, constants)
     from perfmodel.model.prediction.shared import shared_prediction

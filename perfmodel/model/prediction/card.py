@@ -118,10 +118,12 @@ def advice(prediction: Prediction) -> str:
 
 def _smaller(prediction: Prediction) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
-    most = prediction.memory.largest_local_batch_size
+    sure, most = prediction.memory.largest_sure_batch_size, prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
+    if sure:
+        return f"take fewer {of}, at most {sure:,} to be sure, or GPUs with more memory"
     if most:
-        return f"take fewer {of}, at most {most:,}, or GPUs with more memory"
+        return f"take GPUs with more memory, or at most {most:,} {of}, which fit with even odds"
     shared = " or share the network out (perfmodel layouts)" if prediction.tokens_per_second else ""
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 

@@ -76,7 +76,7 @@ def preferred(order: Order, odds: Any, layouts: Layout) -> int:
     """Return the row of the layout to take of those that tie with the first.
 
     The one with the most spare memory, which brings nothing beyond certainty that the layout fits; then the
-    simplest, which has the fewest degrees in use; then the fastest.
+    simplest, with the smallest product of degrees (``Layout.complexity``); then the fastest.
 
     Parameters
     ----------
@@ -85,5 +85,5 @@ def preferred(order: Order, odds: Any, layouts: Layout) -> int:
     layouts : shape (layouts,) each
     """
     spare = np.minimum(odds, CERTAIN)
-    rows = np.lexsort((order.ratio, layouts.in_use, -spare, ~order.is_tie))
+    rows = np.lexsort((order.ratio, layouts.complexity, -spare, ~order.is_tie))
     return int(rows[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.core import ops
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.intervals.absurd import checked
-from perfmodel.model.prediction.memory_odds import odds_of
+from perfmodel.model.prediction.memory_odds import odds_of, sure_need
 from perfmodel.model.prediction.open_options import not_stated
 from perfmodel.model.prediction.result import DeviceMemory, Memory
 from perfmodel.model.setting.resolve import Setting
@@ -39,8 +39,10 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
 
     job = job_of(case_of_setting(setting)) if job is None else job
     memory, capacity = memory_of_job(job), setting.accelerator.memory_capacity
-    largest = partial(largest_micro_batch, job, capacity)
-    return Need(memory._asdict(), memory.total, capacity, largest, partial(known_of, job))
+    within = partial(largest_micro_batch, job)
+    return Need(
+        memory._asdict(), memory.total, capacity, partial(within, capacity), within, partial(known_of, job)
+    )
 
 
 def memory_needed(setting: Setting, constants: Calibration, need: Need | None = None) -> Memory:
@@ -51,7 +53,8 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
     setting, constants : of the job
     need : result of ``need_of``, if already computed
     """
-    of_rows, needed, capacity, largest, known_of = need_of(setting, constants) if need is None else need
+    need = need_of(setting, constants) if need is None else need
+    of_rows, needed, capacity, largest, largest_within, known_of = need
     rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
     known = float(known_of(unknown))
     return Memory.model_construct(
@@ -62,6 +65,9 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
         **odds_of(float(needed), known, capacity, unknown)._asdict(),
         not_stated=unknown,
         largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
+        largest_sure_batch_size=partial(
+            checked, _whole, partial(largest_within, sure_need(capacity, unknown))
+        ),
         rows=rows,
         devices=_devices(setting, rows),
     )
@@ -96,9 +102,22 @@ def does_not_fit(setting: Setting, memory: Memory) -> str:
     if memory.states_exceed is not None:
         needed += f", and {memory.states_exceed}"
     if memory.largest_local_batch_size:
-        return f"{needed}; the largest {batch} that does is {memory.largest_local_batch_size}"
+        return f"{needed}; {largest_words(memory, batch)}"
     others = "" if setting.layout is None else "; perfmodel layouts lists what would"
     return f"{needed}; not even a {batch} of 1 does{others}"
+
+
+def largest_words(memory: Memory, batch: str) -> str:
+    """Return in words the largest batch that fits: that which surely does or, if none does, with its odds.
+
+    Parameters
+    ----------
+    memory : of a job of which a batch of 1 fits with even odds
+    batch : ``batch`` or ``micro-batch``
+    """
+    if memory.largest_sure_batch_size:
+        return f"the largest {batch} that surely does is {memory.largest_sure_batch_size}"
+    return f"the largest {batch} that does, with even odds, is {memory.largest_local_batch_size}"
 
 
 def largest_micro_batch(job: Job, capacity: float) -> Any:

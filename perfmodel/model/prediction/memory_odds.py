@@ -94,6 +94,24 @@ def odds_of(needed: float, known: float, capacity: float, unknown: Sequence[str]
     return odds(needed, known, capacity, half_widths()[OPEN if unknown else STATED])
 
 
+def sure_need(capacity: float, unknown: Sequence[str]) -> float:
+    """Return the largest need that fits with a probability of ``CERTAIN`` [B].
+
+    It is the N <= M with 1 / (1 + (N / M)^(ln 9 / h)) = c, so M ((1 - c) / c)^(h / ln 9).
+
+    Parameters
+    ----------
+    capacity : M, of an accelerator [B]
+    unknown : options of the job that are not stated
+
+    >>> need = sure_need(80e9, [])
+    >>> need < 80e9, round(float(odds_of(need, 0.0, 80e9, []).fits_probability), 6)
+    (True, 0.95)
+    """
+    width = half_widths()[OPEN if unknown else STATED]
+    return float(capacity * ((1 - CERTAIN) / CERTAIN) ** (width / math.log(9)))
+
+
 def verdict(probability: float) -> str:
     """Return the verdict whether a job fits, as text.
 

@@ -56,7 +56,11 @@ class Memory(_Result):
     not_stated: list[str] = fresh(list)
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_local_batch_size: int = late()
-    """The largest batch that fits; 0 if not even the model does."""
+    """The largest batch whose predicted need is at most the capacity: it fits with even odds at least; 0 if
+    not even the model does."""
+    largest_sure_batch_size: int | None = late(None)
+    """The largest batch that fits with a probability of 95 % at least; 0 if none does, None in answers saved
+    by older versions."""
     rows: dict[str, float] = fresh(dict)
     """Parts that sum to ``bytes``, by name [B]; empty in answers saved by older versions."""
     devices: list[DeviceMemory] = fresh(list)

@@ -147,6 +147,8 @@ class Need(NamedTuple):
     largest_local_batch_size: Any
     """The largest batch that fits, a whole number; 0 if not even the model does.  With a layout a function
     that returns it."""
+    largest_within: Callable[[float], Any]
+    """Returns the largest batch that needs no more than so many bytes."""
     known: Callable[[Collection[str]], Any]
     """Returns the bytes of states that options imply, given the names of those left to their defaults."""
 
@@ -182,12 +184,14 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     fixed += allocator_bytes(fixed - rows["reserved"], share)
     each_sample += allocator_bytes(each_sample, share)
     capacity = setting.accelerator.memory_capacity
-    # a table of layers may lack activations
-    largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
-    if not isinstance(largest, np.ndarray):
-        largest = int(ops.plain(largest))
-    known = known_bytes(rows)
-    return Need(rows, training_memory_bytes(**rows), capacity, largest, lambda _: known)
+
+    def largest_within(size: float) -> Any:
+        # a table of layers may lack activations
+        largest = largest_local_batch_size(size, fixed, ops.maximum(each_sample, 1.0))
+        return largest if isinstance(largest, np.ndarray) else int(ops.plain(largest))
+
+    largest, known = largest_within(capacity), known_bytes(rows)
+    return Need(rows, training_memory_bytes(**rows), capacity, largest, largest_within, lambda _: known)
 
 
 def other_accelerators_rows(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:

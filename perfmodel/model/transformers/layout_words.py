@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,22 @@ NAMES = {
     "data_parallel": "data",
     "micro_batch_size": "micro-batch",
 }
+_WORD = re.compile(
+    rf"(?:(?P<degree>{'|'.join(ABBREVIATIONS.values())})(?P<size>[1-9]\d{{0,8}})"
+    rf"|(?P<sharding>{'|'.join(SHARDING[1:])})(?: in (?P<shard_group>[1-9]\d{{0,8}})s)?"
+    rf"|(?P<context_method>{'|'.join(CONTEXT_METHODS)})"
+    rf"|recompute (?P<recompute>{'|'.join(RECOMPUTE[1:])})"
+    r"|(?P<embedding_slots>slots))(?: |$)"
+)
+"""Matches one part of a layout as ``short`` writes it."""
+_OF_ABBREVIATION = {word: name for name, word in ABBREVIATIONS.items()}
+_UNSTATED = {
+    **{name: 1 for name in ABBREVIATIONS if name != "data_parallel"},
+    "sharding": "none",
+    "recompute": "none",
+}
+"""What ``short`` leaves out."""
+_PASSES = re.compile(r"\s*([1-9]\d{0,8})(?: x [1-9]\d*)?\s*")
 
 
 def short(layout: Mapping[str, int | str]) -> str:
@@ -53,6 +70,44 @@ def short(layout: Mapping[str, int | str]) -> str:
     recompute = [f"recompute {layout['recompute']}"] if layout["recompute"] != "none" else []
     slots = ["slots"] if layout.get("embedding_slots") else []
     return " ".join([*degrees, *sharding, *recompute, *slots])
+
+
+def options_of_short(text: str) -> dict[str, Any] | None:
+    """Return the options of a layout from the text of ``short``, perhaps with micro-batch and passes.
+
+    ``data_parallel`` is among them, which is no option of a scenario: it follows from the others.  None if a
+    word is not of that notation.
+
+    >>> stated = options_of_short("tp2 pp3 v3 cp2 ulysses dp10 zero3 in 4s recompute full, 2 x 8")
+    >>> [stated[name] for name in ("tensor_parallel", "virtual_stages", "data_parallel", "context_method")]
+    [2, 3, 10, 'ulysses']
+    >>> [stated[name] for name in ("sharding", "shard_group", "recompute", "micro_batch_size")]
+    ['zero3', 4, 'full', 2]
+    >>> options_of_short("tp2 pq4")
+    """
+    words, comma, passes = text.partition(",")
+    words, at = " ".join(words.split()), 0
+    stated: dict[str, Any] = {}
+    while at < len(words):
+        part = _WORD.match(words, at)
+        if part is None:
+            return None
+        at, groups = part.end(), {name: value for name, value in part.groupdict().items() if value}
+        if "degree" in groups:
+            groups = {_OF_ABBREVIATION[groups["degree"]]: groups["size"]}
+        if stated.keys() & groups.keys():
+            return None
+        stated |= groups
+    if comma:
+        if (split := _PASSES.fullmatch(passes)) is None:
+            return None
+        stated["micro_batch_size"] = split[1]
+    if not stated:
+        return None
+    stated = {name: int(value) if value.isdecimal() else value for name, value in stated.items()}
+    if "embedding_slots" in stated:
+        stated["embedding_slots"] = True
+    return {**_UNSTATED, **stated}
 
 
 def of_words(words: Mapping[str, Any]) -> Layout:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ALIKE_DIGITS = 9
 """Digits of log time that must agree for layouts to take as long; the one of least memory then comes first,
-then the one with the fewest degrees in use, then the one of least context degree."""
+then the one with the smallest product of degrees, then the one of least context degree."""
 
 
 class Changed(NamedTuple):
@@ -112,7 +112,7 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
         times = np.broadcast_to(step_of_many(job, fitted().parameters).iteration_time, (count,))
     alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
     alike_bytes = np.round(np.log(total), ALIKE_DIGITS)
-    order = np.lexsort((layouts.context_parallel, layouts.in_use, alike_bytes, alike))
+    order = np.lexsort((layouts.context_parallel, layouts.complexity, alike_bytes, alike))
     order = order[: int(fits.sum())]
     return SearchResult(
         rows(layouts, order),
