@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, many, plural
-from perfmodel.decide.economics import COMMUNICATING, IDLE
+from perfmodel.decide.cost_words import COMMUNICATING, IDLE
+from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
-from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
+from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
+from perfmodel.decide.planning.price_words import basis_words, price_notes, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import percent, share_words
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
@@ -45,6 +47,7 @@ def verdict(result: SearchResult) -> list[str]:
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
     lines += _interval(plan)
+    lines += prices_compared(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
     lines += _surer(result)
@@ -209,7 +212,7 @@ def named(row: Mapping[str, Any]) -> str:
 def _words(row: Row) -> str:
     """Return run time and cost of a plan in words."""
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
-    return f"{duration(row['run_time'])}, {cost}"
+    return f"{duration(row['run_time'])}, {cost}{basis_words(row)}"
 
 
 def notes(result: SearchResult) -> list[str]:
@@ -258,8 +261,9 @@ def notes(result: SearchResult) -> list[str]:
             " (--server-node)"
         )
     lines += _of_ones_own(result)
+    lines += price_notes(result)
     lines += _of_failures(goal.conditions)
-    if goal.conditions.node_failure_interval is None:
+    if goal.conditions.node_failure_interval is None and not (chosen and chosen["interruptions"]):
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
 

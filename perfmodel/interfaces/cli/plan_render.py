@@ -13,6 +13,7 @@ from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.within import percent
 from perfmodel.interfaces.cli.render import console, table
 from perfmodel.model.transformers.layout_words import in_full, short
@@ -41,7 +42,7 @@ def show_plan(result: SearchResult) -> None:
     _show_prices(result, ([chosen] if chosen else []) + shown)
     _show_unpriced(result)
     layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
-    tried = f"tried: {len(result):,} plans on {len(result.machines)} machines{layouts}"
+    tried = f"tried: {len(result):,} plans on {len({each[:2] for each in result.machines})} machines{layouts}"
     out.print(Text(f"{tried}; {_left_out(result)}"))
     if result.impossible:
         out.print(Text(f"no plan is left on: {', '.join(result.impossible)}"))
@@ -134,7 +135,7 @@ def _show_front(result: SearchResult) -> list[Row]:
             column.no_wrap = True
         for row in kept:
             shown.add_row(
-                row["name"],
+                row["name"] + basis_words(row),
                 _strategy(row),
                 str(row["world_size"]),
                 f"{row['global_batch_size']}",
@@ -186,7 +187,7 @@ def _show_rejected(result: SearchResult) -> list[Row]:
     shown.columns[-1].justify = "left"
     for row in rows[:MOST_REJECTED]:
         cells = (str(row["world_size"]), duration(row["run_time"]), _usd(row["cost"]))
-        shown.add_row(row["name"], *cells, f"{row['why']}; {_speed(row['ratio'])}")
+        shown.add_row(row["name"] + basis_words(row), *cells, f"{row['why']}; {_speed(row['ratio'])}")
     out.print(shown)
     counts = {
         reason: sum(row["reason"] == reason for row in rows[MOST_REJECTED:]) for reason in _reasons(rows)
@@ -225,7 +226,12 @@ def _show_prices(result: SearchResult, shown: list[Row]) -> None:
         source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
         usd = f"{price['usd_per_hour']:,.4g}"
         rows.add_row(
-            price["name"], price["provider"] or "-", usd, price["region"] or "-", price["date"] or "-", source
+            price["name"] + basis_words({"price_basis": price["basis"]}),
+            price["provider"] or "-",
+            usd,
+            price["region"] or "-",
+            price["date"] or "-",
+            source,
         )
     out.print(rows)
 
