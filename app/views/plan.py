@@ -5,7 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, file_marks, plan_form, plan_limits, scatter_charts, session_hardware, to_compare
+from app import (
+    charts,
+    file_marks,
+    plan_form,
+    plan_length,
+    plan_limits,
+    plan_prices,
+    scatter_charts,
+    session_hardware,
+    to_compare,
+)
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -22,14 +32,14 @@ from app.layout import (
 from app.looks import for_planners, labelled, main_number
 from app.options import scenario
 from app.plain import plain
-from perfmodel.core.errors import InputError
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.within import percent, share_words
 
 START = {"deadline": "24h", "max-gpus": 64}
-BODY = ("epochs", "deadline", "budget", "confidence", "max-gpus")
-SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
+BODY = ("deadline", "budget", "confidence", "max-gpus")
+SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -39,7 +49,7 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def table(rows: list[dict[str, Any]], confidence: float) -> list[dict[str, Any]]:
     """Return plans as a table for display, with what they take and cost at most with a probability."""
-    at = f"at {percent(confidence)}"
+    at, kinds = f"at {percent(confidence)}", any(map(basis_words, rows))
     return [
         {
             "machines": f"{row['nodes']} x {row['name']}",
@@ -52,6 +62,8 @@ def table(rows: list[dict[str, Any]], confidence: float) -> list[dict[str, Any]]
             "strategy": row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
+            **({"price": basis_words(row).removeprefix(", ") or "on demand"} if kinds else {}),
+            **plan_length.columns(row),
             "batch per GPU": row["local_batch_size"],
             "why not": row.get("why", ""),
         }
@@ -131,10 +143,8 @@ def plans_to_compare(
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown():
-        goal = plan_form.goal_of_form(request.picked, OFFERED)
-        missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
-        if missing:
-            raise InputError(missing)
+        picked, goal = plan_length.with_length(request.picked, OFFERED)
+        request = request._replace(picked=picked)
         searched = backend().plan(goal)
         result = searched.report
         limits = what_limits(result, goal, request.picked)
@@ -142,9 +152,13 @@ def page(request: PageRequest) -> None:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         st.markdown(f"**{plain(for_planners(first.replace('NODE=USD', 'MACHINE=USD')))}**")
-        lines = (" ".join(more), *limits, *map(sentence, result["convergence"]))
+        plan = plan_limits.plan_in_question(result)
+        job = plan_length.in_words(plan) if plan else None
+        lines = (job, " ".join(more), *limits, *map(sentence, result["convergence"]))
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
-    rows, plan, mark = rows_of(result), plan_limits.plan_in_question(result), plan_limits.mark(result)
+    if plan is None:
+        plan_prices.draw(result["unpriced"], request.picked)
+    rows, mark = rows_of(result), plan_limits.mark(result)
     if result["front"]:
         drawn = scatter_charts.pareto(
             result["front"],
@@ -196,24 +210,24 @@ def page(request: PageRequest) -> None:
                     st.code(line, language="shell", wrap_lines=True)
     with fold("Machines without a price, plans left out, what was assumed") as is_open:
         if is_open:
-            for row in result["unpriced"]:
-                worth = row["worth_usd_per_hour"]
-                priced = f"worth up to {dollars(worth)}/h each" if worth else "not in time"
-                st.markdown(f"* {row['name']}: no price is known; {priced}")
+            if plan is not None:
+                plan_prices.draw(result["unpriced"], request.picked)
             for reason, count in result["left_out"].items():
                 st.markdown(f"* {count:,} plans left out: {labelled(reason)}")
             for note in result["notes"]:
                 st.markdown(f"* {labelled(note)}")
 
 
-OFFERED = plan_form.known()
+LENGTH, TUNED, OFFERED = plan_length.arranged(plan_form.known())
 request = options_form(
     "plan",
     {
-        "": [OFFERED[name] for name in SIDE],
-        "More options": [option for name, option in OFFERED.items() if name not in (*BODY, *SIDE)],
+        "": [OFFERED[name] for name in (*SIDE, *TUNED)],
+        "More options": [
+            option for name, option in OFFERED.items() if name not in (*LENGTH, *BODY, *SIDE, *TUNED)
+        ],
     },
-    body=[OFFERED[name] for name in BODY],
+    body=[OFFERED[name] for name in (*LENGTH, *BODY)],
     start=START,
 )
 with st.sidebar:
