@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from tests.test_app import errors, opened, sound, words
 
 TRANSFORMER = {"workload": "gpt2", "instance": "p4d.24xlarge", "max-gpus": "8", "precision": "bf16"}

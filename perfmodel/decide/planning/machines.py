@@ -159,6 +159,8 @@ def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None
 def _check_own(goal: Goal) -> None:
     """Raise an InputError for options of purchased machines where no machine is purchased."""
     conditions = goal.conditions
+    if "owned" in goal.pricing and not goal.purchase_prices:
+        raise refusal("price.owned_plan", "pricing")
     if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
         raise refusal("price.bought_plan")
     if conditions.electricity_price and not (goal.purchase_prices or goal.prices):
@@ -169,7 +171,7 @@ def _kinds(goal: Goal, bought: bool) -> tuple[PriceKind, ...]:
     """Return the kinds of price to try for a machine; one bought is owned unless more is said."""
     if not goal.pricing:
         return ("owned",) if bought else ("on-demand",)
-    return (*goal.pricing, "owned") if bought and "owned" not in goal.pricing else goal.pricing
+    return tuple(dict.fromkeys((*goal.pricing, *(("owned",) if bought else ()))))
 
 
 def _prices(

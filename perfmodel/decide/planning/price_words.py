@@ -14,7 +14,7 @@ from perfmodel.decide.commitments import Commitment, pays_from
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words
-from perfmodel.decide.prices import OWN, Price
+from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 
 Row = dict[str, Any]
@@ -26,13 +26,13 @@ FEW = 4
 
 
 def basis_words(row: Mapping[str, Any]) -> str:
-    """Return the kind of a plan's price behind a comma; empty where it is on demand, given or a purchase.
+    """Return the kind of a plan's price behind a comma; empty where it is on demand or given.
 
     >>> basis_words({"price_basis": "spot"}), basis_words({"price_basis": "on demand"})
     (', spot', '')
     """
     basis = row["price_basis"]
-    return "" if basis in (None, BASIS["on-demand"], *OWN) else f", {basis}"
+    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
 
 
 def prices_compared(result: SearchResult) -> list[str]:

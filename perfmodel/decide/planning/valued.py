@@ -68,7 +68,7 @@ def valued(
         work_time = samples / table["samples_per_second"]
     result = _rates(table, server_counts, machine_of, work_time, machines, goal, own, network, catalogue)
     goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), machine_of.shape)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         run_time = work_time / goodput
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
@@ -80,20 +80,21 @@ def valued(
     report["servers"] = server_counts.astype(np.int64)
     report["sequence_length"] = np.full(machine_of.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
-    report |= {
-        "iteration_time_high_80": table["high_80"],
-        "samples": samples,
-        "epochs": samples / per_epoch if per_epoch else np.full(machine_of.shape, np.nan),
-        "goodput": goodput,
-        "run_time": run_time,
-        "run_time_low_80": run_time / below,
-        "run_time_high_80": run_time * near,
-        "power": result["power"],
-        "cost": result["cost"] * run_time,
-        "energy": result["energy"] * run_time / KWH,
-        "carbon": result["carbon"] * run_time,
-        **_of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal),
-    }
+    with np.errstate(over="ignore"):
+        report |= {
+            "iteration_time_high_80": table["high_80"],
+            "samples": samples,
+            "epochs": samples / per_epoch if per_epoch else np.full(machine_of.shape, np.nan),
+            "goodput": goodput,
+            "run_time": run_time,
+            "run_time_low_80": run_time / below,
+            "run_time_high_80": run_time * near,
+            "power": result["power"],
+            "cost": result["cost"] * run_time,
+            "energy": result["energy"] * run_time / KWH,
+            "carbon": result["carbon"] * run_time,
+            **_of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal),
+        }
     return report
 
 
