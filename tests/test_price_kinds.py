@@ -136,8 +136,11 @@ def test_spot_or_reserved_is_answered_in_words():
         if row["price_basis"] == "on demand" and all(row[name] == chosen[name] for name in alike)
     ]
     saved, longer = 1 - chosen["cost"] / other["cost"], chosen["run_time"] / other["run_time"] - 1
-    assert spot.startswith(f"Spot saves {saved:.0%} (")
-    assert f"takes {longer:.0%} longer, with {chosen['interruptions']:.1f} interruptions expected" in spot
+    assert spot.startswith(f"Spot saves {100 * saved:.0f} % (")
+    assert (
+        f"takes {100 * longer:.0f} % longer, with {chosen['interruptions']:.1f} interruptions expected"
+        in spot
+    )
     (reserved,) = [line for line in said if line.startswith("Reserved for 1 year")]
     assert "it pays where the machines work 232 days of the 365" in reserved
     assert result.left_out[WASTED] == len(rows) / 2

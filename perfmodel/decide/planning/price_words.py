@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, many, plural
+from perfmodel.core.units import dollars, many, plural, three_digits
 from perfmodel.decide.commitments import Commitment, pays_from
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import percent
 from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -130,7 +131,7 @@ def _saving(row: Row, standard: Row) -> str:
     ratio = row["cost"] / standard["cost"] - 1
     how = "saves" if ratio <= 0 else "costs"
     more = "" if ratio <= 0 else " more"
-    return f"{how} {abs(ratio):.0%}{more} ({dollars(row['cost'])})"
+    return f"{how} {percent(round(abs(ratio), 2))}{more} ({dollars(row['cost'])})"
 
 
 def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
@@ -138,15 +139,14 @@ def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
     if row["run_time"] is None or not standard["run_time"]:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
         return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
-    longer = row["run_time"] / standard["run_time"] - 1
-    return f"Spot {saving} against {against} and takes {longer:.0%} longer, with {_count(row)} expected."
+    times = row["run_time"] / standard["run_time"]
+    longer = f"{percent(round(times - 1, 2))} longer" if times < 2 else f"{three_digits(times)} times as long"
+    return f"Spot {saving} against {against} and takes {longer}, with {_count(row)} expected."
 
 
 def _expected(row: Row) -> str:
-    lost = 1 - row["goodput"]
-    return (
-        f"At spot prices {_count(row)} are expected: {lost:.0%} of the time goes to them and to checkpoints."
-    )
+    lost = percent(round(1 - row["goodput"], 2))
+    return f"At spot prices {_count(row)} are expected: {lost} of the time goes to them and to checkpoints."
 
 
 def _count(row: Row) -> str:
