@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from datetime import date
+from statistics import mean, stdev
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from perfmodel.decide.planning.at_prices import WASTED
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
-from perfmodel.equations.reliability import goodput_fraction
+from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -64,8 +65,10 @@ def test_a_spot_job_takes_as_long_as_in_a_simulation(machines):
     money = economics(job, conditions, CATALOGUE)
     every, wait = money["reliability"]["checkpoint_interval"], CATALOGUE.interruptions[0].back_after
     chance, runs = random.Random(7), 400
-    took = sum(_played(chance, 40 * HOUR, 60.0, wait, every, HOUR / (0.3 * machines)) for _ in range(runs))
-    assert money["run"]["time"] == pytest.approx(took / runs, rel=0.03)
+    took = [_played(chance, 40 * HOUR, 60.0, wait, every, HOUR / (0.3 * machines)) for _ in range(runs)]
+    assert money["run"]["time"] == pytest.approx(mean(took), rel=0.03)
+    spread = lost_time_spread(money["reliability"]["failures"], every, wait, money["run"]["time"])
+    assert spread == pytest.approx(stdev(took) / mean(took), rel=0.3)  # restarts that fail too are left out
     price = price_of(CATALOGUE, "aws-p4d.24xlarge", conditions)
     assert price is not None
     assert money["run"]["cost"] == pytest.approx(
@@ -74,11 +77,11 @@ def test_a_spot_job_takes_as_long_as_in_a_simulation(machines):
 
 
 def _played(
-    chance: random.Random, work: float, write: float, wait: float, every: float, mean: float
+    chance: random.Random, work: float, write: float, wait: float, every: float, lasts: float
 ) -> float:
-    """Return the time of a run that checkpoints after ``every`` and is interrupted after ``mean`` [s]."""
+    """Return the time of a run that checkpoints after ``every`` and is interrupted after ``lasts`` [s]."""
     done = clock = 0.0
-    next_stop = chance.expovariate(1 / mean)
+    next_stop = chance.expovariate(1 / lasts)
     while done < work:
         segment = min(every, work - done) + write
         if clock + segment <= next_stop:
@@ -87,7 +90,7 @@ def _played(
             continue
         clock = next_stop
         while True:  # back after a wait in which nothing more is taken back
-            stop = clock + chance.expovariate(1 / mean)
+            stop = clock + chance.expovariate(1 / lasts)
             if stop > clock + wait:
                 clock, next_stop = clock + wait, stop
                 break

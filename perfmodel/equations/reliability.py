@@ -204,3 +204,35 @@ def goodput_fraction(
     """
     cycle = ops.exp((checkpoint_interval + checkpoint_time) / failure_interval) - 1
     return checkpoint_interval / failure_interval * ops.exp(-restart_time / failure_interval) / cycle
+
+
+@formula(cites="daly2006")
+def lost_time_spread(failures: Real, checkpoint_interval: Real, restart_time: Real, wall_time: Real) -> Real:
+    r"""Standard deviation of a run's time from the chance of its failures, over the time itself.
+
+    .. math:: s = \frac{1}{t} \sqrt{k \left(R^2 + R \tau + \frac{\tau^2}{3}\right)}
+
+    A failure costs the restart and what was done since the last checkpoint, which is anything up to the
+    interval: the root is that of the mean square of the loss, times a Poisson number of failures.
+
+    Parameters
+    ----------
+    failures : k [1], expected in the run
+    checkpoint_interval : \tau [s]
+    restart_time : R [s]
+    wall_time : t [s]
+
+    Returns
+    -------
+    spread [1]
+
+    Examples
+    --------
+    Nine failures, each of 100 s of restart and up to 300 s again: 10,000 + 30,000 + 30,000 = 70,000 s^2
+    each, 630,000 in all, a root of 793.7 s of 10,000.
+
+    >>> round(lost_time_spread(9, 300, 100, 10000), 5)
+    0.07937
+    """
+    loss = restart_time**2 + restart_time * checkpoint_interval + checkpoint_interval**2 / 3
+    return ops.sqrt(failures * loss) / wall_time

@@ -83,7 +83,6 @@ def price_notes(result: SearchResult) -> list[str]:
         lines |= dict.fromkeys(
             interruption_words(conditions, price.provider, price.instance, Catalogue.of(result.catalogue))
         )
-        lines["the spread of interruptions is not in the interval: their mean is in the time"] = None
     for kind in result.goal.pricing if len(result.goal.pricing) > 1 else ():
         missing = _without(result.machines, kind)
         if missing:

@@ -17,7 +17,12 @@ from perfmodel.decide.price_kinds import HOUR, TERMS
 from perfmodel.decide.prices import OWN, carbon_intensity_of
 from perfmodel.equations.commitment import committed_cost, unused_cost
 from perfmodel.equations.cost import both_energies, job_energy
-from perfmodel.equations.reliability import expected_failures, interruption_interval, job_failure_interval
+from perfmodel.equations.reliability import (
+    expected_failures,
+    interruption_interval,
+    job_failure_interval,
+    lost_time_spread,
+)
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.step.terms import TERMS as TERMS_OF_A_STEP
 from perfmodel.model.step.terms import of_kind
@@ -70,10 +75,12 @@ def valued(
     goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), machine_of.shape)
     with np.errstate(divide="ignore", over="ignore"):
         run_time = work_time / goodput
+    of_prices = _of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal)
+    chance = _chance(of_prices["interruptions"], result["checkpoint_interval"], work_time, run_time, goal)
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
     below, near = (
-        _widened(factor.astype(np.float64), fit)
+        _widened(factor.astype(np.float64), fit, chance)
         for factor in (point / table["low_80"], table["high_80"] / point)
     )
     report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS_OF_A_STEP)}
@@ -93,7 +100,7 @@ def valued(
             "cost": result["cost"] * run_time,
             "energy": result["energy"] * run_time / KWH,
             "carbon": result["carbon"] * run_time,
-            **_of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal),
+            **of_prices,
         }
     return report
 
@@ -124,9 +131,28 @@ def _of_prices(
         }
 
 
-def _widened(factor: Any, fit: EpochsFit | None) -> Any:
-    """Return the factor of a run's interval, from that of its iterations and of its epochs to a target."""
-    return factor if fit is None else np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
+def _chance(interruptions: Any, interval: Any, work_time: Any, run_time: Any, goal: Goal) -> Any:
+    """Return the relative spread of each run from the chance of its interruptions; 0 without any.
+
+    Parameters
+    ----------
+    interruptions : expected in each run; nan at other prices than spot
+    interval : between checkpoints [s], infinite where writing none is best; None without failures
+    work_time, run_time : of each run, without failures and with them [s]
+    """
+    if interval is None or not np.isfinite(interruptions).any():
+        return 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        between = np.minimum(interval, work_time)
+        spread = lost_time_spread(interruptions, between, goal.conditions.restart_time or 0.0, run_time)
+    return np.nan_to_num(spread, posinf=0.0)
+
+
+def _widened(factor: Any, fit: EpochsFit | None, chance: Any) -> Any:
+    """Return the factor of a run's interval from that of its iterations, of epochs to a target, of chance."""
+    if fit is not None:
+        factor = np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
+    return np.exp(np.hypot(np.log(factor), Z_80 * chance)) if np.any(chance) else factor
 
 
 def samples_of(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:
@@ -214,5 +240,6 @@ def _rates(
         "energy": rented.energy,
         "carbon": carbon,
         "goodput": rented.goodput,
+        "checkpoint_interval": rented.checkpoint_interval,
         "power": both_energies(rated, serving),  # of one second
     }
