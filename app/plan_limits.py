@@ -9,6 +9,7 @@ from typing import Any
 from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.plan_verdict import named
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.within import percent, share_words
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import limit_of
@@ -114,4 +115,4 @@ def _chance(chosen: Row, row: Row, key: str) -> float | None:
 
 
 def _words(row: Row) -> str:
-    return f"{duration(row['run_time'])} for {dollars(row['cost'])}"
+    return f"{duration(row['run_time'])} for {dollars(row['cost'])}{basis_words(row)}"
