@@ -35,7 +35,7 @@ def known() -> dict[str, Option]:
         if option.parameter.name in OF_FLEETS:  # options of another question, about machines that exist
             continue
         if option.kind == "choices":
-            option = option._replace(usual="any")
+            option = option._replace(usual="on-demand (default)" if name == "pricing" else "any")
         if name in PRICES:
             option = _prices(option)
         result[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
@@ -88,7 +88,7 @@ def length_missing(goal: Goal) -> str | None:
         return None
     return (
         f"How long is the run? Nothing is published of the epochs that {goal.workload} takes: fill in "
-        "“Epochs”, or the samples or tokens of the run under “More options”."
+        "“Epochs”, or the samples of the run under “More options”."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
@@ -98,4 +99,4 @@ def _chance(chosen: Row, row: Row, key: str) -> float | None:
 
 
 def _words(row: Row) -> str:
-    return f"{duration(row['run_time'])} for {dollars(row['cost'])}"
+    return f"{duration(row['run_time'])} for {dollars(row['cost'])}{basis_words(row)}"

@@ -125,7 +125,7 @@ def test_no_offer_is_cheaper_than_the_one_taken():
     for node in nodes:
         price, offers = price_of(CATALOGUE, node, Conditions()), offers_of(CATALOGUE, node)
         assert (price is None) == (not offers)
-        assert all(price.usd_per_hour <= offer.price_usd_per_hour for offer in offers)
+        assert all(price.usd_per_hour <= each.usd_per_hour for _, each in offers)
 
 
 BAD = {

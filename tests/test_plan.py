@@ -17,13 +17,13 @@ from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.core.units import dollars
 from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, SearchResult, search
-from perfmodel.decide.planning.candidates import valued
 from perfmodel.decide.planning.front import front
 from perfmodel.decide.planning.goal import doubled, sized
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
+from perfmodel.decide.planning.valued import valued
 from perfmodel.decide.prices import Price
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.training.target import time_to_target

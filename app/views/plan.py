@@ -10,7 +10,9 @@ from app import (
     charts,
     file_marks,
     plan_form,
+    plan_length,
     plan_limits,
+    plan_prices,
     scatter_charts,
     session_hardware,
     to_compare,
@@ -30,14 +32,13 @@ from app.layout import (
 )
 from app.looks import for_planners, labelled, main_number
 from app.plain import plain
-from perfmodel.core.errors import InputError
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.model.prediction.answer_card import Card
 
 START = {"deadline": "24h", "max-gpus": 64}
-BODY = ("epochs", "deadline", "budget", "confidence", "max-gpus")
-SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
+BODY = ("deadline", "budget", "confidence", "max-gpus")
+SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "pricing", "price")
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -60,6 +61,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
             "strategy": row["strategy"],
             "precision": row["precision"],
             **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
+            **plan_length.columns(row),
             "batch per GPU": row["local_batch_size"],
             "machine": row["name"],
             "why not": row.get("why", ""),
@@ -127,10 +129,8 @@ def plans_to_compare(
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown():
-        goal = plan_form.goal_of_form(request.picked, OFFERED)
-        missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
-        if missing:
-            raise InputError(missing)
+        picked, goal = plan_length.with_length(request.picked, OFFERED)
+        request = request._replace(picked=picked)
         searched = backend().plan(goal)
         result = searched.report
         fit = goal.by_id(session_hardware.catalogue()).completed().fit()
@@ -139,10 +139,14 @@ def page(request: PageRequest) -> None:
         first, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
+        plan = plan_limits.plan_in_question(result)
+        job = plan_length.in_words(plan) if plan else None
         limits = plan_limits.limits(result, goal, fit)
-        lines = (*more, *limits, *map(sentence, result["convergence"]))
+        lines = (job, *more, *limits, *map(sentence, result["convergence"]))
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
-    rows, plan, mark = rows_of(result), plan_limits.plan_in_question(result), plan_limits.mark(result)
+    if plan is None:
+        plan_prices.draw(result["unpriced"], request.picked)
+    rows, mark = rows_of(result), plan_limits.mark(result)
     if result["front"]:
         drawn = scatter_charts.pareto(
             result["front"],
@@ -192,24 +196,24 @@ def page(request: PageRequest) -> None:
                     st.code(line, language="shell", wrap_lines=True)
     with fold("Machines without a price, plans left out, what was assumed") as is_open:
         if is_open:
-            for row in result["unpriced"]:
-                worth = row["worth_usd_per_hour"]
-                priced = f"worth up to {dollars(worth)}/h each" if worth else "not in time"
-                st.markdown(f"* {row['machine']}: no price is known; {priced}")
+            if plan is not None:
+                plan_prices.draw(result["unpriced"], request.picked)
             for reason, count in result["left_out"].items():
                 st.markdown(f"* {count:,} plans left out: {labelled(reason)}")
             for note in result["notes"]:
                 st.markdown(f"* {labelled(note)}")
 
 
-OFFERED = plan_form.known()
+LENGTH, TUNED, OFFERED = plan_length.arranged(plan_form.known())
 request = options_form(
     "plan",
     {
-        "": [OFFERED[name] for name in SIDE],
-        "More options": [option for name, option in OFFERED.items() if name not in (*BODY, *SIDE)],
+        "": [OFFERED[name] for name in (*SIDE, *TUNED)],
+        "More options": [
+            option for name, option in OFFERED.items() if name not in (*LENGTH, *BODY, *SIDE, *TUNED)
+        ],
     },
-    body=[OFFERED[name] for name in BODY],
+    body=[OFFERED[name] for name in (*LENGTH, *BODY)],
     start=START,
 )
 with st.sidebar:

@@ -179,6 +179,23 @@ def _all_sources(sources: Mapping[str, Source]) -> str:
     return f"Sources: {'; '.join(map(_source, sources.values()))}\n" if sources else ""
 
 
+def _each_price(offer: Instance) -> list[tuple[str, ...]]:
+    """Return kind, price, region, day, source and note of every price of an offer; a row of unknown ones."""
+    rows = [
+        (
+            price.kind,
+            f"{price.usd_per_hour:,.2f}",
+            rst.text(price.region),
+            _day(price.price_date),
+            rst.text(price.source),
+            rst.text(price.note),
+        )
+        for price in offer.every_price()
+    ]
+    unknown = ("on-demand", "unknown", rst.text(offer.region or ""), "", "", rst.text(offer.note))
+    return [*([] if offer.price_usd_per_hour else [unknown]), *rows]
+
+
 def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
     nodes = set(catalogue.ids("nodes"))
     rows = [
@@ -186,18 +203,16 @@ def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
             rst.text(offer.provider),
             rst.text(offer.instance),
             f":ref:`{offer.node} <hardware-{offer.node}>`" if offer.node in nodes else rst.text(offer.node),
-            "unknown" if offer.price_usd_per_hour is None else f"{offer.price_usd_per_hour:,.2f}",
-            rst.text(offer.region or ""),
-            _day(offer.price_date),
-            rst.text(offer.source or ""),
-            rst.text(offer.note),
+            *price,
         )
         for offer in file.instances
+        for price in _each_price(offer)
     ]
-    head = ("provider", "instance", "node", "$ an hour", "region", "price of", "source", "note")
+    head = ("provider", "instance", "node", "kind", "$ an hour", "region", "price of", "source", "note")
     return rst.page(
         rst.heading("Prices"),
-        "On demand, of the whole machine. Prices age: ``--price`` takes yours. A price that nobody publishes "
+        "Of the whole machine, by kind: on demand, spot, reserved for one or three years. Prices age: "
+        "``--price`` takes yours. A price that nobody publishes "
         "is unknown here, never guessed.\n",
         rst.table(head, rows),
         rst.heading("Grids of regions", "-"),
@@ -215,6 +230,24 @@ def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
                     rst.text(one.note),
                 )
                 for one in file.regions
+            ],
+        ),
+        rst.heading("Interruptions of spot machines", "-"),
+        "For each machine of a job and hour at work, and after how long half of them were back; "
+        "``--interruptions`` and ``--restart-time`` take yours.\n",
+        rst.table(
+            ("provider", "instance", "an hour", "back after [s]", "from", "source", "note"),
+            [
+                (
+                    rst.text(one.provider),
+                    rst.text(one.instance),
+                    f"{one.per_machine_hour:.3g}",
+                    f"{one.back_after:,.0f}",
+                    _day(one.measured_on),
+                    rst.text(one.source),
+                    rst.text(one.note),
+                )
+                for one in file.interruptions
             ],
         ),
         rst.heading("Sources of the prices and grids", "-"),

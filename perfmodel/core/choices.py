@@ -144,9 +144,23 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "cache": {"memory": "ram", "page-cache": "ram"},
     "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
     "recompute": {"full-recomputation": "full"},
+    "pricing": {
+        "ondemand": "on-demand",
+        "preemptible": "spot",
+        "committed-1y": "reserved-1y",
+        "committed-3y": "reserved-3y",
+        "cud-1y": "reserved-1y",
+        "cud-3y": "reserved-3y",
+        "purchase": "owned",
+    },
     "frozen_weights": {"bf16": "16-bit", "fp16": "16-bit", "4-bit": "nf4", "qlora": "nf4-double"},
 }
 """Option -> synonym -> the option's word, as frameworks call it; PyTorch's DP is one process, DDP several."""
+
+RentKind = Literal["on-demand", "spot", "reserved-1y", "reserved-3y"]
+"""Kinds of price at which machines are rented: by the hour, by the hour until taken back, for a term."""
+PriceKind = Literal[RentKind, "owned"]
+"""Kinds of price; ``owned`` is a purchase written off over the machine's life."""
 
 MOST_JOBS = 4096
 """More processes than any machine has cores are a slip."""

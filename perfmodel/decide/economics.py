@@ -10,15 +10,11 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
+from perfmodel.decide.commitments import commitment_of
+from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
 from perfmodel.decide.failures import goodput_of, states_bytes
-from perfmodel.decide.prices import (
-    DEFAULT_SERVICE_YEARS,
-    HOUR,
-    Price,
-    carbon_intensity_of,
-    price_of,
-    server_price_of,
-)
+from perfmodel.decide.price_kinds import HOUR, interrupted, uninterrupted
+from perfmodel.decide.prices import OWN, Price, carbon_intensity_of, kind_of, price_of, server_price_of
 from perfmodel.equations.cost import (
     amount_over,
     both_costs,
@@ -41,8 +37,6 @@ from perfmodel.model.step.terms import only_kind
 from perfmodel.workloads import workload
 
 KWH = 3.6e6
-COMMUNICATING, IDLE = 0.5, 0.15
-"""Share of the rated power drawn while only communicating, and while waiting: assumed, not measured."""
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 
 
@@ -201,6 +195,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     node, server_count = scenario["node"], scenario["servers"] or 0
     accelerator = catalogue.accelerator(scenario["accelerator"])
     price = price_of(catalogue, node, conditions)
+    conditions = at_the_price(conditions, price, catalogue)
     server_node = scenario.get("server_node") or node
     server_price = server_price_of(catalogue, server_node, node, price, conditions)
     machine = catalogue.node(server_node)
@@ -232,7 +227,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         usd_per_hour=price.usd_per_hour if price else None,
         conditions=conditions,
         carbon_intensity=carbon_intensity_of(price, conditions),
-        own_electricity=price is not None and price.basis != "on demand",
+        own_electricity=price is not None and price.basis in OWN,
         work_time=work,
         servers=servers,
         checkpoint_bytes=state_bytes,
@@ -259,6 +254,19 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     )
 
 
+def at_the_price(conditions: Conditions, price: Price | None, catalogue: Catalogue) -> Conditions:
+    """Return conditions with the interruptions of a spot price among the failures.
+
+    Raises
+    ------
+    InputError : interruptions without a spot price, or a spot price without a known rate
+    """
+    kind = kind_of(price, conditions)
+    if kind == "spot":
+        return interrupted(conditions, price and price.provider, catalogue)
+    return uninterrupted(conditions, (kind,))
+
+
 def economics(
     prediction: Prediction, conditions: Conditions, catalogue: Catalogue, amounts: Spending | None = None
 ) -> dict[str, Any]:
@@ -276,6 +284,8 @@ def economics(
     per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where unknown.
         The time of a run includes failures, checkpoints and restarts, and its energy assumes the mean
         power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were given
+    commitment : of a reserved price: term [s], its cost [$] and that of the rest which the run leaves unused;
+        None at another
     reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
         None; the checkpoint interval is None where the run is too short to write any
     assumed : assumptions, one sentence each
@@ -291,6 +301,10 @@ def economics(
     amounts = amounts or spending(prediction, conditions, catalogue)
     price, server_price = amounts.price, amounts.server_price
     server_node = scenario.get("server_node") or node
+    alike = server_count if server_node == node else 0
+    committed = price and commitment_of(
+        price.kind, scenario["nodes"] + alike, price.usd_per_hour, amounts.run and amounts.run.time
+    )
     length = {"epochs": conditions.epochs, "samples": amounts.samples, "tokens": conditions.tokens}
     return {
         "price": price._asdict() if price else None,
@@ -304,9 +318,10 @@ def economics(
         "per_iteration": amounts.iteration.report(),
         "per_epoch": amounts.epoch.report() if amounts.epoch else None,
         "run": {**length, **amounts.run.report()} if amounts.run else None,
+        "commitment": committed and committed._asdict(),
         "reliability": _reliability(amounts),
-        "assumed": _assumed(conditions, price, powered, bool(server_count)),
-        "unknown": _unknown(conditions, price, node, powered)
+        "assumed": assumed(conditions, price, powered, bool(server_count), catalogue),
+        "unknown": unknown(conditions, price, node, powered)
         + ([NO_SERVER_PRICE.format(server_node)] if server_count and price and not server_price else []),
     }
 
@@ -356,44 +371,3 @@ def _reliability(amounts: Spending) -> dict[str, float | None] | None:
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
         "failures": None if amounts.failures is None else ops.number(amounts.failures),
     }
-
-
-def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers: bool) -> list[str]:
-    """Return a sentence for each assumption; ``powered``: whether the accelerator's power is known."""
-    lines = []
-    if powered:
-        lines.append(
-            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
-            f"{IDLE:.0%} waiting"
-        )
-        if conditions.host_power is None:
-            lines.append("hosts draw nothing (--host-power)")
-        if conditions.pue is None:
-            lines.append("cooling draws nothing (--pue)")
-        grid = carbon_intensity_of(price, conditions)
-        if price is not None and grid is not None and conditions.carbon_intensity is None:
-            lines.append(f"the grid of {price.region} emits {grid:.0f} g CO2/kWh (--carbon-intensity)")
-    if price is not None and price.basis == "purchase":
-        if conditions.service_years is None:
-            lines.append(f"written off in {DEFAULT_SERVICE_YEARS:g} years (--service-years)")
-        if conditions.used_fraction is None:
-            lines.append("always at work (--used-fraction)")
-    if conditions.node_failure_interval is not None and conditions.restart_time is None:
-        lines.append("a restart takes no time (--restart-time)")
-    if servers:
-        lines.append("a parameter server draws what a host does, and its accelerators wait (--server-node)")
-    return lines
-
-
-def _unknown(conditions: Conditions, price: Price | None, node: str, powered: bool) -> list[str]:
-    """Return a line for each missing input: what is unknown, and the option that gives it."""
-    lines = []
-    if price is None:
-        lines.append(f"price of {node}: give --price, USD per hour of one node, or --purchase-price")
-    elif price.basis == "purchase" and conditions.electricity_price is None:
-        lines.append("electricity: give --electricity-price, USD per kWh; left out of the cost")
-    if not powered:
-        lines.append("power of the accelerator: its data sheet does not say")
-    elif carbon_intensity_of(price, conditions) is None:
-        lines.append("carbon: give --carbon-intensity, grams per kWh")
-    return lines

@@ -17,6 +17,9 @@ from perfmodel.equations.reliability import (
 from perfmodel.hardware.formats import OPTIMIZERS
 from perfmodel.model.options.conditions import Conditions
 
+USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
+"""Write bandwidth of one machine of Llama 3's [B/s]: its share of the 2 TB/s that their storage sustains
+(Grattafiori et al. 2024, section 3.3.1)."""
 TIMES = (1e-3, 1e10)
 """Shortest and longest accepted time of a checkpoint or between failures [s]."""
 LONGEST_OUTAGE = 20.0

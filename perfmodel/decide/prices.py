@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.units import dollars
+from perfmodel.decide.price_kinds import BASIS, HOUR, YEAR
 from perfmodel.equations.cost import amortised_machine_price
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.instance import Instance
+from perfmodel.hardware.instance import Instance, OfferPrice
 from perfmodel.model.options.conditions import Conditions
 
-HOUR, YEAR = 3600.0, 365.25 * 86400.0
 DEFAULT_SERVICE_YEARS = 4.0
+OWN = ("given", "purchase")
+"""Bases of prices that do not include electricity."""
 
 
 class Price(NamedTuple):
@@ -23,7 +27,7 @@ class Price(NamedTuple):
 
     usd_per_hour: float
     basis: str
-    """``on demand``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
     instance: str | None = None
     region: str | None = None
     date: str | None = None
@@ -32,6 +36,9 @@ class Price(NamedTuple):
     """Of the grid of the region [g CO2/kWh]; None where that is not known."""
     node: str | None = None
     """Id of the node."""
+    kind: PriceKind = "on-demand"
+    provider: str | None = None
+    """Who rents it out."""
 
 
 class NodePrice(TypedDict):
@@ -40,7 +47,7 @@ class NodePrice(TypedDict):
     usd_per_hour: float
     """Price of one node [USD/h]."""
     basis: str
-    """``on demand``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
     instance: str | None
     """The provider's name of the node; null where the price was given or is a purchase."""
     region: str | None
@@ -53,16 +60,31 @@ class NodePrice(TypedDict):
     """Of the grid of the region [g CO2/kWh]; null where that is not known."""
     node: str | None
     """Id of the node."""
+    kind: PriceKind
+    """On demand, spot, reserved for a term, or owned."""
+    provider: str | None
+    """Who rents it out; null where the price was given or is a purchase."""
 
 
-def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
-    """Return the priced offers of a node in one region, or in all, the cheapest first."""
-    offers = [
-        offer
-        for offer in catalogue.instances()
-        if offer.node == node and offer.price_usd_per_hour and region in (None, offer.region)
+def offers_of(
+    catalogue: Catalogue, node: str, region: str | None = None, kind: PriceKind = "on-demand"
+) -> list[tuple[Instance, OfferPrice]]:
+    """Return the priced offers of a node at a kind of price, in one region or in all, the cheapest first."""
+    offers = [offer for offer in catalogue.instances() if offer.node == node]
+    return priced(offers, region, kind)
+
+
+def priced(
+    offers: Iterable[Instance], region: str | None, kind: PriceKind
+) -> list[tuple[Instance, OfferPrice]]:
+    """Return those offers that have a kind of price, in one region or in all, the cheapest first."""
+    prices = [
+        (offer, price)
+        for offer in offers
+        for price in offer.every_price()
+        if price.kind == kind and region in (None, price.region)
     ]
-    return sorted(offers, key=lambda offer: offer.price_usd_per_hour or 0.0)
+    return sorted(prices, key=lambda each: each[1].usd_per_hour)
 
 
 def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price | None:
@@ -81,25 +103,40 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
         raise refusal("price.exclusive")
     if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
         raise refusal("price.bought")
+    kind = kind_of(None, conditions)
+    if kind == "owned" and conditions.purchase_price is None:
+        raise refusal("price.owned", "pricing")
+    if kind != "owned" and conditions.purchase_price is not None:
+        raise refusal("price.rented", "pricing", pricing=kind)
     if conditions.price is not None:
-        return Price(conditions.price, "given", region=conditions.region, node=node)
+        return Price(conditions.price, "given", region=conditions.region, node=node, kind=kind)
     if conditions.purchase_price is not None:
         per_second = amortised_machine_price(
             conditions.purchase_price,
             (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR,
             conditions.used_fraction or 1.0,
         )
-        return Price(float(per_second) * HOUR, "purchase", node=node)
-    offers = offers_of(catalogue, node, conditions.region)
+        return Price(float(per_second) * HOUR, BASIS["owned"], node=node, kind="owned")
+    offers = offers_of(catalogue, node, conditions.region, kind)
     if not offers:
         if conditions.region is None:
             return None
-        known = ", ".join(sorted({str(offer.region) for offer in offers_of(catalogue, node)}))
+        known = ", ".join(sorted({price.region for _, price in offers_of(catalogue, node, None, kind)}))
         right = Words(f"known: {known}" if known else "give --price, USD per hour of one node")
-        raise refusal("price.unknown", "region", node=node, region=conditions.region, right=right)
+        of_kind = Words("" if kind == "on-demand" else f", {BASIS[kind]}")
+        raise refusal(
+            "price.unknown", "region", node=node, region=conditions.region, kind=of_kind, right=right
+        )
     if conditions.electricity_price is not None:
         raise refusal("price.electricity")
-    return on_demand(offers[0], catalogue)
+    return catalogue_price(*offers[0], catalogue)
+
+
+def kind_of(price: Price | None, conditions: Conditions) -> PriceKind:
+    """Return the kind of a price; of an unknown one that which was asked for."""
+    if price is not None:
+        return price.kind
+    return conditions.pricing or ("on-demand" if conditions.purchase_price is None else "owned")
 
 
 def server_price_of(
@@ -117,22 +154,24 @@ def server_price_of(
         return Price(conditions.server_price, "given", node=server_node)
     if server_node == node:
         return price
-    offers = offers_of(catalogue, server_node, conditions.region)
-    return on_demand(offers[0], catalogue) if offers else None
+    offers = offers_of(catalogue, server_node, conditions.region, price.kind if price else "on-demand")
+    return catalogue_price(*offers[0], catalogue) if offers else None
 
 
-def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
-    """Return the price of a priced offer, with the carbon intensity of its region's grid."""
-    region = catalogue.regions.get((offer.provider, offer.region or ""))
+def catalogue_price(offer: Instance, price: OfferPrice, catalogue: Catalogue) -> Price:
+    """Return a price of an offer, with the carbon intensity of its region's grid."""
+    region = catalogue.regions.get((offer.provider, price.region))
     return Price(
-        float(offer.price_usd_per_hour or 0.0),
-        "on demand",
+        price.usd_per_hour,
+        BASIS[price.kind],
         offer.instance,
-        offer.region,
-        offer.price_date.isoformat() if offer.price_date else None,
-        offer.source,
+        price.region,
+        price.price_date.isoformat(),
+        price.source,
         None if region is None else region.carbon_intensity,
         offer.node,
+        price.kind,
+        offer.provider,
     )
 
 
@@ -168,7 +207,7 @@ def price_lines(price: Price) -> list[str]:
     'us-east-1, 2026-07-20, source a price list'
     """
     each = hour_words(price)
-    if price.basis != "on demand":
+    if price.basis in OWN:
         return [f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"]
     where = f"{price.region}, {price.date}, source {price.source}"
-    return [f"{each}: {price.instance} on demand", where]
+    return [f"{each}: {price.instance} {price.basis}", where]

@@ -3,7 +3,8 @@
 Validity
 --------
 Independent failures at a constant rate, any of which stops the job; checkpoints of equal duration, less
-than twice the time between failures.
+than twice the time between failures.  Machines at spot prices that are taken back count as failures: where
+several are taken back at once, or the more the larger the job, the rate of one machine is a mean.
 """
 
 from perfmodel.core import ops
@@ -36,6 +37,57 @@ def job_failure_interval(node_failure_interval: Real, nodes: Real) -> Real:
     10000.0
     """
     return node_failure_interval / nodes
+
+
+@formula(cites="wu2024")
+def interruption_interval(interruption_rate: Real) -> Real:
+    r"""Mean time until a machine at a spot price is taken back.
+
+    .. math:: M_i = \frac{1}{\lambda}
+
+    Parameters
+    ----------
+    interruption_rate : \lambda [1/s]
+
+    Returns
+    -------
+    interruption_interval [s]
+
+    Examples
+    --------
+    Once in 20,000 s (5.6 hours).
+
+    >>> interruption_interval(1 / 20000)
+    20000.0
+    """
+    return 1 / interruption_rate
+
+
+@formula(cites="daly2006")
+def either_failure_interval(node_failure_interval: Real, interruption_interval: Real) -> Real:
+    r"""Mean time until a machine fails or is taken back, whichever comes first.
+
+    .. math:: M = \frac{M_1 M_i}{M_1 + M_i}
+
+    The rates of two independent causes add: 1 / M = 1 / M_1 + 1 / M_i.
+
+    Parameters
+    ----------
+    node_failure_interval : M_1 [s]
+    interruption_interval : M_i [s]
+
+    Returns
+    -------
+    node_failure_interval [s]
+
+    Examples
+    --------
+    A failure in 60,000 s, taken back once in 30,000 s: in 60,000 s three of either.
+
+    >>> either_failure_interval(60000, 30000)
+    20000.0
+    """
+    return node_failure_interval * interruption_interval / (node_failure_interval + interruption_interval)
 
 
 @formula(cites="daly2006")
@@ -152,3 +204,35 @@ def goodput_fraction(
     """
     cycle = ops.exp((checkpoint_interval + checkpoint_time) / failure_interval) - 1
     return checkpoint_interval / failure_interval * ops.exp(-restart_time / failure_interval) / cycle
+
+
+@formula(cites="daly2006")
+def lost_time_spread(failures: Real, checkpoint_interval: Real, restart_time: Real, wall_time: Real) -> Real:
+    r"""Standard deviation of a run's time from the chance of its failures, over the time itself.
+
+    .. math:: s = \frac{1}{t} \sqrt{k \left(R^2 + R \tau + \frac{\tau^2}{3}\right)}
+
+    A failure costs the restart and what was done since the last checkpoint, which is anything up to the
+    interval: the root is that of the mean square of the loss, times a Poisson number of failures.
+
+    Parameters
+    ----------
+    failures : k [1], expected in the run
+    checkpoint_interval : \tau [s]
+    restart_time : R [s]
+    wall_time : t [s]
+
+    Returns
+    -------
+    spread [1]
+
+    Examples
+    --------
+    Nine failures, each of 100 s of restart and up to 300 s again: 10,000 + 30,000 + 30,000 = 70,000 s^2
+    each, 630,000 in all, a root of 793.7 s of 10,000.
+
+    >>> round(lost_time_spread(9, 300, 100, 10000), 5)
+    0.07937
+    """
+    loss = restart_time**2 + restart_time * checkpoint_interval + checkpoint_interval**2 / 3
+    return ops.sqrt(failures * loss) / wall_time

@@ -276,15 +276,15 @@ def _instances(catalogue: Catalogue, today: date, own: bool) -> Examined:
         if offer in not_own:
             continue
         node = catalogue.node(offer.node)
-        if offer.price_usd_per_hour is None or offer.price_date is None:
-            continue
-        price = offer.price_usd_per_hour / node.accelerators
-        name = f"{offer.provider} {offer.instance}"
-        if not PRICES[0] <= price <= PRICES[1]:
-            remarks.append(("suspicious", name, f"{name} costs {price:.3g} USD per accelerator and hour"))
-        age = (today - offer.price_date).days
-        if age > PRICE_AGE_LIMIT:
-            remarks.append(("stale", name, f"the price of {name} is {age} days old"))
+        for stated in offer.every_price():
+            price = stated.usd_per_hour / node.accelerators
+            of_kind = "" if stated.kind == "on-demand" else f" {stated.kind}"
+            name = f"{offer.provider} {offer.instance}{of_kind}"
+            if not PRICES[0] <= price <= PRICES[1]:
+                remarks.append(("suspicious", name, f"{name} costs {price:.3g} USD per accelerator and hour"))
+            age = (today - stated.price_date).days
+            if age > PRICE_AGE_LIMIT:
+                remarks.append(("stale", name, f"the price of {name} is {age} days old"))
     return (), remarks
 
 

@@ -803,7 +803,7 @@ def fleets(
     strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
-    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of the first kind of pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
     conditions : Region, service years, share of the time at work and electricity; no others.
     catalogue : hardware to choose from; by default what comes with the package
@@ -1017,6 +1017,7 @@ def plan(
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
         global_batch_size: int | None = ...,
+        pricing: Sequence[Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned']] | Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned'] = ...,
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
@@ -1100,7 +1101,8 @@ def plan(
     local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
     max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
     global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
-    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    pricing : Kinds of price to compare: each offer is tried at each of them.  [default: on-demand; owned for machines with a purchase_price]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of the first kind of pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
     buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
     hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
@@ -1192,6 +1194,7 @@ def plan(
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
         global_batch_size: int | None = ...,
+        pricing: Sequence[Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned']] | Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned'] = ...,
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
@@ -1977,6 +1980,7 @@ class Calls:
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
         global_batch_size: int | None = ...,
+        pricing: Sequence[Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned']] | Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned'] = ...,
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,
@@ -2057,6 +2061,7 @@ class Calls:
         local_batch_sizes: Sequence[int] | int = ...,
         max_global_batch_size: int | None = ...,
         global_batch_size: int | None = ...,
+        pricing: Sequence[Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned']] | Literal['on-demand', 'spot', 'reserved-1y', 'reserved-3y', 'owned'] = ...,
         prices: Mapping[str, float] = ...,
         purchase_prices: Mapping[str, float] = ...,
         buy: Sequence[str] | str = ...,

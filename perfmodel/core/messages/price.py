@@ -9,5 +9,10 @@ MESSAGES = {
     "price.exclusive": "--price and --purchase-price: give one",
     "price.bought": "--service-years and --used-fraction need --purchase-price",
     "price.electricity": "--electricity-price: a rent includes it; give --price or --purchase-price with it",
-    "price.unknown": "no known price of {node} in {region!r}; {right}",
+    "price.owned_plan": "--pricing owned needs --purchase-price NODE=USD",
+    "price.owned": "--pricing owned needs --purchase-price",
+    "price.rented": "--purchase-price: not with --pricing {pricing}, which is a rent",
+    "price.interruptions": "--interruptions: of machines at spot prices; give --pricing spot with it",
+    "price.interruption_rate": "--pricing spot: no rate of interruptions is known; give --interruptions",
+    "price.unknown": "no known price of {node} in {region!r}{kind}; {right}",
 }

@@ -7,7 +7,8 @@ from typing import Any
 from perfmodel.core.tracing.traced import Traced, leaf
 from perfmodel.core.tracing.traced_run import tracing
 from perfmodel.core.tracing.tracing import Trace
-from perfmodel.decide.economics import COMMUNICATING, IDLE, Span, Spending, spending
+from perfmodel.decide.cost_words import COMMUNICATING, IDLE
+from perfmodel.decide.economics import Span, Spending, spending
 from perfmodel.decide.explanations.derivation import Derivation, Nodes
 from perfmodel.decide.explanations.node import Node
 from perfmodel.decide.prices import price_words
@@ -25,6 +26,7 @@ GIVEN = (
     "checkpoint_time",
     "checkpoint_bandwidth",
     "restart_time",
+    "interruptions",
     "samples",
 )
 """Numbers of ``Conditions`` that enter the formulas unchanged."""
@@ -83,6 +85,7 @@ def _notes(case: Case, amounts_spent: Spending) -> dict[str, str]:
         "accelerator_power": "its data sheet does not say",
         "carbon_intensity": grid,
         "purchase_price": "as given",
+        "interruption_rate": "as given" if conditions.interruptions else "as measured of spot machines",
         "goodput": "no failure rate is given",
         "wall_time": "one second, or an iteration",
     } | {

@@ -9,6 +9,7 @@ from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
 from perfmodel.core.records.record import fresh
+from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.within import Limits
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -56,9 +57,6 @@ LARGE = 1e9
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
 """Mean time between failures of one machine [s]: 2,048 machines of eight H100 had 419 unexpected
 interruptions in 54 days (Grattafiori et al. 2024, section 3.3.4)."""
-USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
-"""Write bandwidth of one such machine [B/s]: its share of the 2 TB/s that their storage sustains (ibid.,
-section 3.3.1)."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmark with the largest published batches, by type of sample."""
 

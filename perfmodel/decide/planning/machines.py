@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.choices import PriceKind
+from perfmodel.core.errors import refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.prices import Price, on_demand, price_of
+from perfmodel.decide.prices import Price, catalogue_price, price_of, priced
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.instance import Instance
@@ -34,6 +35,8 @@ class Machine(NamedTuple):
     """What people call the accelerator."""
     node_name: str
     """What people call the machine."""
+    other_prices: tuple[Price, ...] = ()
+    """At which it may be had too, of other kinds."""
 
     def words(self, nodes: int, used: int) -> str:
         """Return so many machines as people call them, of which so many accelerators work."""
@@ -85,13 +88,15 @@ def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachi
     )
     offers = [offer for offer in catalogue.instances() if offer.node == node.id]
     accelerator = catalogue.accelerator(node.accelerator) if node.accelerator else None
-    return ServerMachine(
-        node.id, node.accelerators, accelerator, _priced(node.id, offers, conditions, catalogue)[0]
-    )
+    kind = machine.price.kind if machine.price else None
+    lowest = _prices(node.id, offers, conditions, (kind,) if kind else _kinds(goal, False), catalogue)
+    return ServerMachine(node.id, node.accelerators, accelerator, lowest[0][0] if lowest else None)
 
 
 def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
-    """Return every machine that a goal allows, each at its lowest price.
+    """Return every machine that a goal allows, each at its lowest price of the first kind that is known.
+
+    ``other_prices`` has those of the other kinds.
 
     Raises
     ------
@@ -106,13 +111,15 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     given = _by_node("--price", goal.prices, names, catalogue)
     bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
     result = []
-    priced = [node for node in (*given, *bought) if node != goal.server_node]
-    for node in _nodes(goal, offers, names, priced):
+    with_price = [node for node in (*given, *bought) if node != goal.server_node]
+    for node in _nodes(goal, offers, names, with_price):
         prices = {"price": given.get(node), "purchase_price": bought.get(node)}
         unused = {} if node in bought else {"service_years": None, "used_fraction": None}
         conditions = goal.conditions.model_copy(update=prices | unused)
         some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
-        result += _machines(goal, node, *_priced(node, some, conditions, catalogue), catalogue)
+        kinds = _kinds(goal, node in bought)
+        lowest = _prices(node, some, conditions, kinds, catalogue)
+        result += _machines(goal, node, lowest, some[0] if some else None, catalogue)
     if not result:
         raise refusal("machine.none", "accelerator", said=Words(_nothing(goal, offers, catalogue)))
     return result
@@ -166,47 +173,80 @@ def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None
 def _check_own(goal: Goal) -> None:
     """Raise an InputError for options of purchased machines where no machine is purchased."""
     conditions = goal.conditions
+    if "owned" in goal.pricing and not goal.purchase_prices:
+        raise refusal("price.owned_plan", "pricing")
     if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
         raise refusal("price.bought_plan")
     if conditions.electricity_price and not (goal.purchase_prices or goal.prices):
         raise refusal("price.electricity_plan")
 
 
-def _priced(
-    node: str, offers: list[Instance], conditions: Conditions, catalogue: Catalogue
-) -> tuple[Price | None, Instance | None]:
-    """Return the lowest price of a node and its offer; without priced offers None and the first offer."""
+def _kinds(goal: Goal, bought: bool) -> tuple[PriceKind, ...]:
+    """Return the kinds of price to try for a machine; one bought is owned unless more is said."""
+    if not goal.pricing:
+        return ("owned",) if bought else ("on-demand",)
+    return tuple(dict.fromkeys((*goal.pricing, *(("owned",) if bought else ()))))
+
+
+def _prices(
+    node: str,
+    offers: list[Instance],
+    conditions: Conditions,
+    kinds: tuple[PriceKind, ...],
+    catalogue: Catalogue,
+) -> list[tuple[Price, Instance | None]]:
+    """Return the lowest known price of each kind of a node, with its offer; a given rent is of the first.
+
+    Raises
+    ------
+    InputError : a rent and a purchase price where one kind of price alone is tried
+    """
     first = offers[0] if offers else None
-    if conditions.price is not None or conditions.purchase_price is not None:
-        try:
-            return price_of(catalogue, node, conditions), first
-        except InputError as error:
-            raise error.under(said=node) from None
-    region = conditions.region
-    dated = [offer for offer in offers if offer.price_usd_per_hour and region in (None, offer.region)]
-    if not dated:
-        return None, first
-    cheapest = min(dated, key=lambda offer: offer.price_usd_per_hour or 0.0)
-    return on_demand(cheapest, catalogue), cheapest
+    rented = next((kind for kind in kinds if kind != "owned"), None)
+    if conditions.price is not None and conditions.purchase_price is not None and len(kinds) == 1:
+        raise refusal("price.exclusive").under(said=node)
+    result: list[tuple[Price, Instance | None]] = []
+    for kind in kinds:
+        at = {
+            "pricing": kind,
+            "price": conditions.price if kind == rented else None,
+            "purchase_price": conditions.purchase_price if kind == "owned" else None,
+        }
+        if kind != "owned":
+            at |= {"service_years": None, "used_fraction": None}
+        if at["price"] is not None or at["purchase_price"] is not None:
+            known = price_of(catalogue, node, conditions.model_copy(update=at))
+            result += [(known, first)] if known is not None else []
+        elif kind != "owned" and (listed := priced(offers, conditions.region, kind)):
+            result.append((catalogue_price(*listed[0], catalogue), listed[0][0]))
+    return result
 
 
 def _machines(
-    goal: Goal, node: str, price: Price | None, offer: Instance | None, catalogue: Catalogue
+    goal: Goal,
+    node: str,
+    prices: list[tuple[Price, Instance | None]],
+    first: Instance | None,
+    catalogue: Catalogue,
 ) -> list[Machine]:
     """Return a node as a machine for each type of accelerator that it may have."""
     spec = catalogue.node(node)
+    price, offer = prices[0] if prices else (None, first)
+    others = tuple(other for other, _ in prices[1:])
     instance, provider = (offer.instance, offer.provider) if offer else (None, None)
+    joins = spec.inter_link is not None
     return [
         Machine(
             node,
             accelerator,
             spec.accelerators,
-            spec.inter_link is not None,
+            joins,
             instance,
             provider,
             price,
             accelerator_words(catalogue.accelerator(accelerator)),
             node_words(spec),
+            others,
         )
         for accelerator in _accelerators(goal, node, spec.accelerator)
     ]

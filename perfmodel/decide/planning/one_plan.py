@@ -98,6 +98,12 @@ class Plan:
     """When it was read."""
     price_source: str | None
     """Who says so."""
+    interruptions: float | None
+    """Expected in the run at a spot price; None at another."""
+    committed_cost: float | None
+    """Of the whole term of a reserved price [$]; None at another."""
+    unused_cost: float | None
+    """Of the rest of that term after the run [$]."""
     meets_deadline: bool | None
     """Whether the run ends in time; None without a deadline."""
     deadline_risk: float | None

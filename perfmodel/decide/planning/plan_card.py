@@ -7,6 +7,7 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import Alternative, alternatives
 from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.model.fitted.ledger_scales import sources_for
 from perfmodel.model.prediction.answer_card import Card
@@ -148,8 +149,10 @@ def run_words(plan: Row, goal: Goal) -> str:
 
 
 def cost_words(plan: Row, goal: Goal) -> str:
-    """Return the cost of a run, with the interval and what it is at most."""
-    return "no price is known" if plan["cost"] is None else _amount(plan, "cost", dollars, goal)
+    """Return the cost of a run, with the interval and what it is at most, and the kind of price."""
+    if plan["cost"] is None:
+        return "no price is known"
+    return f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
 
 
 def _amount(plan: Row, name: str, show: Any, goal: Goal) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, many, percent
-from perfmodel.decide.economics import COMMUNICATING, IDLE
+from perfmodel.decide.cost_words import COMMUNICATING, IDLE
+from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
-from perfmodel.decide.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
+from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, rough_words
+from perfmodel.decide.planning.price_words import basis_words, price_notes, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
@@ -41,6 +43,7 @@ def verdict(result: SearchResult) -> list[str]:
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
+    lines += prices_compared(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
     lines += _surer(result)
@@ -125,7 +128,7 @@ def _otherwise(result: SearchResult) -> list[str]:
 def _words(row: Row) -> str:
     """Return run time and cost of a plan in words."""
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
-    return f"{duration(row['run_time'])}, {cost}"
+    return f"{duration(row['run_time'])}, {cost}{basis_words(row)}"
 
 
 def notes(result: SearchResult) -> list[str]:
@@ -174,8 +177,9 @@ def notes(result: SearchResult) -> list[str]:
             " (--server-node)"
         )
     lines += _of_ones_own(result)
+    lines += price_notes(result)
     lines += _of_failures(goal.conditions)
-    if goal.conditions.node_failure_interval is None:
+    if goal.conditions.node_failure_interval is None and not (chosen and chosen["interruptions"]):
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from typing_extensions import TypedDict
 
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, aligned
@@ -91,7 +92,7 @@ class MachinePrice(TypedDict):
     usd_per_hour: float
     """Of one node [USD/h]."""
     basis: str
-    """``on demand``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
     instance: str | None
     """The provider's name of it; null where nobody rents it out."""
     region: str | None
@@ -102,6 +103,8 @@ class MachinePrice(TypedDict):
     """Who says so; null where it was given."""
     carbon_intensity: float | None
     """Of the grid of the region [g CO2/kWh]; null where that is not known."""
+    kind: PriceKind
+    """On demand, spot, reserved for a term, or owned."""
 
 
 _PRINTED = {"max_global_batch_size": "max_global_batch"}

@@ -52,6 +52,8 @@ class SearchResult:
     """Calibration of the search, as for ``predict``."""
     layouts: int = 0
     """Layouts that were timed; of each machine, size and precision only the fastest is a candidate."""
+    wasted: Table | None = None
+    """Plans at reserved prices whose terms cost more than their runs do by the hour; not candidates."""
 
     def __len__(self) -> int:
         """Return the number of candidates, including those without a price."""
@@ -295,8 +297,8 @@ class SearchResult:
     @property
     def impossible(self) -> list[str]:
         """Names of the machines without a candidate; ``left_out`` has the reasons."""
-        able = set(np.unique(self.candidates["machine"]).tolist())
-        return [machine.name for i, machine in enumerate(self.machines) if i not in able]
+        able = {self.machines[i][:2] for i in np.unique(self.candidates["machine"]).tolist()}
+        return [machine.name for machine in self.machines if machine[:2] not in able]
 
     def prices(self) -> list[Row]:
         """Return the price of every machine tried, with provider, basis, region, date and source."""

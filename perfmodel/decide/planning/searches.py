@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.decide.planning.at_prices import Priced
 from perfmodel.decide.planning.candidates import candidates
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.machines import machines_of
@@ -55,12 +56,21 @@ def search(
     fit = goal.fit()
     goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)
-    possible = candidates(goal, machines, network, fit, catalogue, constants)
+    priced = Priced.of(machines, goal, catalogue)
+    possible = candidates(goal, priced, network, fit, catalogue, constants)
     table = possible.table
     if fit is not None and (chosen := goal.chosen_recipe()) is not None and chosen.optimizer is not None:
         table = _of_published_batches(table, goal, fit, possible.left_out)
     return SearchResult(
-        goal, tuple(machines), table, possible.left_out, fit, catalogue, constants, possible.layouts
+        goal,
+        priced.machines,
+        table,
+        possible.left_out,
+        fit,
+        catalogue,
+        constants,
+        possible.layouts,
+        possible.wasted,
     )
 
 

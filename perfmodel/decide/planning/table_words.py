@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from perfmodel.core.units import percent
 from perfmodel.decide.planning.front import evenly_spaced
+from perfmodel.decide.planning.price_words import basis_words
 
 Row = Mapping[str, Any]
 
@@ -75,7 +76,8 @@ def marks_words(marks: Iterable[str], confidence: float) -> str:
 
 
 def short_names(rows: Sequence[Row]) -> list[str]:
-    """Return short names of plans: accelerators and provider, with the machine where a provider has several.
+    """Return short names of plans: accelerators and provider, with the machine where a provider has several,
+    and the kind of price where it is not on demand.
 
     >>> rows = [{"world_size": 8 * nodes, "accelerator_name": "H100 SXM5 80 GB", "node": node, "name": node}
     ...     | {"provider": of} for nodes, node, of in ((2, "p5", "AWS"), (3, "p5", "AWS"), (1, "dgx", None))]
@@ -87,6 +89,8 @@ def short_names(rows: Sequence[Row]) -> list[str]:
     for row, name in zip(rows, names, strict=True):
         nodes.setdefault(name, set()).add(row["node"])
     return [
-        f"{row['world_size']:,} x {name}" + (f" {row['name']}" if len(nodes[name]) > 1 else "")
+        f"{row['world_size']:,} x {name}"
+        + (f" {row['name']}" if len(nodes[name]) > 1 else "")
+        + basis_words(row)
         for row, name in zip(rows, names, strict=True)
     ]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.units import show
-from perfmodel.decide.prices import HOUR, price_of
+from perfmodel.decide.price_kinds import HOUR
+from perfmodel.decide.prices import price_of
 from perfmodel.decide.quote.completed_job import changed
 from perfmodel.decide.quote.expected import tokens_of
 from perfmodel.decide.quote.file import GOES_WITH, Claim

@@ -11,7 +11,7 @@ from perfmodel.core.tracing.traced_run import tracing
 from perfmodel.core.tracing.tracing import Trace
 from perfmodel.decide.economics import Servers, idle_power, rates
 from perfmodel.decide.failures import states_bytes
-from perfmodel.decide.prices import Price
+from perfmodel.decide.prices import OWN, Price
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.conditions import Conditions
@@ -116,7 +116,7 @@ def answer(case: Case) -> Answer:
         rated_power=setting.accelerator.tdp.value if setting.accelerator.tdp else None,
         usd_per_hour=case.price.usd_per_hour,
         conditions=case.conditions,
-        own_electricity=case.price.basis != "on demand",
+        own_electricity=case.price.basis in OWN,
         servers=servers_of(case),
         checkpoint_bytes=states_bytes(setting.workload.parameters, setting.optimizer),
     )

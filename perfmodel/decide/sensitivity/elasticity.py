@@ -10,6 +10,7 @@ from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.tracing.gradients import Slope, leaves_of, slopes
 from perfmodel.core.tracing.traced import leaf, plain
+from perfmodel.decide.economics import at_the_price
 from perfmodel.decide.prices import price_of, server_price_of
 from perfmodel.decide.sensitivity.case import Answer, Case, Names, answer, with_numbers
 from perfmodel.decide.sensitivity.inputs import Input, inputs_of
@@ -133,7 +134,8 @@ def case_of(
     of_server = server_price_of(catalogue, setting.server_node.id, setting.node.id, price, conditions)
     server_accelerator = setting.server_node.accelerator
     idle_accelerator = catalogue.accelerator(server_accelerator) if server_accelerator else None
-    return Case(setting, constants, conditions, price, of_server, idle_accelerator)
+    here = at_the_price(conditions, price, catalogue)
+    return Case(setting, constants, here, price, of_server, idle_accelerator)
 
 
 def _checked_derivatives(case: Case) -> Derivatives:

@@ -26,7 +26,7 @@ from perfmodel.hardware.software import Software
 
 if TYPE_CHECKING:
     from perfmodel.hardware.catalogue.own_specs import OwnSpecs
-    from perfmodel.hardware.instance import Instance, Region
+    from perfmodel.hardware.instance import Instance, Interruptions, Region
 
 _Spec = TypeVar("_Spec", bound=Spec)
 FOLDERS = ", ".join(f"{kind}/" for kind in KINDS)
@@ -182,6 +182,18 @@ class Catalogue:
             file = path if path.name == "instances.toml" else path / "instances.toml"
             if file.is_file():
                 result |= {(one.provider, one.region): one for one in load(file, InstanceFile).regions}
+        return result
+
+    @cached_property
+    def interruptions(self) -> tuple[Interruptions, ...]:
+        """How often machines at spot prices are taken back; those of a later folder first."""
+        from perfmodel.hardware.instance import InstanceFile
+
+        result: tuple[Interruptions, ...] = ()
+        for path in self._folders:
+            file = path if path.name == "instances.toml" else path / "instances.toml"
+            if file.is_file():
+                result = (*load(file, InstanceFile).interruptions, *result)
         return result
 
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:

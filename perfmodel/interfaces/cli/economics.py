@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 
@@ -18,7 +19,8 @@ def show_economics(result: Mapping[str, Any]) -> None:
     for row in cost_rows(result):
         rows.add_row(*row.values())
     out.print(rows)
-    for line in (*_price(result["price"]), *_failures(result["reliability"])):
+    lines = _price(result["price"]), _committed(result.get("commitment")), _failures(result["reliability"])
+    for line in chain(*lines):
         out.print(Text(line))
     if result["assumed"]:
         out.print(Text("assumed: " + "; ".join(result["assumed"])))
@@ -33,6 +35,14 @@ def _price(price: dict[str, Any] | None) -> list[str]:
 
     lines = price_lines(Price(**price))
     return [f"{label:<22}{line}" for label, line in zip(("price", ""), lines, strict=False)]
+
+
+def _committed(commitment: dict[str, Any] | None) -> list[str]:
+    if commitment is None:
+        return []
+    from perfmodel.decide.commitments import Commitment
+
+    return [f"{'':<22}it needs {Commitment(**commitment).words}"]
 
 
 def _failures(reliability: dict[str, Any] | None) -> list[str]:

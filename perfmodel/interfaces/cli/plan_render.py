@@ -12,6 +12,7 @@ from perfmodel.core.units import counted, duration, percent, rate, thousands, th
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.table_words import (
     SUREST,
     TAKE,
@@ -51,7 +52,8 @@ def show_plan(result: SearchResult, card: Card) -> None:
     _show_prices(result, ([chosen] if chosen else []) + shown)
     _show_unpriced(result)
     layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
-    tried = f"tried: {len(result):,} plans on {len(result.machines)} machines{layouts}"
+    kinds = len({each[:2] for each in result.machines})
+    tried = f"tried: {len(result):,} plans on {kinds} machines{layouts}"
     lines_to(out, f"{tried}; {_left_out(result)}")
     if result.impossible:
         lines_to(out, f"no plan is left on: {', '.join(result.impossible)}")
@@ -237,7 +239,8 @@ def _show_prices(result: SearchResult, shown: list[Row]) -> None:
     for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
         source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
         where = ", ".join(filter(None, (price["region"], price["date"], source)))
-        lines.append((machines[price["name"]], (f"{price['usd_per_hour']:,.4g}",), where, ""))
+        kind = basis_words({"price_basis": price["basis"]})
+        lines.append((machines[price["name"]] + kind, (f"{price['usd_per_hour']:,.4g}",), where, ""))
     _show_plans(("USD/h",), lines)
     out.print()
 

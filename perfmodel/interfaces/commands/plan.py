@@ -293,6 +293,7 @@ COMMAND = Command(
         "perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64",
         'perfmodel plan --workload llama-3-70b --tokens 1T --deadline "60 days" --budget 5M',
         "perfmodel plan --epochs 90 --deadline 2h --instance p3.16xlarge --confidence 95%",
+        "perfmodel plan --epochs 90 --instance p4d.24xlarge --pricing on-demand,spot,reserved-1y",
         "perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm",
         "perfmodel plan --epochs 90 --budget 500 --report plan.html",
         'perfmodel plan --have "8 x dgx-a100-80gb" --workload bert-large --samples 1e9',

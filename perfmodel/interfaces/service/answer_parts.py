@@ -4,6 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from perfmodel.decide.commitments import CommitmentCost
 from perfmodel.decide.prices import NodePrice
 from perfmodel.workloads.recipes.recipes import Evidence
 
@@ -69,6 +70,8 @@ class Economics(TypedDict):
     """Of one epoch; null where the size of the data set is unknown."""
     run: RunSpan | None
     """Of the run; null where its length is not given."""
+    commitment: CommitmentCost | None
+    """What a reserved price commits to; null at another."""
     reliability: Reliability | None
     """Losses to failures; null without a failure rate."""
     assumed: list[str]

@@ -2,12 +2,15 @@
 
 from typing import Annotated
 
+from perfmodel.core.choices import SYNONYMS, PriceKind
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
 
 LARGEST = 1e12
 LARGEST_BANDWIDTH = 1e15
 MOST_TOKENS = 1e18
+MOST_INTERRUPTIONS = 60.0
+"""Of a machine in an hour: one a minute."""
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST)]
 _From = Annotated[float, Within(ge=0, le=LARGEST)]
@@ -24,8 +27,10 @@ class Conditions(Described, heading="Prices, power and failures"):
     epochs : [1] Passes over the data set in the run whose cost is computed.
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5e6.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs or samples, e.g. 15T.
+    pricing : Kind of price: on demand, spot (with its interruptions), reserved for a term, or owned.
+        [default: owned with --purchase-price, else on-demand]
     price : [USD/h] Rent of one node with all its accelerators, USD per hour.
-        [default: on demand, if known]
+        [default: the lowest known of its kind]
     purchase_price : [USD] Price to buy one node, instead of a rent, e.g. $300,000.
     server_price : [USD/h] Rent of one parameter server's machine, USD per hour.
         [default: the node's price for the same machine, else on demand]
@@ -41,7 +46,10 @@ class Conditions(Described, heading="Prices, power and failures"):
     checkpoint_time : [s] Time to write one checkpoint, e.g. 60s.
     checkpoint_bandwidth : [B/s] Rate at which one node writes its share of a checkpoint, instead of a time,
         e.g. 2GB/s.
-    restart_time : [s] Time from a failure until training resumes.  [default: 0]
+    restart_time : [s] Time from a failure until training resumes.
+        [default: 0; at spot prices until machines are back, as measured]
+    interruptions : [1/h] How often a machine at a spot price is taken back: per machine and hour, e.g. 0.02.
+        [default: as measured]
 
     Raises
     ------
@@ -54,6 +62,9 @@ class Conditions(Described, heading="Prices, power and failures"):
         Annotated[float, Within(gt=0, le=MOST_TOKENS)] | None,
         OptionInfo(label="Tokens of the run", unit="count of tokens"),
     ] = None
+    pricing: Annotated[PriceKind | None, OptionInfo(label="Kind of price", synonyms=SYNONYMS["pricing"])] = (
+        None
+    )
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
@@ -77,7 +88,11 @@ class Conditions(Described, heading="Prices, power and failures"):
         Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s")
     ] = None
     restart_time: Annotated[_From | None, _TIME] = None
+    interruptions: Annotated[
+        Annotated[float, Within(gt=0, le=MOST_INTERRUPTIONS)] | None,
+        OptionInfo(label="Interruptions of a spot machine in an hour"),
+    ] = None
 
 
-OF_ONE_JOB = ("epochs", "samples", "tokens", "price", "purchase_price", "server_price")
+OF_ONE_JOB = ("epochs", "samples", "tokens", "pricing", "price", "purchase_price", "server_price")
 """Conditions of one run, or of one type of machine; the others hold for all machines of a search."""

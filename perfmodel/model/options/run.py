@@ -18,6 +18,7 @@ from perfmodel.core.choices import (
     Offload,
     Optimizer,
     Precision,
+    PriceKind,
     Samples,
     Schedule,
     StrategyOfCopies,
@@ -113,8 +114,10 @@ class Run(Described):
     max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
     global_batch_size : [samples] Global batch size of every plan.
         [default: any; about 4 M tokens for transformers with layouts]
-    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer.
-        [default: the catalogue's]
+    pricing : Kinds of price to compare: each offer is tried at each of them.
+        [default: on-demand; owned for machines with a --purchase-price]
+    prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of
+        the first kind of --pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
 
     Raises
@@ -168,6 +171,9 @@ class Run(Described):
     ] = ()
     max_global_batch_size: Annotated[Samples | None, OptionInfo(old="max-global-batch")] = None
     global_batch_size: Annotated[Samples | None, OptionInfo(label="Global batch size")] = None
+    pricing: Annotated[
+        tuple[PriceKind, ...], OptionInfo(label="Kinds of price", synonyms=SYNONYMS["pricing"])
+    ] = ()
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
     )

@@ -31,7 +31,8 @@ from perfmodel.decide.planning.fleets.written import (
     read_addition,
     read_fleet,
 )
-from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, HOUR, YEAR
+from perfmodel.decide.price_kinds import HOUR, YEAR
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.fleets import payback_time
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.result import Ratio

@@ -12,7 +12,8 @@ from perfmodel.decide.planning.fleets.proposals import RDMA
 from perfmodel.decide.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.decide.planning.fleets.step import FleetStep
 from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
-from perfmodel.decide.prices import HOUR, offers_of
+from perfmodel.decide.price_kinds import HOUR
+from perfmodel.decide.prices import offers_of
 from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import LARGEST, Conditions
@@ -207,12 +208,11 @@ def _rent_of(
         ]
     region = market.conditions.region
     for candidates in ([group.node], nodes):
-        offers = [offer for node in candidates for offer in offers_of(catalogue, node, region)]
+        offers = [each for node in candidates for each in offers_of(catalogue, node, region)]
         if offers:
-            offer = min(offers, key=lambda one: one.price_usd_per_hour or 0.0)
-            price = float(offer.price_usd_per_hour or 0.0)
-            where = f"{offer.region}, {offer.price_date}"
-            return price, f"{offer.instance} at {dollars(price)}/h ({offer.provider}, {where})"
+            offer, price = min(offers, key=lambda one: one[1].usd_per_hour)
+            where = f"{offer.provider}, {price.region}, {price.price_date}"
+            return price.usd_per_hour, f"{offer.instance} at {dollars(price.usd_per_hour)}/h ({where})"
     return None
 
 

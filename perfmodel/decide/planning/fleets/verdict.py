@@ -5,7 +5,8 @@ from __future__ import annotations
 from perfmodel.core.units import dollars, duration, rate
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
-from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, HOUR
+from perfmodel.decide.price_kinds import HOUR
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.model.prediction.result import sureness
 
 LEAST = 1.01

@@ -1,0 +1,115 @@
+"""How long the run of the page Plan is: epochs of a network, or tokens and examples of a transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app import session_hardware
+from app.options import Option
+from app.plan_form import goal_of_form, length_missing
+from perfmodel.core.errors import InputError
+from perfmodel.core.units import many
+from perfmodel.decide.planning import Goal
+from perfmodel.model.options.run import Run
+from perfmodel.model.setting.named import id_of
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.model.transformers.layout_words import in_full, short
+from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
+from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
+from perfmodel.workloads.recipes.token_recipes import token_recipe
+from perfmodel.workloads.workload import Workload
+
+PAGE = "plan"
+OF_TOKENS = ("tokens", "samples")
+"""Options of the length of a transformer's run."""
+TUNED = ("lora", "frozen-weights")
+"""Options of a fine-tuning that trains adapters alone."""
+
+
+def current(option: Option) -> Workload | None:
+    """Return the network that the page is about; None of one uploaded or unknown.
+
+    Parameters
+    ----------
+    option : of the network
+    """
+    session, query = st.session_state, st.query_params.to_dict()
+    seen = session.get("seen")
+    stays = seen and seen[0] == PAGE and seen[1] == query
+    name = session.get(f"option-{option.key}") if stays else query.get(option.name)
+    name = name or session.get("chosen", {}).get(option.key) or Run.model_fields["workload"].value
+    try:
+        return workload(id_of("workloads", name, session_hardware.catalogue()))
+    except InputError:
+        return None
+
+
+def arranged(known: Mapping[str, Option]) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Option]]:
+    """Return options of the length, those of fine-tuning to show at once, and all with usual values.
+
+    Parameters
+    ----------
+    known : options of the page, by name
+    """
+    network = current(known["workload"])
+    if network is None or not predicts_tokens(network):
+        return ("epochs",), (), dict(known)
+    tokens = token_recipe(network).tokens
+    assert tokens is not None
+    changed = {
+        "tokens": known["tokens"]._replace(label="Tokens of the run", usual=f"{many(tokens)} (default)"),
+        "samples": known["samples"]._replace(label="Or examples", usual="instead of tokens"),
+    }
+    return OF_TOKENS, TUNED, {**known, **changed}
+
+
+def with_length(picked: Mapping[str, Any], known: Mapping[str, Option]) -> tuple[dict[str, Any], Goal]:
+    """Return the chosen options with the length of the run, and the goal that they define.
+
+    A transformer that is trained whole takes its published number of tokens, or 20 for each parameter, where
+    nothing is said.
+
+    Raises
+    ------
+    InputError : an invalid value; a run whose length is neither given nor published
+    """
+    goal = goal_of_form(picked, known)
+    named = goal.by_id(session_hardware.catalogue())
+    missing = length_missing(named)
+    if missing is None:
+        return dict(picked), goal
+    network = workload(named.workload, *map(named.options.get, LENGTHS))
+    if not predicts_tokens(network):
+        raise InputError(missing)
+    if any(named.options.get(name.replace("-", "_")) for name in TUNED):
+        raise InputError("How long is the fine-tuning? Fill in “Tokens of the run” or “Or examples”.")
+    whole = {**picked, "recipe": TOKENS}
+    return whole, goal_of_form(whole, known)
+
+
+def in_words(plan: Mapping[str, Any]) -> str | None:
+    """Return tokens, batch and layout of a plan in a sentence; None of one without a layout."""
+    length = plan["sequence_length"]
+    if not plan["layout"] or not length:
+        return None
+    batch = plan["global_batch_size"]
+    return (
+        f"{many(plan['samples'] * length)} tokens, {many(batch * length)} in a step "
+        f"({batch:,} sequences of {length:,}): {in_full(plan['layout'])}."
+    )
+
+
+def columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan's layout, tokens of a step and of the run, for a table; empty without a layout."""
+    length = row["sequence_length"]
+    if not row["layout"] or not length:
+        return {}
+    return {
+        "layout": short(row["layout"]),
+        "tokens in a step": many(row["global_batch_size"] * length),
+        "tokens": many(row["samples"] * length),
+    }

@@ -1,0 +1,153 @@
+"""The plan in question at other kinds of price, and what those rest on, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from perfmodel.core.choices import PriceKind
+from perfmodel.core.units import dollars, many, percent, plural, three_digits
+from perfmodel.decide.commitments import Commitment, pays_from
+from perfmodel.decide.planning.machines import Machine
+from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words
+from perfmodel.decide.prices import Price
+from perfmodel.hardware.catalogue.store import Catalogue
+
+Row = dict[str, Any]
+
+SAME = ("world_size", "servers", "strategy", "precision", "global_batch_size", "iteration_time")
+"""Columns in which a plan is the same at every price of its machine."""
+FEW = 4
+"""Machines named of those without a kind of price."""
+
+
+def basis_words(row: Mapping[str, Any]) -> str:
+    """Return the kind of a plan's price behind a comma; empty where it is on demand or given.
+
+    >>> basis_words({"price_basis": "spot"}), basis_words({"price_basis": "on demand"})
+    (', spot', '')
+    """
+    basis = row.get("price_basis")
+    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
+
+
+def prices_compared(result: SearchResult) -> list[str]:
+    """Return sentences on the plan in question at its kind of price, and at the others that were compared."""
+    index = result.surest_row if result.chosen_row is None else result.chosen_row
+    if index is None:
+        return []
+    known = dict(_at_every_price(result, index))
+    own = result.machines[int(result.candidates["machine"][index])].price
+    mine = result.in_question
+    if own is None or mine is None:
+        return []
+    lines = []
+    if own.kind in TERMS:
+        lines.append(f"Its price needs {_commitment(own, mine).words}.")
+    standard = known.get("on-demand") or next(iter(known.values()))
+    for kind, (price, row) in known.items():
+        if price is standard[0]:
+            continue
+        saving = _saving(row, standard[1])
+        against = BASIS[standard[0].kind]
+        if kind == "spot":
+            lines.append(_spot(row, standard[1], saving, against))
+        elif kind in TERMS:
+            pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
+            commitment = _commitment(price, row).words
+            whose = f"Its run {saving}" if price is own else f"{BASIS[kind].capitalize()}, its run {saving}"
+            whole = "" if price is own else f", but needs {commitment}"
+            lines.append(f"{whose} against {against}{whole}; {pays}.")
+        else:
+            lines.append(f"Bought, the same machines are written off: the run {saving} against {against}.")
+    if len(known) == 1 and own.kind == "spot":
+        lines.append(_expected(mine))
+    return lines
+
+
+def price_notes(result: SearchResult) -> list[str]:
+    """Return what spot prices rest on, and the machines whose price of a kind is not known."""
+    lines: dict[str, None] = {}
+    conditions = result.goal.conditions
+    spot = [each for each in result.machines if each.price is not None and each.price.kind == "spot"]
+    chosen = result.in_question
+    spot.sort(key=lambda each: chosen is None or each.node != chosen["node"])
+    if spot:
+        price = spot[0].price
+        assert price is not None
+        lines |= dict.fromkeys(
+            interruption_words(conditions, price.provider, price.instance, Catalogue.of(result.catalogue))
+        )
+    for kind in result.goal.pricing if len(result.goal.pricing) > 1 else ():
+        missing = _without(result.machines, kind)
+        if missing:
+            some = ", ".join(missing[:FEW]) + (f" and {len(missing) - FEW} more" if missing[FEW:] else "")
+            lines[f"no price {BASIS[kind]} is known of {some}"] = None
+    return list(lines)
+
+
+def _without(machines: tuple[Machine, ...], kind: str) -> list[str]:
+    """Return the names of machines that have a price, but none of a kind."""
+    known = {each[:2] for each in machines if each.price is not None and each.price.kind == kind}
+    priced = {each[:2]: each.name for each in machines if each.price is not None}
+    return [name for key, name in priced.items() if key not in known]
+
+
+def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKind, tuple[Price, Row]]]:
+    """Yield the plan at an index at each kind of price, by kind: that of the index included."""
+    table = result.candidates
+    machine = result.machines[int(table["machine"][index])]
+    alike = [i for i, each in enumerate(result.machines) if each[:2] == machine[:2]]
+    if len(alike) == 1:
+        if machine.price is not None:
+            yield machine.price.kind, (machine.price, result.row(index))
+        return
+    for of in (table, result.wasted):
+        if of is None or not len(of["machine"]):
+            continue
+        rows = np.isin(of["machine"], alike)
+        for name in SAME:
+            rows &= of[name] == table[name][index]
+        for row in np.flatnonzero(rows).tolist():
+            price = result.machines[int(of["machine"][row])].price
+            if price is not None:
+                yield price.kind, (price, replace(result, candidates=of).row(row))
+
+
+def _commitment(price: Price, row: Row) -> Commitment:
+    return Commitment(TERMS[price.kind], row["committed_cost"], row["unused_cost"])
+
+
+def _saving(row: Row, standard: Row) -> str:
+    """Return how much less or more a run costs than at a standard price, in words."""
+    if row["cost"] is None or not standard["cost"]:
+        return "has no known end"
+    ratio = row["cost"] / standard["cost"] - 1
+    how = "saves" if ratio <= 0 else "costs"
+    more = "" if ratio <= 0 else " more"
+    return f"{how} {percent(round(abs(ratio), 2))}{more} ({dollars(row['cost'])})"
+
+
+def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
+    """Return what spot prices would change, in words."""
+    if row["run_time"] is None or not standard["run_time"]:
+        count = f"{row['nodes']} {plural('machine', row['nodes'])}"
+        return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
+    times = row["run_time"] / standard["run_time"]
+    longer = f"{percent(round(times - 1, 2))} longer" if times < 2 else f"{three_digits(times)} times as long"
+    return f"Spot {saving} against {against} and takes {longer}, with {_count(row)} expected."
+
+
+def _expected(row: Row) -> str:
+    lost = percent(round(1 - row["goodput"], 2))
+    return f"At spot prices {_count(row)} are expected: {lost} of the time goes to them and to checkpoints."
+
+
+def _count(row: Row) -> str:
+    count = row["interruptions"] or 0.0
+    shown = many(count) if count >= 10 else f"{count:.1f}"
+    return f"{shown} {plural('interruption', 1 if shown == '1.0' else 2)}"

@@ -1,0 +1,37 @@
+"""The page Plan: tokens of transformers, kinds of price, and machines without a price."""
+
+from __future__ import annotations
+
+from tests.test_app import errors, opened, sound, words
+
+TRANSFORMER = {"workload": "gpt2", "instance": "p4d.24xlarge", "max-gpus": "8", "precision": "bf16"}
+
+
+def test_a_transformer_is_planned_by_tokens():
+    """Its usual number is taken, and stands with batch and layout in the headline and the table."""
+    page = opened("plan", **TRANSFORMER)
+    fields = {field.label: field.placeholder for field in page.text_input}
+    assert fields["Tokens of the run"] == "2.49 B (default)"
+    assert "Epochs" not in fields
+    assert "2.49 B tokens, " in words(page)
+    assert "in a step" in words(page)
+    assert "--recipe tokens" in " ".join(block.value for block in page.code)
+    table = page.dataframe[0].value
+    assert {"layout", "tokens in a step", "tokens"} <= set(table.columns)
+    tuned = opened("plan", **TRANSFORMER, lora="16")
+    assert "How long is the fine-tuning?" in errors(tuned)
+    assert "epochs" not in errors(opened("plan", **TRANSFORMER, lora="16", samples="1e5"))
+
+
+def test_the_prices_of_the_catalogue_are_a_click_away():
+    page = opened("plan", node="aws-p5e.48xlarge", epochs="1", **{"max-gpus": "8"})
+    (take,) = [each for each in page.button if each.label.startswith("Take $17.48: spot")]
+    take.click()
+    sound(page.run())
+    assert page.query_params["pricing"] == "on-demand,spot"
+    assert "interruptions are expected" in words(page)
+    page = opened("plan", node="aws-p5e.48xlarge", epochs="1", **{"max-gpus": "8"})
+    page.number_input(key="price-of-aws-p5e.48xlarge").set_value(40.0)
+    sound(page.run())
+    assert page.query_params["price"] == "aws-p5e.48xlarge=40"
+    assert "Take 1 x p5e.48xlarge" in words(page)

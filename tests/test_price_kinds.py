@@ -1,0 +1,211 @@
+"""Kinds of price: facts of the catalogue, spot with its interruptions, reserved with its commitment."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import date
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+
+from perfmodel.core.errors import InputError
+from perfmodel.decide.commitments import commitment_of, pays_from
+from perfmodel.decide.economics import at_the_price, economics
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.at_prices import WASTED
+from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.price_kinds import HOUR, YEAR
+from perfmodel.decide.prices import price_of
+from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+
+CATALOGUE = Catalogue.built_in()
+P4D = {"epochs": 90.0, "instances": ("p4d.24xlarge",), "max_gpus": 64}
+
+
+def test_every_price_has_a_region_a_date_and_a_source_and_is_below_that_on_demand():
+    kinds: dict[str, int] = {}
+    for offer in CATALOGUE.instances():
+        each = {price.kind: price for price in offer.every_price()}
+        assert len(each) == len(offer.every_price())
+        for kind, price in each.items():
+            kinds[kind] = kinds.get(kind, 0) + 1
+            assert price.region
+            assert price.source
+            assert date(2025, 1, 1) < price.price_date
+            on_demand = each.get("on-demand")
+            if kind != "on-demand" and on_demand and price.region == on_demand.region:
+                assert 0.05 < price.usd_per_hour / on_demand.usd_per_hour < 0.9
+        if "reserved-3y" in each:
+            assert each["reserved-3y"].usd_per_hour < each["reserved-1y"].usd_per_hour
+    assert kinds["spot"] >= 27
+    assert kinds["reserved-1y"] >= 23
+    assert kinds["reserved-3y"] >= 6
+
+
+def test_the_rate_of_interruptions_is_that_of_the_trace():
+    """179 stops of four machines in 735 hours that all four were at work."""
+    (measured,) = CATALOGUE.interruptions
+    assert measured.per_machine_hour == pytest.approx(179 / (735 * 4), abs=5e-5)
+    assert "179 / (735 x 4)" in measured.note
+
+
+@pytest.mark.parametrize("machines", [1, 4])
+def test_a_spot_job_takes_as_long_as_in_a_simulation(machines):
+    """A second method: a run is played, second by second lost, with interruptions of each machine."""
+    job = predict(Scenario(node="p4d.24xlarge", world_size=8 * machines), CATALOGUE)
+    conditions = Conditions(
+        pricing="spot", samples=40 * HOUR * job.samples_per_second, interruptions=0.3, checkpoint_time=60.0
+    )
+    money = economics(job, conditions, CATALOGUE)
+    every, wait = money["reliability"]["checkpoint_interval"], CATALOGUE.interruptions[0].back_after
+    chance, runs = random.Random(7), 400
+    took = [_played(chance, 40 * HOUR, 60.0, wait, every, HOUR / (0.3 * machines)) for _ in range(runs)]
+    assert money["run"]["time"] == pytest.approx(mean(took), rel=0.03)
+    spread = lost_time_spread(money["reliability"]["failures"], every, wait, money["run"]["time"])
+    assert spread == pytest.approx(stdev(took) / mean(took), rel=0.3)  # restarts that fail too are left out
+    price = price_of(CATALOGUE, "aws-p4d.24xlarge", conditions)
+    assert price is not None
+    assert money["run"]["cost"] == pytest.approx(
+        machines * price.usd_per_hour * money["run"]["time"] / HOUR, rel=1e-9
+    )
+
+
+def _played(
+    chance: random.Random, work: float, write: float, wait: float, every: float, lasts: float
+) -> float:
+    """Return the time of a run that checkpoints after ``every`` and is interrupted after ``lasts`` [s]."""
+    done = clock = 0.0
+    next_stop = chance.expovariate(1 / lasts)
+    while done < work:
+        segment = min(every, work - done) + write
+        if clock + segment <= next_stop:
+            clock += segment
+            done += segment - write
+            continue
+        clock = next_stop
+        while True:  # back after a wait in which nothing more is taken back
+            stop = clock + chance.expovariate(1 / lasts)
+            if stop > clock + wait:
+                clock, next_stop = clock + wait, stop
+                break
+            clock = stop
+    return clock
+
+
+def test_interruptions_add_to_failures():
+    spot = Conditions(pricing="spot", interruptions=0.05, node_failure_interval=20 * HOUR, restart_time=1.0)
+    price = price_of(CATALOGUE, "aws-p4d.24xlarge", spot)
+    both = at_the_price(spot, price, CATALOGUE)
+    assert both.node_failure_interval == pytest.approx(10 * HOUR)
+    assert both.restart_time == 1.0
+    assert at_the_price(Conditions(), None, CATALOGUE) == Conditions()
+    assert goodput_fraction(1000.0, 50.0, 0.0, 10 * HOUR) > goodput_fraction(1000.0, 50.0, 0.0, HOUR)
+
+
+def test_a_reserved_machine_costs_its_whole_term():
+    """Two machines at 10 USD for 8,766 hours: 175,320 USD, of which a run of 1,000 hours uses 20,000."""
+    reserved = commitment_of("reserved-1y", 2, 10.0, 1000 * HOUR)
+    assert reserved is not None
+    assert (reserved.term, reserved.cost, reserved.unused) == (YEAR, 175_320, pytest.approx(155_320))
+    assert reserved.words.startswith("a commitment of 1 year, $175,320 in all; what the run leaves unused")
+    longer = commitment_of("reserved-1y", 2, 10.0, 2 * YEAR)
+    assert longer is not None
+    assert longer.unused == 0
+    assert commitment_of("spot", 2, 10.0, 1.0) is None
+    assert pays_from("reserved-3y", 10.0, 10.0) == "it never pays"
+
+
+def test_spot_or_reserved_is_answered_in_words():
+    result = search(Goal(**P4D, deadline=24 * HOUR, pricing=("on-demand", "spot", "reserved-1y")))
+    chosen = result.chosen
+    assert chosen is not None
+    assert chosen["price_basis"] == "spot"
+    rate = CATALOGUE.interruptions[0].per_machine_hour
+    assert chosen["interruptions"] == pytest.approx(chosen["nodes"] * chosen["run_time"] / HOUR * rate)
+    said = verdict(result)
+    assert ", spot" in said[0]
+    (spot,) = [line for line in said if line.startswith("Spot saves")]
+    rows = [result.row(i) for i in range(len(result)) if result.machines[0].node == chosen["node"]]
+    alike = ("world_size", "iteration_time", "strategy", "precision", "global_batch_size")
+    (other,) = [
+        row
+        for row in rows
+        if row["price_basis"] == "on demand" and all(row[name] == chosen[name] for name in alike)
+    ]
+    saved, longer = 1 - chosen["cost"] / other["cost"], chosen["run_time"] / other["run_time"] - 1
+    assert spot.startswith(f"Spot saves {100 * saved:.0f} % (")
+    assert (
+        f"takes {100 * longer:.0f} % longer, with {chosen['interruptions']:.1f} interruptions expected"
+        in spot
+    )
+    (reserved,) = [line for line in said if line.startswith("Reserved for 1 year")]
+    assert "it pays where the machines work 232 days of the 365" in reserved
+    assert result.left_out[WASTED] == len(rows) / 2
+    assert all(row["price_basis"] != "reserved for 1 year" for row in rows)
+    assert any("taken back every 16.4 h, assumed" in note for note in notes(result))
+
+
+def test_reserved_alone_says_what_it_commits_to():
+    result = search(Goal(**P4D, pricing=("reserved-1y",)))
+    chosen = result.chosen
+    assert chosen is not None
+    assert chosen["committed_cost"] == pytest.approx(13.921094 * YEAR / HOUR * chosen["nodes"])
+    assert chosen["unused_cost"] == pytest.approx(chosen["committed_cost"] - chosen["cost"])
+    assert any(line.startswith("Its price needs a commitment of 1 year") for line in verdict(result))
+
+
+def test_a_machine_of_ones_own_stands_beside_rented_ones():
+    names = {"p4d.24xlarge": 150_000.0}
+    result = search(Goal(**P4D, pricing=("on-demand", "spot"), purchase_prices=names))
+    assert {machine.price.basis for machine in result.machines if machine.price} == {
+        "on demand",
+        "spot",
+        "purchase",
+    }
+    alone = search(Goal(**P4D, purchase_prices=names))
+    assert [machine.price.basis for machine in alone.machines if machine.price] == ["purchase"]
+
+
+def test_a_plan_by_transformer_layouts_at_spot_is_that_on_demand_but_for_its_losses():
+    run: dict[str, Any] = {"workload": "gpt2", "tokens": 1e9, "instances": ("p4d.24xlarge",), "max_gpus": 8}
+    both = search(Goal(**run, pricing=("on-demand", "spot")))
+    on_demand = search(Goal(**run))
+    assert both.layouts == on_demand.layouts
+    assert len(both) == 2 * len(on_demand)
+    assert [machine.price.kind for machine in both.machines if machine.price] == ["on-demand", "spot"]
+
+
+def test_the_command_and_a_prediction_agree(invoke):
+    told = json.loads(
+        invoke(
+            "plan", "--epochs", "90", "--instance", "p4d.24xlarge", "--pricing", "preemptible", "--json"
+        ).stdout
+    )
+    chosen = told["chosen"]
+    one = told["launch"]["predict"].split()[1:]
+    money = json.loads(invoke(*one, "--epochs", "90", "--pricing", "spot", "--json").stdout)["economics"]
+    assert money["run"]["time"] == pytest.approx(chosen["run_time"])
+    assert money["run"]["cost"] == pytest.approx(chosen["cost"])
+    assert money["price"]["kind"] == "spot"
+    assert money["commitment"] is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "why"),
+    [
+        ({"interruptions": 0.1}, "give pricing spot with it"),
+        ({"pricing": "owned"}, "pricing owned needs purchase_price"),
+        ({"pricing": "spot", "purchase_price": 1e5}, "not with pricing spot, which is a rent"),
+        ({"pricing": "reserved-3y", "region": "us-east-1"}, "reserved for 3 years; give price"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(conditions, why):
+    job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
+    with pytest.raises(InputError, match=why):
+        economics(job, Conditions(epochs=1.0, **conditions), CATALOGUE)
