@@ -15,15 +15,13 @@ from perfmodel.decide.comparison.comparison_words import (
     shown_percent,
 )
 from perfmodel.decide.comparison.reasons import NETWORK
-from perfmodel.interfaces.cli.render import LABEL, MATTER, console, lines_to, table, that_matter
+from perfmodel.interfaces.cli.render import MATTER, console, table, that_matter
 
 
 def print_comparison(result: Comparison) -> None:
     """Print the card, the inputs that differ, a row for each quantity, defaults and notes."""
     out = console()
-    lines_to(out, result.card.advice, style="bold")
-    for label_of_row, value in result.card.rows:
-        lines_to(out, value, f"{label_of_row:<{LABEL}}")
+    show_card(out, result.card)
     out.print()
     letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(result.names))]
     for letter, name in zip(letters, result.names, strict=True):
@@ -78,8 +76,6 @@ def _parts(count: int, most: int) -> list[range]:
 
 def _print_several(result: Comparison, letters: list[str], out: Console) -> None:
     """Print the values of all cases, then the differences from the first."""
-    from perfmodel.interfaces.cli.render import table
-
     for chosen in _parts(len(letters), 5):
         rows = table("", *(letters[i] for i in chosen))
         for row in result.rows:
