@@ -1,4 +1,4 @@
-"""The sentences at the top of pages: what to do, with which confidence, and what limits it."""
+"""Warnings of pages about options without an effect."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from perfmodel.decide.comparison.comparison_words import (
     shown_percent,
 )
 from perfmodel.decide.comparison.reasons import NETWORK
-from perfmodel.interfaces.cli.render import MATTER, console, table, that_matter
+from perfmodel.interfaces.cli.render import MATTER, console, show_card, table, that_matter
 
 
 def print_comparison(result: Comparison) -> None:
