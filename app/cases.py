@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from app.options import MONEY, SCENARIO, YES_OR_NO, Option, options, some_of, text_of, written
+from app.options import MONEY, SCENARIO, Option, options, some_of, text_of, written
+from perfmodel.decide.comparison.option_words import option_words
 from perfmodel.model.options.scenario import field_of, laid_over
 
 LETTERS = ("b", "c", "d", "e", "f")
@@ -40,9 +41,6 @@ QUESTIONS: dict[str, tuple[dict[str, Any], ...]] = {
 }
 """Question -> changes of the scenario in each case that answers it; 100 Gbit/s comes with TCP and with RDMA,
 as TCP may not fill it."""
-_SPEAK = ("strategy", "precision")
-"""Options, in addition to names of hardware, whose values are clear without the option's name."""
-_COUNTED = {"gpus": "{} GPUs", "servers": "{} servers", "local-batch-size": "batch {}"}
 _BATCHES = ("local-batch-size", "global-batch-size")
 
 
@@ -204,18 +202,9 @@ def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> 
 
 
 def words(name: str, value: Any) -> str:
-    """Return short text for an option with a value.
+    """Return short text for an option with a value, as ``option_words`` does.
 
     >>> words("gpus", 16), words("inter-link", "ib-edr-100g"), words("overlap", "none")
     ('16 GPUs', 'ib-edr-100g', 'overlap none')
-    >>> words("gpus", "1"), words("servers", 1)
-    ('1 GPU', '1 server')
     """
-    if isinstance(value, bool):
-        value = YES_OR_NO[0] if value else YES_OR_NO[1]
-    if name in _COUNTED:
-        text = _COUNTED[name].format(written(value))
-        return text.removesuffix("s") if written(value) == "1" else text
-    if options()[name].offers or name in _SPEAK:
-        return written(value)
-    return f"{name.replace('-', ' ')} {written(value)}"
+    return option_words(field_of(name), value if isinstance(value, bool) else written(value))

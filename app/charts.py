@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -176,10 +175,10 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
 
 
 def height_beside(figure: Figure, names: Sequence[str]) -> int:
-    """Return the height of ``side_by_side`` [px], with room for the legend and names of several lines."""
+    """Return the height of ``side_by_side`` [px]: names of several lines, and a legend in one column."""
     entries = sum(bool(trace.get("name")) and trace.get("showlegend") is not False for trace in figure.data)
     lines = max(name.count("<br>") for name in names)
-    return 80 + 19 * math.ceil(entries / 2) + (62 + 18 * lines) * len(names)
+    return 80 + 19 * entries + (62 + 18 * lines) * len(names)
 
 
 def _seconds(time: float) -> str:

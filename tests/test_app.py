@@ -56,11 +56,16 @@ FOLDS = {
     "scale": ("As a table",),
     "compare": ("B, where it differs from A",),
     "stragglers": (
+        "Error against wall clock, of an example objective",
         "What staleness leaves of the learning rate",
         "How much to synchronise as the error falls",
         "As a table",
     ),
-    "communication": ("The same bytes as gradients, compressed", "Where parameter servers run"),
+    "communication": (
+        "By algorithm: message sizes, numbers of GPUs",
+        "The same bytes as gradients, compressed",
+        "Where parameter servers run",
+    ),
     "plan": (
         "More options",
         "How it would be started",
@@ -544,6 +549,13 @@ def test_collectives_begin_with_the_usual_accelerator_and_say_so():
     assert any("--accelerator v100-sxm2-16gb" in code.value for code in test.code)
 
 
+def by_algorithm(**query: str) -> Any:
+    """The page of collectives with the charts of all algorithms."""
+    test = opened("communication", **query)
+    test.session_state["fold-By algorithm: message sizes, numbers of GPUs"] = True
+    return sound(test.run())
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -554,7 +566,7 @@ def test_collectives_begin_with_the_usual_accelerator_and_say_so():
     ],
 )
 def test_any_number_of_ranks_that_spreads_evenly_is_drawn(query):
-    test = opened("communication", **query)
+    test = by_algorithm(**query)
     assert not test.error
     assert len(test.get("plotly_chart")) == 3
 
@@ -571,7 +583,7 @@ def test_time_and_bus_bandwidth_stand_one_above_the_other_with_room_for_their_la
 
 
 def test_where_the_fastest_changes_is_labelled_at_the_place():
-    test = opened("communication")
+    test = by_algorithm()
     layout = json.loads(test.get("plotly_chart")[1].proto.spec)["layout"]
     marked = [shape["x0"] for shape in layout["shapes"]]
     assert marked
@@ -617,7 +629,7 @@ def test_placements_of_servers_are_those_of_the_command():
 
 def test_grids_and_racks_are_drawn_where_they_are_chosen():
     chosen = {"algorithms": "torus,multi-ring,ring", "rack-nodes": "2", "oversubscription": "4"}
-    test = opened("communication", ranks="64", node="dgx-1v", **chosen)
+    test = by_algorithm(ranks="64", node="dgx-1v", **chosen)
     names = {line["name"] for line in json.loads(test.get("plotly_chart")[1].proto.spec)["data"]}
     assert {"torus", "multi-ring", "ring"} <= names
 
@@ -630,3 +642,24 @@ def test_adaptive_synchrony_is_that_of_the_command():
     answer = perfmodel.adaptive_synchrony(workers=8, communication_time="0.5s")
     assert list(shown["K of K-sync"]) == [each.k_sync for each in answer.choices]
     assert list(shown["local steps of local SGD"]) == [each.local_steps for each in answer.choices]
+
+
+def test_waiting_is_told_by_what_it_costs_and_what_to_do():
+    rows = {row.variant: row for row in perfmodel.stragglers(workers=16, k=8).rows}
+    said = words(opened("stragglers"))
+    share = 1 - rows["async"].time_per_gradient / rows["sync"].time_per_gradient
+    assert f"**Waiting for the slowest worker takes {100 * share:.0f} % of the time of all of them" in said
+    gain = rows["sync"].time_per_gradient / rows["k-sync"].time_per_gradient
+    assert f"waiting for the first K (k-sync) {gain:.3g} x as many" in said
+    alike = words(opened("stragglers", distribution="uniform", param="low=1,high=1.001"))
+    assert "Waiting for fewer of them gains nothing" in alike
+
+
+def test_an_exchange_is_told_by_its_time_and_its_limit():
+    where = {"node": "dgx-1v", "inter_link": "ethernet-100g-tcp"}
+    answer = perfmodel.collective(ranks=32, size="100MB", **where)
+    said = words(opened("communication", ranks="32", node="dgx-1v", **{"inter-link": "ethernet-100g-tcp"}))
+    assert (
+        f"**It takes {show(answer.time, 's')} (80 %: {answer.interval_text}), at a bus bandwidth of " in said
+    )
+    assert "What limits it: the kernel's TCP (" in said

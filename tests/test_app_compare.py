@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from app import cases
+from app.looks import begun, for_planners
 from app.options import SCENARIO
+from app.plain import plain
 from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison import case_of, compare
 from perfmodel.model.options.scenario import Scenario
@@ -45,7 +47,7 @@ def test_each_case_says_how_many_times_as_fast_it_is_with_an_interval_and_how_su
     assert first[:2] == ["A (8 GPUs)", "-"]
     assert second == [
         "B (twice as many)",
-        f"{ratio.value:.3g} times as fast ({ratio.low_80:.3g} to {ratio.high_80:.3g}), over 99 % sure",
+        ratio.words,
         f"{show(two.prediction.iteration_time, 's')} ({show_range(interval.low_80, interval.high_80, 's')})",
     ]
     assert "Take B (twice as many) for speed" in words(test)
@@ -68,7 +70,7 @@ def test_a_name_is_shown_letter_by_letter_and_is_short():
         ({"b-jitter": "lognormal:cv=0.2", "b-optimizer": "adam"}, "B (optimizer adam, jitter lognormal"),
         ({**SERVERS, "b-strategy": "all-reduce", "b-default": "servers"}, "B (all-reduce)"),
         ({"global-batch-size": "512", "b-local-batch-size": "32"}, "B (batch 32)"),
-        ({"b-workload": "vgg16"}, "different work"),
+        ({"b-workload": "vgg16"}, "Different work"),
     ],
 )
 def test_a_case_may_differ_in_any_option_and_the_command_says_the_same(query, said, invoke):
@@ -80,7 +82,7 @@ def test_a_case_may_differ_in_any_option_and_the_command_says_the_same(query, sa
     (command,), python = copies(test)
     answer = json.loads(invoke(*command, "--json").stdout)
     times = next(row["values"] for row in answer["rows"] if row["quantity"] == "iteration_time")
-    result = run(python.replace("print(result.verdict)", "print(list(result.rows[0].values))"))
+    result = run(python.replace("print(result.card.advice)", "print(list(result.rows[0].values))"))
     assert json.loads(result) == times
 
 
@@ -186,12 +188,25 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
         "c-inter-link": "ethernet-100g-rdma",
     }
     name = "C (ethernet-100g-rdma)"
-    assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ times as fast as A", words(test))
-    assert f"What limits {name}: computing" in words(test)
+    assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ x as fast as A", words(test))
+    assert f"what limits {name}: computing" in words(test)
     sound(button(test, "100 or 400 Gbit/s?").click().run())
     assert address(test)["b-inter-link"] == "ethernet-400g-rdma"
     assert "c-inter-link" not in address(test)
     assert address(test)["workload"] == "vgg16"
+
+
+def test_the_card_stands_on_the_page():
+    test = opened(
+        "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
+    )
+    names = ["A (ethernet-25g-tcp)", "B (ethernet-100g-tcp)"]
+    jobs = [{"gpus": 32, "inter_link": name.split("(")[1].strip(")")} for name in names]
+    card = compare([case_of(name, job) for name, job in zip(names, jobs, strict=True)]).card
+    said = words(test)
+    assert f"**{plain(for_planners(card.advice))}**" in said
+    for label, value in card.rows:
+        assert plain(begun(for_planners(value))) in said or label == "iteration"
 
 
 def test_a_job_that_does_not_wait_for_a_network_is_not_asked_which():
@@ -204,9 +219,12 @@ def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_name
         "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
     )
     said = words(test)
-    assert "B (ethernet-100g-tcp) is as fast as A (ethernet-25g-tcp)" in said
-    assert "in both binds the kernel's TCP (1.21 GB/s an adapter over 16 connections" in said
-    assert "binds, so a faster ethernet-25g-tcp would save nothing" in said
+    assert (
+        "Take A (ethernet-25g-tcp): B (ethernet-100g-tcp) gains nothing over it: both networks are limited by"
+        in said
+    )
+    assert "the kernel's TCP (1.21 GB/s an adapter over 16 connections" in said
+    assert "RDMA on the same ports (ethernet-100g-rdma) would be" in said
 
 
 def test_a_comparison_that_nobody_asked_for_is_not_added_to():

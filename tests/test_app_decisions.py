@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from app import decisions, plan_limits
 from app.options import options
-from perfmodel import compare, layouts
+from perfmodel import layouts
 from perfmodel.core.units import percent
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.plans import Plans
@@ -92,8 +92,9 @@ def test_a_plan_without_a_price_names_the_field_and_not_the_command_lines_option
 
 def test_the_one_case_that_fits_is_taken_and_the_others_are_marked():
     said = words(opened("compare", gpus="8", workload="llama-2-7b", **{"b-accelerator": "h100-sxm5-80gb"}))
-    assert "**Take B (h100-sxm5-80gb): no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
-    assert "What limits B (h100-sxm5-80gb): " in said
+    assert "**Take B (h100-sxm5-80gb), which fits with probability " in said
+    assert ": no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
+    assert re.search(r"\*\*Limit:\*\* .*B \(h100-sxm5-80gb\): ", said)
     assert re.search(r"\| A \(.*does not fit: [\d.]+ of [\d.]+ GiB; .* if it did \|", said)
 
 
@@ -152,8 +153,8 @@ def test_what_does_not_fit_is_not_planned_with():
 def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     test = opened("compare", **NETWORKS)
     said = words(test)
-    assert "**C (ethernet-100g-rdma) seems the fastest, 1.04 times as fast as A (ethernet-25g-tcp)" in said
-    assert re.search(r"80 %: 1 to [\d.]+, over 99 % sure\)\. That is too little to decide by", said)
+    assert "**C (ethernet-100g-rdma) is 1.04 x as fast as A (ethernet-25g-tcp)" in said
+    assert re.search(r"80 %: 1 to [\d.]+\), no slower, but may gain nothing: take the cheaper\.", said)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
         "A: ethernet-25g-tcp",
@@ -161,17 +162,6 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "C: ethernet-100g-rdma",
     }
     assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        ({"gpus": 16}, "Take B for speed: it is 1.9"),
-        ({"gpus": 8, "inter_link": "ethernet-25g-tcp"}, "Take A: B is not more than 1% faster."),
-    ],
-)
-def test_a_difference_is_taken_or_left_by_its_size_and_sureness(other, said):
-    assert decisions.of_comparison(compare({"gpus": 8}, other)).startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -279,21 +269,6 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     assert next(m.delta for m in surer.metric if m.label == "Time of the run").startswith("95 %: at most ")
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert any(trace["name"] == "80 % of the chosen" for trace in figure["data"])
-
-
-def test_the_first_case_is_not_taken_where_the_order_is_unsure():
-    result = compare({"gpus": 8}, {"gpus": 16})
-    slower = result.cases[1].ratio.model_copy(update={"value": 0.9, "low_80": 0.7, "high_80": 1.1})
-
-    def said(sure: float | None) -> str:
-        ratio = slower.model_copy(update={"sure": sure})
-        cases = [result.cases[0], result.cases[1].model_copy(update={"ratio": ratio})]
-        return decisions.of_comparison(result.model_copy(update={"cases": cases}))
-
-    assert said(0.95).startswith("Take A: B is slower, 0.9 times as fast as A")
-    for sure in (0.7, None):
-        assert said(sure).startswith("A seems the fastest: B is 0.9 times as fast as A")
-        assert "That is too little to decide by: take the cheaper" in said(sure)
 
 
 def test_a_transformer_of_few_sequences_is_planned_in_three_digits_and_tokens():

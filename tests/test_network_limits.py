@@ -140,9 +140,9 @@ def test_layouts_and_collectives_lift_the_cap_and_take_connections(invoke):
 
 def test_compare_sweep_and_sensitivity_mention_the_cap():
     found = perfmodel.compare(P3, P3 | {"inter_link": "ethernet-10g-tcp"})
-    assert "in both binds the network limit of aws-p3.2xlarge (312 MB/s)" in found.verdict
+    assert "both networks are limited by the network limit of aws-p3.2xlarge (312 MB/s)" in found.card.advice
     found = perfmodel.compare(P3, P3 | {"network_cap": False})
-    assert any("the network limit of aws-p3.2xlarge" in note for note in found.notes)
+    assert "the network of A is limited by the network limit of aws-p3.2xlarge" in found.card.limit
     swept = sweep(node="aws-p3.2xlarge", gpus=[1, 8], inter_link=[None, "ethernet-10g-tcp"])
     assert len([note for note in swept.notes if "may send 312 MB/s" in note]) == 1
     assert not sweep(node="aws-p3.2xlarge", gpus=8, network_cap=False).notes
@@ -169,9 +169,8 @@ def test_no_network_is_proposed_for_machines_of_a_provider():
 
 def test_a_faster_port_of_tcp_is_said_to_change_nothing_and_what_would():
     found = perfmodel.compare(TCP, TCP | {"inter_link": "ethernet-100g-tcp"})
-    assert "either network suffices" not in found.verdict
-    assert "in both binds the kernel's TCP (2.4 GB/s an adapter over 16 connections" in found.verdict
-    assert "RDMA on the same ports or more --connections would lift it" in found.verdict
+    assert "both networks are limited by the kernel's TCP (2.4 GB/s an adapter over 16 c" in found.card.advice
+    assert "RDMA on the same ports (ethernet-" in found.card.advice
     assert "the kernel's TCP (2.4 GB/s an adapter over 16" in predict(**TCP).verdict
 
 

@@ -206,10 +206,15 @@ def test_coverage_in_the_report():
 def test_compare_and_scale_say_it():
     result = compare(BASE, {**BASE, "gpus": 64}, names=["A", "B"])
     first, second = result.model_dump(mode="json")["cases"]
-    assert first == {"name": "A", "ratio": None, "model": "data-parallel"}
+    assert first == {
+        "name": "A",
+        "ratio": None,
+        "model": "data-parallel",
+        "defaults": predict(**BASE).defaults,
+    }
     assert second["ratio"].keys() == {"to", "value", "low_80", "high_80", "sure", "clipped_at"}
     assert second["ratio"]["to"] == "A"
-    assert f"(80 %: {second['ratio']['low_80']:.3g} to {second['ratio']['high_80']:.3g}, " in result.verdict
+    assert f"(80 %: {second['ratio']['low_80']:.3g} to {second['ratio']['high_80']:.3g}), " in result.verdict
     rows = scale(gpus=[32, 64], inter_link="ethernet-25g-tcp").rows
     assert rows[0].ratio is None
     assert rows[1].ratio.model_dump() == second["ratio"] | {"to": "32 GPUs"}
@@ -235,10 +240,11 @@ def test_a_ratio_of_other_jobs_is_cut_at_nothing():
 
 def test_the_slower_network_suffices_where_the_faster_brings_little():
     slow, fast = ({"gpus": 16, "inter_link": f"ib-{link}"} for link in ("hdr-200g", "ndr-400g"))
-    for verdict in (compare(slow, fast).verdict, compare(fast, slow).verdict):
-        assert "ib-hdr-200g suffices" in verdict
-    slower = compare({**fast, "inter_link": "ethernet-1g-tcp"}, fast).verdict
-    assert "suffices" not in slower
+    for jobs in ([slow, fast], [fast, slow]):
+        advice = compare(*jobs, names=[job["inter_link"] for job in jobs]).card.advice
+        assert advice.startswith("Take ib-hdr-200g: ib-ndr-400g gains nothing over it: ")
+    slower = compare({**fast, "inter_link": "ethernet-1g-tcp"}, fast).card.advice
+    assert "gains nothing" not in slower
 
 
 def test_a_plan_says_it_of_the_best_of_every_other_machine():

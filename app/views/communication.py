@@ -21,12 +21,14 @@ from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.model.collectives.place import Point
+from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.model.prediction.training.compressed_exchange import exchange_words
 
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
 CHOICES = ("auto", "best")
 """Values of ``--algorithm`` that choose among algorithms."""
+BY_ALGORITHM = "By algorithm: message sizes, numbers of GPUs"
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
 RANGE = (math.log10(1e3), math.log10(LARGEST))
@@ -104,9 +106,6 @@ def page(request: PageRequest) -> None:
         by_size = exchanges.by_size(name, place, sizes, servers, chosen)
         at = exchanges.by_size(name, place, [size], servers, chosen)
         per_machine = ranks // fabric.hosts
-        counts = exchanges.rank_counts(per_machine)
-        places = _places(picked, counts, per_machine)
-        by_ranks = exchanges.by_ranks(name, places, size, servers, chosen)
     wanted = [known for known in chosen if known in by_size]
     if not wanted:
         st.info("None of the algorithms chosen can run here.")
@@ -118,15 +117,23 @@ def page(request: PageRequest) -> None:
             f"{fabric.hosts} {plural('machine', fabric.hosts)}",
             anchor=False,
         )
-        st.markdown(f"**{_verdict(at, wanted, marks, size)}**")
+        st.markdown(_for_planners(backend().collective(name, *place, [size])[0], at, wanted))
         if fabric.notes:
             notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
     _measured_curves(name, place, size)
-    st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
-    picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
-    st.caption(f"By number of GPUs, {show(size, 'B')}, up to {per_machine} on each machine")
-    picture({k: by_ranks[k] for k in wanted if k in by_ranks}, counts, y, "GPUs [1]", "by-ranks", [])
+    with fold(BY_ALGORITHM) as is_open:
+        if is_open:
+            if marks:
+                st.markdown(f"The fastest by size of message: {exchanges.crossing_words(marks)}.")
+            st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
+            picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
+            st.caption(f"By number of GPUs, {show(size, 'B')}, up to {per_machine} on each machine")
+            counts = exchanges.rank_counts(per_machine)
+            with errors_shown():
+                places = _places(picked, counts, per_machine)
+                by_ranks = exchanges.by_ranks(name, places, size, servers, chosen)
+            picture({k: by_ranks[k] for k in wanted if k in by_ranks}, counts, y, "GPUs [1]", "by-ranks", [])
     rows = [
         {"algorithm": known, "message_bytes": each, "time": p.time, "bus_bandwidth": p.bus_bandwidth}
         for known in wanted
@@ -225,22 +232,26 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
     return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
-def _verdict(
-    at: Mapping[str, Sequence[exchanges.Transfer]],
-    wanted: list[str],
-    marks: list[exchanges.Crossover],
-    size: float,
-) -> str:
-    """Return the sentence on the fastest algorithm for the chosen message size, and its crossovers."""
-    each = {known: at[known][0] for known in wanted if known != exchanges.NCCL} or {
-        k: at[k][0] for k in wanted
-    }
-    best = min(each, key=lambda known: each[known].time)
-    time, rate = show(each[best].time, "s"), show(each[best].bus_bandwidth, "B/s")
-    text = f"The fastest for {show(size, 'B')} is {best}: {time}, a bus bandwidth of {rate}."
-    if exchanges.NCCL in wanted:
-        text += f" What NCCL itself chooses takes {show(at[exchanges.NCCL][0].time, 's')}."
-    return f"{text} By size of message: {exchanges.crossing_words(marks)}." if marks else text
+def _for_planners(row: Collective, at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str]) -> str:
+    """Return what the exchange takes, what limits it, and what would make it faster.
+
+    Parameters
+    ----------
+    row : the library's own choice
+    at : algorithm -> its transfer
+    wanted : algorithms that are drawn
+    """
+    ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
+    rate = show(row.bus_bandwidth, "B/s")
+    text = f"**It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.**"
+    limit = row.network_limit or "the links, or below some MB the start of each message"
+    text += f" What limits it: {for_planners(limit)}."
+    others = {known: at[known][0].time for known in wanted if known != exchanges.NCCL}
+    if not others:
+        return text
+    best = min(others, key=lambda known: others[known])
+    time = show(others[best], "s")
+    return f"{text} By its formula, without the losses of a library, {best} would take {time}."
 
 
 def _measured_curves(name: str, place: exchanges.Ranks, size: float) -> None:

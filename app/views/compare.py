@@ -27,10 +27,9 @@ from app.layout import (
     download_buttons,
     errors_shown,
     scenario_form,
-    sentence,
     shell_command,
 )
-from app.looks import begun, for_planners, labelled, show_warnings
+from app.looks import begun, for_planners, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
 from perfmodel.core.errors import InputError
@@ -39,7 +38,7 @@ from perfmodel.decide.comparison import Comparison, Row
 from perfmodel.decide.comparison.comparison_words import shown_input
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import field_of
-from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -119,10 +118,10 @@ def _change(relative: float | None) -> str:
 
 def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     """Return a Markdown table with the speed ratio to A, its probability and the time of each case."""
-    rows = [("case", "against A, 80 % between", "iteration, 80 % between")]
+    rows = [("case", "against A", "iteration, 80 % between")]
     for case in result.cases:
-        answer, ratio = answers[case.name], case.ratio
-        faster = "-" if ratio is None else decisions.ratio_words(ratio)
+        answer = answers[case.name]
+        faster = "-" if case.ratio is None else case.ratio.words
         time, spread = show(answer.iteration_time, "s"), answer.interval
         time += f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
         if not answer.memory.fits:
@@ -130,6 +129,14 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
         rows.append((case.name, faster, time))
     lines = [f"| {' | '.join(map(plain, row))} |" for row in rows]
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
+
+
+def short(result: Comparison) -> str:
+    """Return the rest of the answer card, what ``ratios`` does not have, as Markdown."""
+    rows = [(label, words) for label, words in result.card.rows if label not in ("iteration", "chance")]
+    return "\n\n".join(
+        f"**{label.capitalize()}:** {plain(begun(for_planners(words)))}" for label, words in rows
+    )
 
 
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
@@ -189,24 +196,22 @@ def page(request: PageRequest) -> None:
     )
     with errors_shown():
         result, answers = compared(base | money, which)
+    named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
         job = f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}"
         st.subheader(plain(f"{job}, compared with others"), anchor=False)
-        unfit = [name for name, each in answers.items() if not each.memory.fits]
-        advice = decisions.of_comparison(result, unfit)
-        if len(unfit) == len(answers) and (remedy := layout_options.remedy(base)):
+        advice = result.card.advice
+        if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
-        st.markdown(f"**{plain(advice)}**")
-        taken = decisions.taken(result, unfit)
-        if taken is not None:
-            limit, why = card.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
-            st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
+        st.markdown(f"**{plain(for_planners(advice))}**")
+        drawn = charts.side_by_side(named)
+        charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))
+        st.markdown(short(result))
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
-    st.caption(plain(sentence(result.verdict)))
     if result.inputs:
         labels = {field_of(name): options()[name].label for name in SCENARIO}
         inputs = {
@@ -215,9 +220,6 @@ def page(request: PageRequest) -> None:
         }
         differ = "; ".join(f"{label}: {choices}" for label, choices in inputs.items())
         st.caption(plain(f"What differs: {differ}"))
-    named = {bar(name): each for name, each in answers.items()}
-    drawn = charts.side_by_side(named)
-    charts.draw(drawn, "compare", result.verdict, height=charts.height_beside(drawn, list(named)))
     bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
     memory_chart.draw_memory(bars, "memory")
     st.dataframe(table(result), hide_index=True, height="content")
@@ -256,7 +258,7 @@ def _python(base: dict[str, Any], variants: list[Variant], result: Comparison) -
         f"from perfmodel import {', '.join(imported)}\n"
         "from perfmodel.decide.comparison import case_of, compare\n\n"
         "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
-        "print(result.verdict)"
+        "print(result.card.advice)"
     )
 
 

@@ -14,7 +14,7 @@ from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.options import options, values
 from app.plain import plain
-from perfmodel.core.units import show
+from perfmodel.core.units import show, three_digits
 from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
@@ -45,6 +45,16 @@ MEANINGS = (
     "but those of the backup workers (backup). Local-sgd averages parameters after local steps, elastic "
     "pulls them to a centre."
 )
+WAYS = {
+    "backup": "leaving out backup workers",
+    "k-sync": "waiting for the first K",
+    "local-sgd": "averaging after local steps",
+    "async": "waiting for nobody",
+}
+"""Variants that a planner may choose instead of waiting for all workers, in words."""
+LEAST = 1.01
+"""Gradients over those of waiting for all workers from which a variant is named."""
+ERROR = "Error against wall clock, of an example objective"
 
 KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
@@ -158,27 +168,46 @@ def times_of(result: Sequence[StragglerPrediction]) -> Figure:
     return figure
 
 
-def page(request: PageRequest) -> None:
-    """Draw the page for the chosen options."""
-    picked = request.picked
+def cost_words(result: Sequence[StragglerPrediction], per_gradient: float) -> str:
+    """Return text on what waiting for the slowest worker costs.
+
+    Parameters
+    ----------
+    result : of all variants
+    per_gradient : time per gradient of waiting for all workers over that of waiting for none
+    """
+    every = next(row for row in result if row.variant == "sync")
+    if not isfinite(per_gradient):
+        return "Waiting for the slowest worker takes all of the time: some workers never end."
+    share = 100 * (1 - 1 / per_gradient)
+    return (
+        f"Waiting for the slowest worker takes {share:.0f} % of the time of all of them, and of what they "
+        f"cost: an update takes {show(every.update_time, 's')}."
+    )
+
+
+def ways_words(result: Sequence[StragglerPrediction]) -> str:
+    """Return text on what to do against waiting, and what each way gains and costs."""
+    rows = {row.variant: row for row in result}
+    every = rows["sync"].time_per_gradient
+    ways = [
+        f"{words} ({name}) {three_digits(gain)} x as many"
+        + (f", each {row.mean_staleness:.1f} updates old" if row.mean_staleness >= 0.05 else "")
+        for name, words in WAYS.items()
+        if (row := rows.get(name)) is not None and (gain := every / row.time_per_gradient) > LEAST
+    ]
+    first = "What to do: find out why some are slow and mend that (page “Trace” says who waits for whom)."
+    if not ways:
+        return f"{first} Waiting for fewer of them gains nothing."
+    most = f" Waiting for fewer makes more gradients in the same time: {'; '.join(ways)}."
+    return f"{first}{most} Fewer or older gradients in an update may cost accuracy."
+
+
+def error_against_time(answer: Stragglers, picked: dict[str, Any]) -> None:
+    """Draw the bound on the error of each variant against wall clock, and who leads until when."""
     with errors_shown():
-        times, law_options = law(picked)
-        answer = variants(picked, times)
-        result, workers = answer.rows, answer.workers
-        per_gradient = answer.sync_over_async[1]
         curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
-    fastest = min(result, key=lambda row: row.time_per_gradient)
-    with request.top:
-        st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
-        st.markdown(
-            f"**Waiting for everybody takes {per_gradient:.2f} times as long per gradient as waiting for "
-            f"nobody. The most gradients come from {fastest.variant}, one every "
-            f"{show(fastest.time_per_gradient, 's')}, {fastest.mean_staleness:.1f} updates old. "
-            f"The least error, by the bound below: {least_error(curves)}.**"
-        )
-    charts.draw(times_of(result), "variants", "Mean time of each variant", height=110 + 40 * len(result))
-    st.caption(MEANINGS)
-    st.caption("Bound on the error of an example objective against wall clock")
+    st.markdown(f"The least error, by this bound: {least_error(curves)}.")
     lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(
         charts.lines(lines, "time [s]", "bound on the error [1]", log_y=True),
@@ -188,6 +217,21 @@ def page(request: PageRequest) -> None:
     if curves.left_out:
         st.caption(sentence(f"left out: {'; '.join(curves.left_out.values())}"))
     st.caption(sentence(curves.note))
+
+
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    picked = request.picked
+    with errors_shown():
+        times, law_options = law(picked)
+        answer = variants(picked, times)
+        result, workers = answer.rows, answer.workers
+        per_gradient = answer.sync_over_async[1]
+    with request.top:
+        st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
+        st.markdown(f"**{cost_words(result, per_gradient)}** {ways_words(result)}")
+        charts.draw(times_of(result), "variants", "Mean time of each variant", height=110 + 40 * len(result))
+    st.caption(MEANINGS)
     rows = [asdict(row) for row in result]
     command = {
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")
@@ -195,6 +239,9 @@ def page(request: PageRequest) -> None:
     with st.container(horizontal=True):
         copy_buttons("stragglers", command, _python(law_options, picked))
         download_buttons("stragglers", rows, rows)
+    with fold(ERROR) as is_open:
+        if is_open:
+            error_against_time(answer, picked)
     with fold("What staleness leaves of the learning rate") as is_open:
         if is_open:
             rates(result)

@@ -84,6 +84,8 @@ class Command:
     """Whether HTTP also sends it in parts, as they are calculated: its answer has ``chunks`` and a length."""
     forms: Mapping[str, Form] = field(default_factory=lambda: TABLE)
     """What the shell prints for programs, by the name of the option."""
+    each_a_case: bool = False
+    """Whether the shell takes several values of an option of a scenario, joined by commas: each is a case."""
     writes: Mapping[str, Writes] = field(default_factory=dict)
     """Files that the shell also writes, by the name of the option; where what the shell takes has a field of
     that name, the field has the file, and the request that it makes says what is written."""

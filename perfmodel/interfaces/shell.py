@@ -19,7 +19,7 @@ from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario
 from perfmodel.interfaces.cli.options_file import FILE, naming_the_file, options_file_option
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Argument, Shell
-from perfmodel.interfaces.cli.types import type_of
+from perfmodel.interfaces.cli.types import Cases, type_of
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.model.options.scenario import Scenario, laid_over
 
@@ -91,6 +91,8 @@ def _settings(one: Command, option: Declared) -> dict[str, Any]:
     """Return what is special of an option; values that may hold commas are given one by one."""
     if _is_crossed(one, option):
         return {"many": True, "multiple": True}
+    if one.each_a_case and option.field in Scenario.model_fields and option.type is not bool:
+        return {} if option.info.commas else {"type": Cases(type_of(option))}
     several = {"multiple": True, "type": type_of(option)} if option.many and option.info.commas else {}
     return several | ({"required": True} if option.default is REQUIRED else {})
 

@@ -65,7 +65,7 @@ def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window, names: tupl
     assert main.locator("a[href]").count() == 0
     seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
     assert f"Take D ({names[-1]}) for speed" in seen
-    assert f"What limits D ({names[-1]}): " in seen
+    assert f"what limits D ({names[-1]}): " in seen
     assert [name for name in names if name not in seen] == []
 
 
@@ -84,4 +84,4 @@ def test_interval_and_confidence_are_seen_on_every_screen(window: Window) -> Non
             assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-        assert "over 99 % sure" in page.locator("table").first.inner_text()
+        assert "faster with over 99 %" in page.locator("table").first.inner_text()

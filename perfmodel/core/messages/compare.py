@@ -7,7 +7,11 @@ MESSAGES = {
     "compare.set_of_one": "--set varies one scenario; give one file with it",
     "compare.file_twice": "given twice",
     "compare.set_twice": "--set {text}: given twice",
-    "compare.nothing": "give two scenarios' files, or --set KEY=VALUE, or --compare-to FILE, to compare",
+    "compare.nothing": "nothing to compare with: give several values, as in perfmodel compare "
+    "--node dgx-1v,dgx-a100-80gb --gpus 16, or --set KEY=VALUE, two scenarios' files, or --compare-to FILE",
+    "compare.too_many": "{count:,} combinations of several values; at most {most}: perfmodel sweep "
+    "takes any number",
+    "compare.several_of_one": "{option}: several values vary one scenario; give one file with them",
     "compare.set_malformed": "expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16",
     "compare.key_twice": "{key} is given twice: one scenario has one value, another is --set {piece}",
     "compare.too_few": "give at least two scenarios, or one and --set key=value, to compare",

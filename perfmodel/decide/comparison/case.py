@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
@@ -10,6 +11,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import AnyScenario, scenario_of
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.workloads.catalogue import LENGTHS
 
 
 class Case(NamedTuple):
@@ -85,3 +87,12 @@ def case_of(
         return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue), catalogue)
     except InputError as error:
         raise error.under(name) from None
+
+
+def same_work(cases: Sequence[Case]) -> bool:
+    """Return whether all cases train the same network on samples of the same length."""
+    works = [
+        (scenario["workload"], *map(scenario.get, LENGTHS))
+        for scenario in (case.prediction.scenario for case in cases)
+    ]
+    return all(work == works[0] for work in works)

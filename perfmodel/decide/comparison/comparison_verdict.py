@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show
-from perfmodel.decide.comparison.case import Case
+from perfmodel.core.units import show, three_digits
+from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
 from perfmodel.decide.prices import Price, price_words
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
 SAME = 5e-4
@@ -34,7 +34,7 @@ def verdict(cases: Sequence[Case]) -> str:
 def _order(cases: Sequence[Case]) -> str:
     """Return which case is fastest and which is cheapest; only iteration times where the work differs."""
     first, *others = cases
-    if not _same_work(cases):
+    if not same_work(cases):
         report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
         return f"different work, so only the iterations can be compared: {report}"
     if len(others) == 1:
@@ -48,16 +48,12 @@ def _order(cases: Sequence[Case]) -> str:
 
 def _against(first: Case, other: Case) -> str:
     """Return how many times as fast a case is as the first, with both rates, in words."""
-    ratio = other.rate / first.rate
     unit = f"{first.prediction.sample}s/s"
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
     speed = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
-    if abs(ratio - 1) < SAME:
-        return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, speed)}"
-    faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
-    return f"{other.name} is {faster} {first.name} ({speed.words}): {rates}{_suffices(first, other, speed)}"
+    return f"{other.name} is {speed.sentence}: {rates}"
 
 
 def _ratios(cases: Sequence[Case]) -> list[str]:
@@ -69,36 +65,9 @@ def _ratios(cases: Sequence[Case]) -> list[str]:
 def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
     """Return a case's speed over the first one's; None for the first itself, and where the work differs."""
     first = cases[0]
-    if case is first or not _same_work(cases):
+    if case is first or not same_work(cases):
         return None
     return ratio_between(case.prediction, first.prediction, first.name, case.catalogue)
-
-
-ROUNDING = 1e-9
-"""Relative difference of speeds that are the same."""
-ENOUGH = 1.05
-"""Speed ratio of two networks below which the slower one suffices, where the interval includes 1."""
-
-
-def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
-    """Return a clause that the slower network suffices, where the faster one may bring nothing.
-
-    Where something other than the links limits both networks, the clause names that.  Empty where
-    neither holds.
-    """
-    if ratio.low_80 is None or ratio.high_80 is None:
-        return ""
-    one, two = (case.prediction.scenario for case in (first, other))
-    differing = {name for name, value in one.items() if two.get(name) != value}
-    limit = first.prediction.network_limit
-    if differing & set(NETWORK) and limit is not None and limit == other.prediction.network_limit:
-        return f"; in both binds {limit}"
-    slower = one if ratio.value > 1 else two
-    is_open = ratio.low_80 <= 1 <= ratio.high_80
-    if differing == {"inter_link"} and is_open and max(ratio.value, 1 / ratio.value) < ENOUGH:
-        either = abs(ratio.value - 1) < ROUNDING
-        return "; either network suffices" if either else f"; {slower['inter_link']} suffices"
-    return ""
 
 
 def _money(first: Case, other: Case) -> str:
@@ -107,17 +76,8 @@ def _money(first: Case, other: Case) -> str:
     if base is None or cost is None:
         return ""
     if abs(cost / base - 1) < SAME:
-        return ", at the same cost per sample"
-    return f", at {cost / base:.3g} times the cost per sample"
-
-
-def _same_work(cases: Sequence[Case]) -> bool:
-    """Return whether all cases train the same network on samples of the same length."""
-    works = [
-        (scenario["workload"], *map(scenario.get, LENGTHS))
-        for scenario in (case.prediction.scenario for case in cases)
-    ]
-    return all(work == works[0] for work in works)
+        return ", at the same cost of a sample"
+    return f", at {three_digits(cost / base)} x the cost of a sample"
 
 
 def notes(cases: Sequence[Case]) -> list[str]:
@@ -161,21 +121,15 @@ def _of_network(case: Case) -> list[str]:
         return []
 
 
-NETWORK = ("inter_link", "transport", "nics", "connections", "network_cap")
-"""Options that have no effect where the network has another limit."""
-
-
 def _limits(cases: Sequence[Case]) -> list[str]:
     """Return a note per case whose network is limited by something other than its links.
 
-    None where no network option differs, or where the verdict of two cases names the common limit.
+    None where no network option differs, or with two cases, whose card says it.
     """
     limits = {case.name: case.prediction.network_limit for case in cases}
-    known = {limit for limit in limits.values() if limit is not None}
-    if not known or (len(cases) == 2 and len(set(limits.values())) == 1):
-        return []
     scenarios = [case.prediction.scenario for case in cases]
-    if all(one.get(name) == scenarios[0].get(name) for one in scenarios for name in NETWORK):
+    alike = all(one.get(name) == scenarios[0].get(name) for one in scenarios for name in NETWORK)
+    if len(cases) == 2 or alike:
         return []
     return [f"{name}: the network's limit is {limit}" for name, limit in limits.items() if limit is not None]
 

@@ -12,7 +12,9 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Cell, Record, Table, aligned
 from perfmodel.core.units import UNITS, show, without_rounding
 from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.comparison_card import card_of_comparison
 from perfmodel.decide.comparison.comparison_verdict import notes, ratio_to_first, verdict
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Ratio
 
 SAMPLES = 1e6
@@ -68,6 +70,8 @@ class Against(BaseModel):
     """How many times as fast it is; null of the first, and where the work differs."""
     model: str | None = None
     """The model that predicted it."""
+    defaults: list[str] = []
+    """Options that it leaves open, with the defaults taken."""
 
 
 class Comparison(BaseModel, Table):
@@ -77,6 +81,8 @@ class Comparison(BaseModel, Table):
 
     names: list[str]
     """Names of the cases, in order."""
+    card: Card
+    """The answer in short: what to take, how much faster it is, how sure that is, and why."""
     inputs: list[Input]
     """Options that differ between the cases."""
     rows: list[Row]
@@ -113,7 +119,7 @@ class Comparison(BaseModel, Table):
             for row in self.rows
             if row.quantity in SHOWN
         ]
-        return aligned(f"Comparison: {self.verdict}", ("", *self.names), cells)
+        return aligned(f"Comparison: {self.card.advice}", ("", *self.names), cells)
 
     __str__ = __repr__
 
@@ -142,7 +148,7 @@ def compare(cases: Sequence[Case]) -> Comparison:
     >>> comparison = compare([one, two])
     >>> [entry.option for entry in comparison.inputs]
     ['world_size']
-    >>> comparison.verdict.startswith("16 GPUs is 1.9")
+    >>> comparison.card.advice.startswith("Take 16 GPUs for speed: it is 1.9")
     True
     """
     names = [case.name for case in cases]
@@ -153,10 +159,16 @@ def compare(cases: Sequence[Case]) -> Comparison:
             raise refusal("compare.twice", "names", name=name)
     return Comparison(
         names=names,
+        card=card_of_comparison(cases),
         inputs=_inputs(cases),
         rows=_rows(cases),
         cases=[
-            Against(name=case.name, ratio=ratio_to_first(case, cases), model=case.prediction.model)
+            Against(
+                name=case.name,
+                ratio=ratio_to_first(case, cases),
+                model=case.prediction.model,
+                defaults=list(case.prediction.defaults),
+            )
             for case in cases
         ],
         verdict=verdict(cases),

@@ -141,7 +141,7 @@ def _transformer_reasons(first: Case, other: Case) -> list[str]:
     fast, slow = sorted((first, other), key=lambda case: case.prediction.iteration_time)
     if not _differ_in_software(fast, slow):
         return []
-    one, two = (_setting(case) for case in (fast, slow))
+    one, two = (setting_of(case) for case in (fast, slow))
     if one is None or two is None or not has_layouts(one.workload):
         return []
     fast_job, slow_job = (
@@ -158,7 +158,7 @@ def _transformer_reasons(first: Case, other: Case) -> list[str]:
     return [f"{two.software} takes {show(extra_time, 's')} longer than {one.software}: {'; '.join(reasons)}"]
 
 
-def _setting(case: Case) -> Setting | None:
+def setting_of(case: Case) -> Setting | None:
     """Return the setting of a case; None where its scenario names something no longer known."""
     try:
         return resolve(scenario_of(case.prediction.scenario), Catalogue.of(case.catalogue))

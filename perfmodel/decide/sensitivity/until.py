@@ -17,6 +17,7 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_width, ratio_between
+from perfmodel.model.prediction.result import sureness
 from perfmodel.model.setting.named import id_of
 
 MOST_SERVERS = 64
@@ -364,7 +365,6 @@ def _percent(row: Tried) -> str:
     if row.low_80 is None or row.high_80 is None or row.chance is None:
         return f"{row.scaling_efficiency:.1%}"
     sure = row.chance if row.reaches else 1 - row.chance
-    sure = min(sure, 0.99)
     side = "reached" if row.reaches else "missed"
     between = f"80 %: {row.low_80:.0%} to {row.high_80:.0%}"
-    return f"{row.scaling_efficiency:.1%} ({between}; {sure:.0%} sure it is {side})"
+    return f"{row.scaling_efficiency:.1%} ({between}), {side} with {sureness(sure)}"

@@ -69,10 +69,10 @@ def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
     """Return how likely the layout to take is the fastest, and how many tie with the first."""
     row = ties.preferred
     if row.slower_than_first is not None:
-        likely = sureness(1 - row.slower_than_first).removesuffix(" sure")
+        likely = sureness(1 - row.slower_than_first)
         faster = f"{likely} likely to be faster than the first of the list"
     elif next_slower is not None:
-        faster = f"{sureness(next_slower).removesuffix(' sure')} likely to be faster than the next"
+        faster = f"{sureness(next_slower)} likely to be faster than the next"
     else:
         return "no other layout fits"
     if ties.layouts == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -140,12 +140,17 @@ MATTER = (
 def _that_matter(prediction: Prediction) -> list[str]:
     """Return up to four defaults: first those that widen the interval, then those that move most jobs."""
     wider = " ".join(prediction.interval.wider_because) if prediction.interval else ""
+    return that_matter(prediction.defaults, lambda name: f"{name} " in wider)
+
+
+def that_matter(defaults: Sequence[str], first: Callable[[str], bool], most: int = 4) -> list[str]:
+    """Return up to ``most`` defaults: those whose option comes first, then those that move most jobs."""
 
     def rank(default: str) -> tuple[bool, int]:
         name = default.split()[0]
-        return f"{name} " not in wider, MATTER.index(name) if name in MATTER else len(MATTER)
+        return not first(name), MATTER.index(name) if name in MATTER else len(MATTER)
 
-    return sorted(prediction.defaults, key=rank)[:4]
+    return sorted(defaults, key=rank)[:most]
 
 
 def _traffic(prediction: Prediction) -> Table:

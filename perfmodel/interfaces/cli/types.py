@@ -195,6 +195,25 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return tuple(self.one.convert(part, param, ctx) for part in parts)
 
 
+class Cases(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value, or several joined by commas: ``dgx-1v,dgx-a100-80gb``; each is checked like a single one."""
+
+    def __init__(self, one: click.ParamType) -> None:  # type: ignore[type-arg,unused-ignore]
+        self.one, self.name = one, one.name
+
+    def get_metavar(self, *given: Any, **named: Any) -> str | None:
+        """Return how the help writes one value; versions of click give different arguments."""
+        return self.one.get_metavar(*given, **named)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value, or a tuple of several different ones."""
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(parts):
+            self.fail(f"{value!r}: expected values joined by commas", param, ctx)
+        values = tuple(dict.fromkeys(self.one.convert(part, param, ctx) for part in parts))
+        return values if len(values) > 1 else values[0]
+
+
 class Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A value such as ``100MB``, or a range ``1KB..1GB`` of powers of two (of four, over a wide range)."""
 

@@ -3,13 +3,16 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 from perfmodel.core.choices import Recipe
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.files.reading import read_toml
-from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.names import NONE
+from perfmodel.core.records.options import Described, OptionInfo, declared
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import forms_of
@@ -18,8 +21,6 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import OPTIONS, Scenario, field_of, laid_over, options_of, scenario_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from perfmodel.decide.comparison import Case, Comparison
     from perfmodel.interfaces.client.files import Files
 
@@ -45,6 +46,8 @@ class Saved(NamedTuple):
     file: str
 
 
+MOST_CASES = 64
+"""Most combinations of several values."""
 LEFT_OUT = "default"
 """Value that resets an option of a variant to its default."""
 _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
@@ -122,19 +125,25 @@ class Typed(Scenario, heading="What to compare"):
 
     def _jobs(self) -> list[tuple[str, Any]]:
         """Return the jobs with their names."""
-        files, changes = self.files, self.changes
+        files, changes, several = self.files, self.changes, self._several()
         if files and self.scenario is not None:
             raise refusal("compare.scenario_twice")
         if changes and len(files) > 1:
             raise refusal("compare.set_of_one")
+        if several and len(files) > 1:
+            raise refusal(
+                "compare.several_of_one", option=f"--{declared(Scenario)[next(iter(several))].name}"
+            )
         names = {file: Path(file).stem for file in files}
         if len(set(names.values())) < len(files):
             names = {file: file for file in files}
         if len(names) < len(files):
             twice = refusal("compare.file_twice").under(files[0])
             raise twice if len(files) == 2 else refusal("compare.given_twice")
-        result = {name: self._of_file(file) for file, name in names.items()}
-        if not files:
+        result = {name: self._of_file(file) for file, name in names.items() if not several}
+        if several:
+            result = self._crossed(several, *files)
+        elif not files:
             result["now" if self.saved is not None else "base"] = self._of_file(self.scenario)
         base = next(iter(result.values()))
         for each in changes:
@@ -146,13 +155,36 @@ class Typed(Scenario, heading="What to compare"):
             raise refusal("compare.nothing")
         return [*saved, *result.items()]
 
-    def _of_file(self, file: str | None) -> Scenario:
-        """Return the options laid over those of a file."""
+    def _several(self) -> dict[str, tuple[Any, ...]]:
+        """Return the options of which several values were given."""
+        given = {name: self.__dict__[name] for name in Scenario.model_fields if name in self.model_fields_set}
+        return {name: values for name, values in given.items() if isinstance(values, tuple)}
+
+    def _crossed(
+        self, several: Mapping[str, tuple[Any, ...]], file: str | None = None
+    ) -> dict[str, Scenario]:
+        """Return a job for every combination of several values, named by them."""
+        from perfmodel.decide.comparison.option_words import option_words
+
+        if (count := prod(map(len, several.values()))) > MOST_CASES:
+            raise refusal("compare.too_many", count=count, most=MOST_CASES)
+        result = {}
+        for values in product(*several.values()):
+            chosen = dict(zip(several, values, strict=True))
+            first, *rest = (option_words(field, value) for field, value in chosen.items())
+            name = f"{first} with {', '.join(rest)}" if rest else first
+            result[name] = self._of_file(file or self.scenario, chosen)
+        return result
+
+    def _of_file(self, file: str | None, chosen: Mapping[str, Any] = NONE) -> Scenario:
+        """Return the options, with those of one combination, laid over those of a file."""
+        given = self.model_fields_set & Scenario.model_fields.keys()
+        options = {**{name: self.__dict__[name] for name in given}, **chosen}
         written = {} if file is None else read_toml(file)
         if not written:
-            return self.alone()
+            return Scenario.model_construct(**options)
         try:
-            return Scenario(**laid_over(written, self.alone().model_dump(exclude_unset=True)))
+            return Scenario(**laid_over(written, options))
         except InputError as error:
             raise error.under(str(file)) from None
 
@@ -215,7 +247,7 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
     >>> comparison = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
     >>> [(entry.option, entry.values) for entry in comparison.inputs]
     [('world_size', [8, 16])]
-    >>> comparison.verdict.startswith("sixteen is 1.9")
+    >>> comparison.card.advice.startswith("Take sixteen for speed: it is 1.9")
     True
     """
     from perfmodel.core.candidates import tries
@@ -247,93 +279,17 @@ def _letter(index: int) -> str:
 
 
 def text(result: "Comparison", request: object) -> None:
-    """Print the verdict, the inputs that differ and a row for each quantity."""
-    from rich.text import Text
+    """Print the card, the inputs that differ, a row for each quantity, defaults and notes."""
+    from perfmodel.interfaces.cli.comparison_render import print_comparison
 
-    from perfmodel.decide.comparison.comparison_words import (
-        label,
-        shown,
-        shown_difference,
-        shown_input,
-        shown_percent,
-    )
-    from perfmodel.interfaces.cli.render import console, table
-
-    out = console()
-    out.print(Text(result.verdict), style="bold")
-    out.print()
-    letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(result.names))]
-    for letter, name in zip(letters, result.names, strict=True):
-        out.print(Text(f"{letter}  {name}"))
-    for chosen in _parts(len(letters), 3):
-        if result.inputs:
-            inputs = table("what changed", *(letters[i] for i in chosen))
-            for entry in result.inputs:
-                inputs.add_row(entry.option, *(shown_input(entry.values[i]) for i in chosen))
-            out.print(inputs)
-    if len(letters) == 2:
-        rows = table("", "A", "B", "B - A", "%")
-        for row in result.rows:
-            values = (shown(value, row.unit) for value in row.values)
-            rows.add_row(label(row), *values, shown_difference(row, 1), shown_percent(row.relative[1]))
-        out.print(rows)
-    else:
-        _print_several(result, letters, out)
-    for note in result.notes:
-        out.print(Text(f"note: {note}"))
-
-
-def _parts(count: int, most: int) -> list[range]:
-    """Return the columns in groups narrow enough to print."""
-    return [range(first, min(first + most, count)) for first in range(0, count, most)]
-
-
-def _print_several(result: "Comparison", letters: list[str], out: "Console") -> None:
-    """Print the values of all cases, then the differences from the first."""
-    from perfmodel.decide.comparison.comparison_words import label, shown, shown_difference, shown_percent
-    from perfmodel.interfaces.cli.render import table
-
-    for chosen in _parts(len(letters), 5):
-        rows = table("", *(letters[i] for i in chosen))
-        for row in result.rows:
-            rows.add_row(label(row), *(shown(row.values[i], row.unit) for i in chosen))
-        out.print(rows)
-    for chosen in _parts(len(letters) - 1, 2):
-        rows = table("against A", *(head for i in chosen for head in (f"{letters[i + 1]} - A", "%")))
-        for row in result.rows:
-            if any(row.differences[1:]):
-                cells = ((shown_difference(row, i + 1), shown_percent(row.relative[i + 1])) for i in chosen)
-                rows.add_row(label(row), *(cell for pair in cells for cell in pair))
-        out.print(rows)
+    print_comparison(result)
 
 
 def _markdown(result: "Comparison", _: object) -> str:
-    """Return verdict, changed options, quantities and notes as Markdown."""
-    from perfmodel.core.files.tables import markdown_table
-    from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
+    """Return card, changed options, quantities, defaults and notes as Markdown."""
+    from perfmodel.interfaces.cli.comparison_render import comparison_markdown
 
-    rows = []
-    for row in result.rows:
-        cells = {"": label(row).strip()}
-        cells |= {name: shown(value, row.unit) for name, value in zip(result.names, row.values, strict=True)}
-        cells |= {
-            f"{name}, change": shown_percent(relative)
-            for name, relative in zip(result.names[1:], row.relative[1:], strict=True)
-        }
-        rows.append(cells)
-    parts = [f"**{result.verdict}**"]
-    if result.inputs:
-        parts.append(
-            markdown_table(
-                {
-                    "what changed": entry.option,
-                    **dict(zip(result.names, map(shown_input, entry.values), strict=True)),
-                }
-                for entry in result.inputs
-            ).rstrip()
-        )
-    parts.append(markdown_table(rows).rstrip())
-    return "\n\n".join([*parts, *(f"Note: {note}." for note in result.notes)])
+    return comparison_markdown(result)
 
 
 def _page(answer: "Comparison", request: CompareRequest, context: Context) -> Any:
@@ -347,7 +303,8 @@ def _page(answer: "Comparison", request: CompareRequest, context: Context) -> An
 COMMAND = Command(
     name="compare",
     summary="Compare predictions: what changed, by how much, and which is faster or cheaper.",
-    about="""The others are compared with the first: the saved prediction, or the first scenario.
+    about="""Several values of an option, joined by commas, are cases; of more such options, all combinations.
+The others are compared with the first: the saved prediction, or the first scenario.
 Options override every file; without a file they are the scenario that --set varies.""",
     request=CompareRequest,
     typed=Typed,
@@ -358,7 +315,10 @@ Options override every file; without a file they are the scenario that --set var
     writes={"report": report(_page)},
     arguments=("files",),
     positional=("*scenarios",),
+    each_a_case=True,
     examples=(
+        "perfmodel compare --node dgx-1v,dgx-a100-80gb --gpus 16",
+        "perfmodel compare --gpus 32 --inter-link ethernet-25g-tcp,ethernet-100g-tcp,ethernet-100g-rdma",
         "perfmodel compare --gpus 32 --set algorithm=tree --set inter_link=ethernet-100g-tcp",
         "perfmodel compare --node aws-p3.16xlarge --gpus 16 --set node=aws-p4d.24xlarge",
         "perfmodel compare a.toml b.toml",

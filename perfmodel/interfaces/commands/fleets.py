@@ -129,7 +129,7 @@ _COLUMNS = {
     "gpus": "GPUs",
     "global_batch_size": "samples a step",
     "samples_per_second": "samples/s",
-    "ratio": "times as fast",
+    "ratio": "x as fast",
     "ratio_low_80": "80 %, from",
     "ratio_high_80": "to",
     "run_time": "run [s]",
@@ -175,7 +175,7 @@ def _show_options(answer: "Fleets") -> None:
     from perfmodel.interfaces.cli.render import console, table
 
     timed = answer.samples is not None
-    rows = table("option", "GPUs", "run" if timed else "samples/s", "times as fast", "USD", "pays back")
+    rows = table("option", "GPUs", "run" if timed else "samples/s", "x as fast", "USD", "pays back")
     rows.padding = (0, 1, 0, 0)
     rows.columns[0].max_width = 27
     for column in rows.columns[1:]:

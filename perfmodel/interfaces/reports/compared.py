@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import three_digits
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -22,7 +21,7 @@ def page_of_comparison(
     catalogue, conditions : of the comparison
     """
     first, *others = result.names
-    tables = []
+    tables = [Listing("In short", ("", ""), result.card.rows, texts=2)]
     if result.inputs:
         inputs = [[entry.option, *map(shown_input, entry.values)] for entry in result.inputs]
         tables.append(Listing("What differs", ("option", *result.names), inputs, texts=1 + len(result.names)))
@@ -41,10 +40,14 @@ def page_of_comparison(
     tables.append(Listing("Side by side", columns, rows))
     return Page(
         question=f"Which is faster: {', '.join(result.names[:-1])} or {result.names[-1]}?",
-        answer=[f"{result.verdict}."],
+        answer=[result.card.advice],
         charts=_ratios(result),
         tables=tables,
-        assumptions=[],
+        assumptions=[
+            f"defaults taken by {case.name}: {', '.join(case.defaults)}"
+            for case in result.cases
+            if case.defaults
+        ],
         notes=result.notes,
         sources=sources_behind(result.scenarios, catalogue, conditions),
         command=command,
@@ -59,14 +62,14 @@ def _ratios(result: Comparison) -> list[Spans]:
             case.ratio.value,
             case.ratio.low_80,
             case.ratio.high_80,
-            f"{three_digits(case.ratio.value)} ({case.ratio.words})",
+            case.ratio.words,
         )
         for case in result.cases
         if case.ratio is not None
     ]
     if not spans:
         return []
-    heading = f"How many times as fast as {result.names[0]}"
+    heading = f"How fast, as a multiple of {result.names[0]}"
     return [
         Spans(heading, spans, f"From 0, with 80 % intervals; the line is {result.names[0]}, 1.", line=1.0)
     ]

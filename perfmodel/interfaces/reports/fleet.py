@@ -56,18 +56,23 @@ def _scenarios(answer: Fleets) -> list[dict[str, Any]]:
 def _speeds(answer: Fleets) -> Spans:
     """Return a chart of the speed of each option compared with the present fleet."""
     spans = [
-        Span(name_of(one), ratio.value, ratio.low_80, ratio.high_80, f"{ratio.value:.2f} ({ratio.words})")
+        Span(name_of(one), ratio.value, ratio.low_80, ratio.high_80, ratio.words)
         for one in answer.options
         if (ratio := one.ratio) is not None
     ]
-    return Spans("How many times as fast", spans, "80 % intervals; the line is what there is", line=1.0)
+    return Spans(
+        "How fast, as a multiple of what there is",
+        spans,
+        "80 % intervals; the line is what there is",
+        line=1.0,
+    )
 
 
 def _options(answer: Fleets) -> Listing:
     """Return a table of each option's size and speed."""
     return Listing(
         "Options",
-        ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "times as fast", "run"),
+        ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "x as fast", "run"),
         [
             [
                 name_of(one),

@@ -146,6 +146,17 @@ def with_remedy(words: str, limit: str) -> str:
     return f"{words}: {LIFTED_BY[limit]}" if limit in LIFTED_BY else words
 
 
+def without_remedy(words: str) -> str:
+    """Return the text of a limit without the remedy of ``with_remedy``.
+
+    >>> without_remedy(with_remedy("the kernel's TCP", "kernel"))
+    "the kernel's TCP"
+    """
+    for remedy in LIFTED_BY.values():
+        words = words.removesuffix(f": {remedy}")
+    return words
+
+
 def _counted(count: int, what: str) -> str:
     """Return a count with its noun, ``one`` for 1."""
     return f"one {what}" if count == 1 else f"{count} {what}s"

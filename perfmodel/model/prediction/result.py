@@ -149,30 +149,65 @@ class Ratio(_Result):
 
     @property
     def words(self) -> str:
-        """The interval and the probability of the order, as text.
+        """The ratio with its interval and the probability of the order, as text: a difference in speed is
+        written like this everywhere.
 
-        >>> Ratio(to="A", value=1.07, low_80=1.03, high_80=1.11, sure=0.99).words
-        '80 %: 1.03 to 1.11, 99 % sure'
-        >>> Ratio(to="A", value=1.5, low_80=0.0005, high_80=4390.0, sure=0.53).words
-        '80 %: 0.0005 to 4,390, 53 % sure'
+        >>> Ratio(to="A", value=1.26, low_80=1.1, high_80=1.4, sure=0.97).words
+        '1.26 x as fast (80 %: 1.1 to 1.4), faster with 97 %'
+        >>> Ratio(to="A", value=0.5, low_80=0.0005, high_80=4390.0, sure=0.53).words
+        '0.5 x as fast (80 %: 0.0005 to 4,390), slower with 53 %'
+        >>> Ratio(to="A", value=1.0, low_80=0.9, high_80=1.1, sure=0.5).words
+        'as fast (80 %: 0.9 to 1.1)'
         """
-        if self.low_80 is None or self.high_80 is None or self.sure is None:
-            return "no interval is known"
-        return f"80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)}, {sureness(self.sure)}"
+        return self._of("")
 
     @property
     def sentence(self) -> str:
-        """The ratio with ``words``, as text."""
-        return f"{three_digits(self.value)} times as fast as {self.to} ({self.words})"
+        """``words``, with the name of the other job.
+
+        >>> Ratio(to="A", value=1.5, low_80=None, high_80=None, sure=None).sentence
+        '1.5 x as fast as A (no interval is known)'
+        """
+        return self._of(f" as {self.to}")
+
+    @property
+    def order(self) -> str:
+        """Which job is faster, with which probability, as text; empty where that is not known.
+
+        Where only the networks differ and one is nowhere worse, an interval that ends at 1 says that it may
+        gain nothing.
+
+        >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.2, sure=1.0).order
+        'no slower'
+        """
+        if self.sure is None or three_digits(self.value) == "1":
+            return ""
+        if self.may_be_nothing:
+            return "no slower" if self.value > 1 else "no faster"
+        return f"{'faster' if self.value > 1 else 'slower'} with {sureness(self.sure)}"
+
+    @property
+    def may_be_nothing(self) -> bool:
+        """Whether the order is certain, as of two networks, but the difference may be none."""
+        return self.sure == 1 and 1.0 in (self.low_80, self.high_80)
+
+    def _of(self, whom: str) -> str:
+        """Return ``words`` with the name of the other job after the ratio."""
+        value = three_digits(self.value)
+        times = f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
+        if self.low_80 is None or self.high_80 is None:
+            return f"{times} (no interval is known)"
+        ends = f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
+        return f"{ends}, {self.order}" if self.order else ends
 
 
 def sureness(sure: float) -> str:
-    """Return the probability of an order as text, at most "over 99 % sure".
+    """Return the probability of an order as text, at most "over 99 %".
 
     >>> sureness(0.9999), sureness(0.523)
-    ('over 99 % sure', '52 % sure')
+    ('over 99 %', '52 %')
     """
-    return f"{sure * 100:.0f} % sure" if sure < 0.995 else "over 99 % sure"
+    return f"{sure * 100:.0f} %" if sure < 0.995 else "over 99 %"
 
 
 class UpdateBounds(_Result):

@@ -10,7 +10,7 @@ from perfmodel.core.problem import Words
 from perfmodel.core.units import plural
 from perfmodel.decide.planning.fleets.job import Job
 from perfmodel.decide.planning.fleets.market import Market, check_used, purchase_of, work_value
-from perfmodel.decide.planning.fleets.proposals import RDMA, proposals
+from perfmodel.decide.planning.fleets.proposals import proposals
 from perfmodel.decide.planning.fleets.result import (
     FleetOption,
     Fleets,
@@ -35,6 +35,7 @@ from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.fleets import payback_time
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.prediction.result import Ratio
 
 HAVE = "what you have"

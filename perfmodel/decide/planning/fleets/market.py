@@ -8,7 +8,6 @@ from typing import NamedTuple, Self, TypeAlias
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.units import dollars
 from perfmodel.decide.economics import KWH, rates
-from perfmodel.decide.planning.fleets.proposals import RDMA
 from perfmodel.decide.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.decide.planning.fleets.step import FleetStep
 from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
@@ -16,6 +15,7 @@ from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import offers_of
 from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.options.conditions import LARGEST, Conditions
 from perfmodel.model.setting.named import id_of
 from perfmodel.model.step.terms import of_kind

@@ -5,13 +5,11 @@ from __future__ import annotations
 from perfmodel.decide.planning.fleets.written import Fleet, Group
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
+from perfmodel.hardware.other_links import faster_links, rdma_on
 
 MOST = 2
-"""Networks, and machines, that are proposed."""
-RDMA = ("roce", "rdma")
-"""Types of links that use Ethernet ports without the kernel's TCP."""
+"""Machines that are proposed."""
 
 
 def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
@@ -28,31 +26,10 @@ def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
     kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
     same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
     owned = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
-    links = [*_rdma(have, catalogue), *_faster_links(have, catalogue)] if owned else []
+    own = catalogue.link(have.network) if owned and have.network is not None else None
+    links = [] if own is None else [*rdma_on(own, catalogue), *faster_links(own, catalogue)]
     machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
     return [*same, *links, *machines]
-
-
-def _rdma(have: Fleet, catalogue: Catalogue) -> list[str]:
-    """Return RDMA over Ethernet at the rate of the present ports, where they are used by TCP."""
-    own = None if have.network is None else catalogue.link(have.network)
-    if own is None or not own.passes_kernel:
-        return []
-    links = (catalogue.link(id) for id in catalogue.ids("links"))
-    return [one.id for one in links if one.kind in RDMA and one.bandwidth.value == own.bandwidth.value][:1]
-
-
-def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
-    """Return the next faster links of the same type and family, one of each bandwidth."""
-    if have.network is None:
-        return []
-    own = catalogue.link(have.network)
-    faster: dict[float, Link] = {}
-    for one in (catalogue.link(id) for id in catalogue.ids("links")):
-        alike = (one.scope, one.kind, one.family) == (own.scope, own.kind, own.family)
-        if alike and one.bandwidth.value > own.bandwidth.value:
-            faster.setdefault(one.bandwidth.value, one)
-    return [faster[bandwidth].id for bandwidth in sorted(faster)[:MOST]]
 
 
 def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) -> list[str]:

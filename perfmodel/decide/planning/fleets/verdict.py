@@ -22,10 +22,10 @@ def words_of(answer: Fleets) -> list[str]:
     ratio = fastest.ratio
     lines = []
     if ratio is not None and ratio.value < LEAST:
-        best = f"{name_of(fastest)}, {ratio.value:.3f} times as fast ({ratio.words})"
+        best = f"{name_of(fastest)}, {ratio.words}"
         lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
     elif ratio is not None:
-        lines.append(f"Fastest: {name_of(fastest)}, {ratio.value:.3g} times as fast ({ratio.words}).")
+        lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
     in_life = [one for one in paying if one.payback is not None and one.payback.within_life]
     if in_life:
@@ -167,5 +167,7 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
         names = ", ".join(dict.fromkeys(one.option for one in doubtful))
         sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
-        lines.append(f"hardly distinguishable from what you have: {names} ({sureness(sure)})")
+        lines.append(
+            f"hardly distinguishable from what you have: {names} (faster or slower with {sureness(sure)})"
+        )
     return lines

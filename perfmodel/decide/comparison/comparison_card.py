@@ -1,0 +1,289 @@
+"""The answer card of a comparison: what to take, how much faster it is, how sure that is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from perfmodel.core.units import dollars, duration, show, three_digits
+from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.comparison.gains import gains
+from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
+from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
+from perfmodel.model.prediction.intervals.ratio import network_order, ratio_between
+from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.result import Ratio
+
+SURE = 0.9
+"""Least probability that a case is faster at which it is recommended."""
+SAME = 0.01
+"""Relative difference in speed below which a case gains nothing."""
+LITTLE = 1.05
+"""Speed ratio below which the answer also says what would gain more."""
+SAME_COST = 5e-3
+"""Relative difference below which two costs count as equal."""
+MOST = 4
+"""Cases that the card names; all of them are in the tables."""
+PER_MILLION = 1e6
+HARDWARE = ("accelerator", "world_size", "node", "intra_link", "servers", "server_node", *NETWORK)
+"""Options by which jobs may cost different prices an hour."""
+
+
+class Best(NamedTuple):
+    """The fastest case but the first, of those that fit."""
+
+    first: Case
+    case: Case
+    ratio: Ratio
+    """Its speed over that of the first."""
+    others: int
+    """Cases besides the first."""
+
+    @property
+    def gains_nothing(self) -> bool:
+        """Whether it is as fast as the first."""
+        return abs(self.ratio.value - 1) < SAME
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the order of the two is sure enough to decide by."""
+        return self.ratio.sure is not None and self.ratio.sure >= SURE and not self.ratio.may_be_nothing
+
+
+def card_of_comparison(cases: Sequence[Case]) -> Card:
+    """Return the answer card of a comparison with the first case.
+
+    Examples
+    --------
+    >>> from perfmodel.decide.comparison import case_of
+    >>> two = [case_of(f"{gpus} GPUs", {"gpus": gpus}) for gpus in (8, 16)]
+    >>> card_of_comparison(two).advice.partition(":")[0]
+    'Take 16 GPUs for speed'
+    """
+    able = [case for case in cases if case.prediction.memory.fits]
+    best = _best(able) if same_work(cases) else None
+    named = _named(cases, best)
+    return Card.model_construct(
+        advice=_advice(cases, able, best),
+        machines=_each(named, cases, _machines(cases)),
+        run=_run(named, cases),
+        time=_each(named, cases, lambda case: [case.prediction.time_words]),
+        cost=_cost(named, cases),
+        chance=_chance(named, able) if best is not None else "",
+        memory=_memory(named, cases),
+        limit=_limit(named, cases, best, able),
+        rests_on=_each(named, cases, lambda case: rests_on(case.prediction).split("; "), "; "),
+    )
+
+
+def _best(able: Sequence[Case]) -> Best | None:
+    """Return the fastest case but the first of those that fit; None with fewer than two."""
+    if len(able) < 2:
+        return None
+    first, *others = able
+    ratios = [ratio_between(each.prediction, first.prediction, first.name, each.catalogue) for each in others]
+    index = max(range(len(others)), key=lambda one: ratios[one].value)
+    return Best(first, others[index], ratios[index], len(others))
+
+
+def _named(cases: Sequence[Case], best: Best | None) -> list[Case]:
+    """Return the cases that the card names, in their order: the first and the best, then the next."""
+    wanted = [cases[0], *([] if best is None else [best.first, best.case]), *cases[1:]]
+    names = [*dict.fromkeys(case.name for case in wanted)][:MOST]
+    return [case for case in cases if case.name in names]
+
+
+def _each(
+    named: Sequence[Case], cases: Sequence[Case], of: Callable[[Case], list[str]], joint: str = ", "
+) -> str:
+    """Return what the parts of all cases begin with once, then the rest of each after its name."""
+    words = {case.name: of(case) for case in cases}
+    shared = [*takewhile(lambda parts: len({*parts}) == 1, zip(*words.values(), strict=False))]
+    each = [f"{case.name}: {joint.join(rest)}" for case in named if (rest := words[case.name][len(shared) :])]
+    left = len(cases) - len(named)
+    begin = [joint.join(parts[0] for parts in shared)] if shared else []
+    return "; ".join([*begin, *each, *([f"and {left} more"] if each and left else [])])
+
+
+def _machines(cases: Sequence[Case]) -> Callable[[Case], list[str]]:
+    """Return what words the machines of a case, with their network where that differs."""
+    scenarios = [case.prediction.scenario for case in cases]
+    networks = {tuple(one.get(name) for name in NETWORK) for one in scenarios}
+
+    def words(case: Case) -> list[str]:
+        one = case.prediction.scenario
+        parts = [f"{one['world_size']} x {one['accelerator']}: {case.prediction.placement}"]
+        joined = len(networks) > 1 and one["nodes"] > 1
+        return [*parts, f"{one['nics']} x {one['inter_link']} between"] if joined else parts
+
+    return words
+
+
+def _run(named: Sequence[Case], cases: Sequence[Case]) -> str:
+    """Return the time of the run of each case, to a target where one was asked for; else empty."""
+
+    def words(case: Case) -> list[str]:
+        run = case.reached or (case.economics and case.economics["run"])
+        if not run:
+            return []
+        time, one, interval = run["time"], case.prediction.iteration_time, case.prediction.interval
+        if interval is None:
+            return [duration(time)]
+        ends = (duration(time * end / one) for end in (interval.low_80, interval.high_80))
+        return [f"{duration(time)} (80 %: {' to '.join(ends)})"]
+
+    return _each(named, cases, words)
+
+
+def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
+    """Return the cost of a million samples of each case, over the first's; empty where none is known."""
+    first = cases[0].cost
+
+    def words(case: Case) -> list[str]:
+        if case.cost is None:
+            return ["no price is known"]
+        times = (
+            f" ({three_digits(case.cost / first)} x)"
+            if first and abs(case.cost / first - 1) > SAME_COST
+            else ""
+        )
+        return [f"{dollars(case.cost * PER_MILLION)} for a million samples{times}"]
+
+    return _each(named, cases, words) if any(case.cost is not None for case in cases) else ""
+
+
+def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
+    """Return with which probability each case is faster or slower than the first that fits."""
+    first = able[0]
+    orders = {
+        case.name: ratio_between(case.prediction, first.prediction, first.name, case.catalogue).order
+        for case in able[1:]
+    }
+    return "; ".join(f"{case.name} is {orders[case.name]}" for case in named if orders.get(case.name))
+
+
+def _memory(named: Sequence[Case], cases: Sequence[Case]) -> str:
+    """Return whether the cases fit into memory; empty where all do for certain."""
+    if all(case.prediction.memory.probability >= CERTAIN for case in cases):
+        return ""
+    return _each(named, cases, lambda case: [memory_words(case.prediction)])
+
+
+def _limit(named: Sequence[Case], cases: Sequence[Case], best: Best | None, able: Sequence[Case]) -> str:
+    """Return why the speeds differ as they do; or what limits each, where there is nothing to explain."""
+    if best is None or best.gains_nothing:
+        return _each(named, cases, lambda case: [limit_of(case.prediction)])
+    lines = [why(best.first, best.case)]
+    lines += [
+        f"{case.name} gains nothing over {best.first.name}: {why_nothing(best.first, case)}"
+        for case in able
+        if case.name not in (best.first.name, best.case.name) and abs(case.rate / best.first.rate - 1) < SAME
+    ]
+    return ". ".join(lines[:MOST])
+
+
+def _advice(cases: Sequence[Case], able: Sequence[Case], best: Best | None) -> str:
+    """Return what to take."""
+    unfit = ", ".join(case.name for case in cases if case not in able)
+    if not same_work(cases):
+        times = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases[:MOST])
+        return f"Different work, so only the times of an iteration can be compared: {times}."
+    if not able:
+        return f"None fits the memory of its GPUs: {unfit}."
+    if best is None:
+        memory = able[0].prediction.memory
+        surely = "" if memory.probability >= CERTAIN else f", which {memory.verdict}"
+        return f"Take {able[0].name}{surely}: no other fits the memory of its GPUs ({unfit})."
+    lines = [f"{unfit} {'does' if len(cases) - len(able) == 1 else 'do'} not fit."] if unfit else []
+    lines.append(_which(able, best))
+    if LITTLE > best.ratio.value > 1 - SAME:
+        lines.append(_what_would(best))
+    return " ".join(line for line in lines if line)
+
+
+def _which(able: Sequence[Case], best: Best) -> str:
+    """Return which case to take of those that fit, in a sentence or two."""
+    first, other, ratio = best.first.name, best.case.name, best.ratio
+    if best.gains_nothing:
+        less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
+        whole = more.name if best.others == 1 or less is best.case else "none of the others"
+        verb = "gains nothing over it" if whole == more.name else "gains anything over it"
+        return f"Take {less.name}: {whole} {verb}: {why_nothing(best.first, best.case)}."
+    if best.is_sure:
+        return f"{_at_cost(best)}."
+    if ratio.may_be_nothing:
+        nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
+        return f"{other} is {ratio.sentence}, {nothing}: take the cheaper{_cheapest_clause(able)}."
+    most, fastest = "fastest" if best.others > 1 else "faster", other if ratio.value > 1 else first
+    is_faster = f"{'it' if fastest == other else other} is {ratio.sentence}"
+    if _cheapest(able) == fastest:
+        return f"Take {fastest}, which is cheaper and seems the {most}: {is_faster}."
+    return (
+        f"{fastest} seems the {most}: {is_faster}. That is too little to decide by: "
+        f"{_instead(able, best)}, or measure."
+    )
+
+
+def _instead(able: Sequence[Case], best: Best) -> str:
+    """Return what to decide by where speed is too uncertain: cost, else memory, else simplicity."""
+    if differing(best.first, best.case) & {*HARDWARE}:
+        return f"take the cheaper{_cheapest_clause(able)}"
+    chances = [case.prediction.memory.probability for case in (best.first, best.case)]
+    if abs(chances[0] - chances[1]) > 1 - CERTAIN:
+        surer = best.first if chances[0] > chances[1] else best.case
+        return f"take {surer.name}, which {surer.prediction.memory.verdict}"
+    return "take the simpler"
+
+
+def _is_less(case: Case, other: Case) -> bool:
+    """Return whether a case is the lesser of two equally fast ones: cheaper, else fewer or slower parts."""
+    if case.cost is not None and other.cost is not None and abs(case.cost / other.cost - 1) > SAME_COST:
+        return case.cost < other.cost
+    if differing(case, other) == {"world_size"}:
+        return bool(case.prediction.scenario["world_size"] < other.prediction.scenario["world_size"])
+    return network_order(case.prediction, other.prediction, case.catalogue) < 0
+
+
+def _at_cost(best: Best) -> str:
+    """Return which of two cases to take, the faster for sure, with their costs of a sample where known."""
+    first, other, cost, base = best.first.name, best.case.name, best.case.cost, best.first.cost
+    is_faster = best.ratio.value > 1
+    taken, left = (other, first) if is_faster else (first, other)
+    words = f"{'it' if is_faster else other} is {best.ratio.sentence}"
+    if not is_faster and best.others > 1:
+        words = f"all others are slower, of which {words}"
+    if cost is None or base is None:
+        return f"Take {taken}{' for speed' if is_faster else ''}: {words}"
+    times = three_digits(cost / base)
+    if abs(cost / base - 1) < SAME_COST:
+        return f"Take {taken}: {words}, at the same cost of a sample"
+    is_dearer = (cost > base) == is_faster
+    choice = f"Take {taken} for speed, {left} for cost" if is_dearer else f"Take {taken}"
+    return f"{choice}: {words}, at {times} x the cost of a sample"
+
+
+def _cheapest(able: Sequence[Case]) -> str | None:
+    """Return the name of the case that costs least; None where a price is unknown or all cost the same."""
+    costs = [(case.cost, case.name) for case in able if case.cost is not None]
+    if len(costs) < len(able) or max(costs)[0] / min(costs)[0] - 1 < SAME_COST:
+        return None
+    return min(costs)[1]
+
+
+def _cheapest_clause(able: Sequence[Case]) -> str:
+    """Return which case costs least, as a clause; empty where that is not known."""
+    name = _cheapest(able)
+    return "" if name is None else f", which is {name}"
+
+
+def _what_would(best: Best) -> str:
+    """Return what would gain more than the compared cases, in a sentence."""
+    network = differ_in_network(best.first, best.case)
+    base = best.case if network_order(best.case.prediction, best.first.prediction) > 0 else best.first
+    known = gains(base if network else best.case, network)
+    if not known:
+        return ""
+    (whole, *rest) = (gain.sentence for gain in known)
+    return f"{whole[0].upper()}{whole[1:]}{''.join(f'; {each}' for each in rest)}."

@@ -1,0 +1,37 @@
+"""Short words for an option with a value, of which names of cases are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.core.records.options import declared
+from perfmodel.core.units import counted
+from perfmodel.model.options.scenario import Scenario
+
+CLEAR = ("strategy", "precision")
+"""Options, in addition to names of hardware and networks, whose values are clear without their names."""
+COUNTED = {"world_size": "GPU", "servers": "server"}
+NAMED = {"local_batch_size": "batch"}
+
+
+def option_words(field: str, value: Any) -> str:
+    """Return short text for an option with a value.
+
+    Parameters
+    ----------
+    field : of a scenario
+    value : a number, a truth value or text
+
+    >>> option_words("world_size", 16), option_words("overlap", "none")
+    ('16 GPUs', 'overlap none')
+    >>> option_words("inter_link", "ib-edr-100g"), option_words("network_cap", False)
+    ('ib-edr-100g', 'network cap no')
+    """
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if field in COUNTED:
+        return counted(int(text), COUNTED[field]) if text.isdecimal() else f"{text} {COUNTED[field]}s"
+    if declared(Scenario)[field].info.offers or field in CLEAR:
+        return text
+    return f"{NAMED.get(field) or field.replace('_', ' ')} {text}"

@@ -1,0 +1,294 @@
+"""The card of a comparison: what to take, how sure that is, why the difference is what it is."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from perfmodel import compare
+from perfmodel.core.units import show
+from perfmodel.decide.comparison import case_of
+from perfmodel.decide.comparison.gains import gains
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction import predict
+
+DGX = {"gpus": 16, "node": "dgx-1v"}
+SLOW_TCP = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
+FAST_TCP = {"gpus": 32, "inter_link": "ethernet-100g-tcp"}
+LAYOUT = {"workload": "llama-2-70b", "node": "dgx-h100", "gpus": 64, "global_batch_size": 512}
+LAYOUT |= {"tensor_parallel": 8, "pipeline_parallel": 4}
+
+DECISIONS = {
+    "two networks of one limit": (
+        (SLOW_TCP, FAST_TCP),
+        "Take A: B gains nothing over it: both networks are limited by the kernel's TCP (",
+        "RDMA on the same ports (ethernet-100g-rdma) would be 1.0",
+    ),
+    "the lesser of two networks": (
+        (FAST_TCP, SLOW_TCP),
+        "Take B: A gains nothing over it: both networks are limited by",
+        "would be 1.0",
+    ),
+    "a network that is not crossed": (
+        ({"gpus": 8}, {"gpus": 8, "inter_link": "ib-hdr-200g"}),
+        "Take A: B gains nothing over it: all GPUs are in one machine",
+        "",
+    ),
+    "a hidden network": (
+        ({"gpus": 32, "inter_link": "ib-edr-100g"}, {"gpus": 32, "inter_link": "ib-hdr-200g"}),
+        "Take A: B gains nothing over it: computing, ",
+        "which is all that any network could save",
+    ),
+    "a network that may gain nothing": (
+        (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
+        "B is 1.04 x as fast as A (80 %: 1 to ",
+        "no slower, but may gain nothing: take the cheaper.",
+    ),
+    "a network that gains": (
+        ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),
+        "Take B for speed: it is 2",
+        "faster with over 99 %",
+    ),
+    "another accelerator": (
+        (DGX, {**DGX, "node": "dgx-a100-80gb"}),
+        "Take B for speed: it is 1.",
+        "faster with 9",
+    ),
+    "one that costs less": (
+        ({**DGX, "node": "aws-p3.16xlarge"}, {**DGX, "node": "aws-p4d.24xlarge"}),
+        "Take B, which is cheaper and seems the faster: it is 1.",
+        "",
+    ),
+    "slower, but cheaper": (
+        ({"gpus": 8, "node": "aws-p3.16xlarge"}, {"gpus": 8, "node": "aws-g4dn.12xlarge"}),
+        "Take A for speed, B for cost: B is 0.3",
+        "x the cost of a sample.",
+    ),
+    "fewer GPUs": (({"gpus": 16}, {"gpus": 8}), "Take A: B is 0.503 x as fast as A", "slower with over 99 %"),
+    "more GPUs at a fixed batch": (
+        ({"gpus": 8, "global_batch_size": 512}, {"gpus": 64, "global_batch_size": 512}),
+        "Take B for speed: it is 2.",
+        "",
+    ),
+    "a precision": (({"gpus": 8, "precision": "fp32"}, {"gpus": 8}), "Take B for speed: it is 1.9", ""),
+    "a batch": (
+        ({"gpus": 8}, {"gpus": 8, "local_batch_size": 128}),
+        "B seems the faster: it is 1.1",
+        "take the simpler",
+    ),
+    "software": (
+        ({"gpus": 8}, {"gpus": 8, "framework": "pytorch@2022"}),
+        "B seems the faster",
+        "or measure",
+    ),
+    "a layout": ((LAYOUT, {**LAYOUT, "recompute": "full"}), "Take A: B is 0.7", "slower with 9"),
+    "the same job": (
+        ({"gpus": 8}, {"gpus": 8}),
+        "Take A: B gains nothing over it: B is the same job.",
+        "",
+    ),
+    "different work": (
+        ({"gpus": 8}, {"gpus": 8, "workload": "vgg16"}),
+        "Different work, so only the times",
+        "",
+    ),
+    "one that fits": (
+        ({"gpus": 8, "local_batch_size": 4096}, {"gpus": 8}),
+        "Take B: no other fits the memory of its GPUs (A).",
+        "",
+    ),
+    "none that fits": (
+        ({"gpus": 8, "local_batch_size": 4096}, {"gpus": 8, "local_batch_size": 8192}),
+        "None fits the memory of its GPUs: A, B.",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_in_words(name):
+    jobs, start, part = DECISIONS[name]
+    advice = compare(*jobs).card.advice
+    assert advice.startswith(start)
+    assert part in advice
+
+
+def test_of_several_the_best_is_taken_and_what_gains_nothing_is_explained():
+    job = {**SLOW_TCP, "workload": "vgg16"}
+    jobs = [{**job, "inter_link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma")]
+    card = compare(*jobs).card
+    assert card.advice.startswith("Take C for speed: it is ")
+    assert "B gains nothing over A: both networks are limited by the kernel's TCP" in card.limit
+    assert card.chance == "C is faster with over 99 %"
+    assert card.machines.startswith("32 x v100-sxm2-16gb: 4 nodes of 8 accelerators; A: 4 x ethernet-25g-tcp")
+
+
+def test_a_case_that_does_not_fit_is_neither_taken_nor_compared_with():
+    card = compare(*({"gpus": 8, "local_batch_size": size} for size in (4096, 64, 128))).card
+    assert card.advice.startswith("A does not fit. C seems the faster: it is ")
+    assert "as fast as B (" in card.advice
+    assert card.chance.startswith("C is faster with ")
+    assert card.memory.startswith("A: does not fit: ")
+
+
+def test_the_difference_is_that_of_the_terms():
+    slow, fast = (predict(**job) for job in (DGX, {**DGX, "node": "dgx-a100-80gb"}))
+    times = [
+        show(sum(each.terms[name] for name in ("forward_time", "backward_time")), "s")
+        for each in (slow, fast)
+    ]
+    limit = compare(DGX, {**DGX, "node": "dgx-a100-80gb"}).card.limit
+    alone = re.search(r"computing takes ([\d.]+) ms instead of ([\d.]+) ms", limit)
+    assert alone is not None
+    passes = [float(time.removesuffix(" ms")) for time in times]
+    assert float(alone[2]) == pytest.approx(passes[0], rel=0.02)  # and what is slower than alone
+    assert float(alone[1]) == pytest.approx(passes[1], rel=0.02)
+    accelerators = [Catalogue.built_in().accelerator(name) for name in ("v100-sxm2-16gb", "a100-sxm4-80gb")]
+    memory = accelerators[1].memory_bandwidth.value / accelerators[0].memory_bandwidth.value
+    assert f"memory of a100-sxm4-80gb is {memory:.3g} x as fast, its peak 2.5 x" in limit
+
+
+def test_other_sizes_are_compared_by_as_many_samples_on_a_gpu():
+    limit = compare({"gpus": 8}, {"gpus": 8, "local_batch_size": 128}).card.limit
+    two = predict(gpus=8, local_batch_size=128)
+    host = show(two.terms["launch_overhead_time"] / 2, "s")
+    assert (
+        f"for each 64 samples on a GPU the host, which starts the GPUs' work, takes {host} instead of"
+        in limit
+    )
+    assert compare({"gpus": 8}, {"gpus": 16}).card.limit.startswith("2 x the GPUs, each 0.994 x as fast")
+
+
+@pytest.mark.parametrize("workload", ["resnet50", "vgg16"])
+def test_no_network_exceeds_what_is_said_to_be_possible(workload):
+    job = {**SLOW_TCP, "workload": workload}
+    advice = compare(job, {**job, "inter_link": "ethernet-100g-tcp"}).card.advice
+    most = float(re.search(r"no network would be more than ([\d.]+) x as fast", advice)[1])
+    base = predict(**job).samples_per_second
+    catalogue = Catalogue.built_in()
+    links = [id for id in catalogue.ids("links") if catalogue.link(id).scope == "inter"]
+    speeds = [predict(**{**job, "inter_link": id}).samples_per_second / base for id in links]
+    assert 1 + 0.5 * (most - 1) < max(speeds) <= most * 1.005
+
+
+@pytest.mark.parametrize(
+    ("job", "network", "options"),
+    [
+        (FAST_TCP, True, {"inter_link": "ethernet-100g-rdma"}),
+        (
+            {**FAST_TCP, "transport": "tcp", "inter_link": "ib-edr-100g", "workload": "vgg16"},
+            True,
+            {"transport": "plug-in"},
+        ),
+        ({**LAYOUT, "recompute": "full"}, False, {"recompute": "none"}),
+        ({"gpus": 16, "precision": "fp32"}, False, {"precision": "amp"}),
+        ({"gpus": 16, "input": "real", "loader_workers": 2}, False, {"loader_workers": 4}),
+        (
+            {"gpus": 32, "inter_link": "ethernet-10g-tcp", "overlap": "none", "workload": "vgg16"},
+            True,
+            {"inter_link": "ethernet-25g-rdma"},
+        ),
+    ],
+)
+def test_what_would_gain_is_that_change_predicted(job, network, options):
+    first = gains(case_of("A", job), network)[0]
+    assert dict(first.change.options) == options
+    again = compare(job, {**job, **options}).cases[1].ratio
+    assert (first.ratio.value, first.ratio.low_80, first.ratio.sure) == pytest.approx(
+        (again.value, again.low_80, again.sure), rel=1e-6
+    )
+
+
+def test_rented_machines_are_offered_no_other_network():
+    job = {"gpus": 16, "node": "aws-p3.16xlarge", "workload": "vgg16"}
+    assert all("inter_link" not in gain.change.options for gain in gains(case_of("A", job), True))
+
+
+def test_one_card_on_every_way_out(invoke, tmp_path):
+    asked = ("compare", "--gpus", "32", "--inter-link", "ethernet-25g-tcp,ethernet-100g-tcp")
+    card = compare(SLOW_TCP, FAST_TCP, names=["ethernet-25g-tcp", "ethernet-100g-tcp"]).card
+    printed = " ".join(invoke(*asked).stdout.split())
+    pasted = invoke(*asked, "--markdown").stdout
+    invoke(*asked, "--report", str(tmp_path / "page.md"))
+    page = (tmp_path / "page.md").read_text("utf-8")
+    assert json.loads(invoke(*asked, "--json").stdout)["card"] == card.model_dump()
+    assert card.advice in printed
+    assert card.advice in pasted
+    assert card.advice in page
+    for label, value in card.rows:
+        assert f"{label} {value}" in printed
+        assert f"| {label} | {value} |" in pasted
+        assert f"| {label} | {value} |" in page
+    assert card.limit
+    assert card.rests_on
+
+
+def test_run_and_cost_are_on_the_card_where_they_are_known(invoke):
+    asked = ("compare", "--node", "aws-p3.16xlarge,aws-p4d.24xlarge", "--gpus", "16", "--time-to-target")
+    card = json.loads(invoke(*asked, "--json").stdout)["card"]
+    time = r"[\d.]+ \w+"
+    ends = rf"{time} \(80 %: {time} to {time}\)"
+    assert re.fullmatch(rf"aws-p3.16xlarge: {ends}; aws-p4d.24xlarge: {ends}", card["run"])
+    assert re.search(r"aws-p4d.24xlarge: \$[\d.]+ for a million samples \(0\.\d+ x\)", card["cost"])
+
+
+# --- several values of an option
+
+
+def test_several_values_are_cases(invoke, tmp_path):
+    (tmp_path / "job.toml").write_text("gpus = 16\n")
+
+    def told(*words):
+        result = invoke("compare", *words, "--json")
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
+
+    nodes = told("--node", "dgx-1v,dgx-a100-80gb", "--gpus", "16")
+    assert nodes["names"] == ["dgx-1v", "dgx-a100-80gb"]
+    assert told(tmp_path / "job.toml", "--node", "dgx-1v,dgx-a100-80gb")["rows"] == nodes["rows"]
+    assert (
+        told("--scenario", tmp_path / "job.toml", "--node", "dgx-1v,dgx-a100-80gb")["rows"] == nodes["rows"]
+    )
+    crossed = told("--gpus", "8,16", "--precision", "fp32,amp")
+    assert crossed["names"] == [
+        "8 GPUs with fp32",
+        "8 GPUs with amp",
+        "16 GPUs with fp32",
+        "16 GPUs with amp",
+    ]
+    assert [one["world_size"] for one in crossed["scenarios"]] == [8, 8, 16, 16]
+    more = told("--gpus", "8,16", "--set", "precision=fp32")
+    assert more["names"] == ["8 GPUs", "16 GPUs", "precision=fp32"]
+    assert more["scenarios"][2]["world_size"] == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--gpus", "8,"], "expected values joined by commas"),
+        (["--gpus", "8,0"], "is not a whole number"),
+        (["--gpus", "8,8"], "nothing to compare with"),
+        (["a.toml", "b.toml", "--gpus", "8,16"], "--gpus: several values vary one scenario"),
+        (["--node", "dgx-1v,dgx-9"], "unknown"),
+        (["--gpus", ",".join(map(str, range(1, 1001))), "--nics", "1,2,3,4"], "4,000 combinations"),
+    ],
+)
+def test_bad_values_are_told_in_a_line(words, told, tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text("")
+    result = invoke("compare", *words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_defaults_that_matter_are_printed(invoke):
+    shown = " ".join(
+        invoke("compare", "--gpus", "32", "--inter-link", "ethernet-25g-tcp,ethernet-100g-tcp").stdout.split()
+    )
+    assert "defaults taken by all: --connections 16, --nics 4, " in shown
+    apart = " ".join(invoke("compare", "--node", "dgx-1v,dgx-a100-80gb", "--gpus", "16").stdout.split())
+    assert "defaults taken by B: --inter-link ib-hdr-200g, --framework pytorch@2022" in apart
