@@ -55,13 +55,20 @@ if (!window.wideScrolls) {
   const names = { "katex-display": "equation" };
   const wide = ".katex-display:not([tabindex]), pre:not([tabindex]), "
     + "[data-testid=stMarkdownContainer]:not([tabindex]):has(> table)";
-  const reach = () => document.querySelectorAll(wide).forEach(
-    (each) => { each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text"; });
+  const menu = "ul[data-testid=stSidebarNavItems]";
+  const reach = () => {
+    document.querySelectorAll(wide).forEach((each) => {
+      each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text";
+    });
+    document.querySelectorAll(`${menu}:not([role])`).forEach((each) => { each.role = "group"; });
+    document.querySelectorAll(`${menu} li:not([role])`).forEach((each) => { each.role = "none"; });
+  };
   new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });
 }
 </script>
 """
-"""Makes wide equations and files, which scroll, focusable by the keyboard."""
+"""Makes wide equations and files, which scroll, focusable by the keyboard; takes the roles of a list from the
+menu on a phone, whose groups are no list's items."""
 SIDEBAR = """
 <script>
 if (!window.sidebarFollows) {

@@ -17,7 +17,8 @@ from tests.browser.server import app_server
 WIDTHS = (390, 820, 1440)
 THEMES = ("light", "dark")
 PAGES = {
-    "predict": "",
+    "start": "",
+    "predict": "predict",
     "scale": "scale?gpus=8,16,32,64&inter-link=ethernet-25g-tcp"
     "&networks=ethernet-100g-tcp,ethernet-100g-rdma",
     "transformers": "transformers?workload=llama-3-70b&gpus=512&global-batch-size=1024"
