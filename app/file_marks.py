@@ -15,13 +15,15 @@ import streamlit as st
 
 Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
 USED: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("specs", "calibration", "profile")),
+    **dict.fromkeys(
+        ("predict", "scale", "compare", "sensitivity", "fits"), ("specs", "calibration", "profile")
+    ),
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),
     "communication": ("specs",),
     "hardware": ("specs",),
-    **dict.fromkeys(("compression", "downpour", "fits", "servers"), ("specs",)),
+    **dict.fromkeys(("compression", "downpour", "servers"), ("specs",)),
     "stragglers": ("times",),
     "trace": ("specs", "calibration", "profile", "trace"),
 }

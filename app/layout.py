@@ -66,7 +66,7 @@ TAKES_SPECS = {
 }
 """Commands that take a user's own hardware."""
 TAKES_FILES = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
+    **dict.fromkeys(("predict", "scale", "compare", "sensitivity", "fits"), ("profile", CALIBRATION)),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
 }
 """Command -> its options that take a user's own files."""

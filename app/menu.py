@@ -10,6 +10,7 @@ GROUPS = {
         ("plan", "Plan"),
         ("quote", "Check a quote"),
         ("compare", "Compare"),
+        ("fits", "Does it fit"),
     ),
     "How fast": (
         ("predict", "Predict"),

@@ -65,6 +65,21 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "trace": ("trace", {"gpus": "8"}),
     "quote": ("quote", {"gpus": "8", "quantity": "images_per_second", "value": "4000"}),
     "quote, public": ("quote", {"quote": "horovod-512-gpus"}),
+    "fits": ("fits", {"gpus": "8", "confidence": "0.9"}),
+    "fits, of a transformer": (
+        "fits",
+        {
+            "workload": "llama-2-70b",
+            "accelerator": "rtx-4090",
+            "gpus": "2",
+            "framework": "axolotl",
+            "lora": "16",
+            "frozen-weights": "nf4",
+            "sharding": "zero3",
+            "recompute": "full",
+            "sequence-length": "1024",
+        },
+    ),
     "hardware": ("hardware", {"id": "ib-edr-100g"}),
     "validation": ("validation", {"mode": "specs"}),
 }
@@ -172,7 +187,22 @@ def listed(test: Any, answers: list[Any], printed: str) -> None:
     assert any("`ib-edr-100g`" in element.value for element in test.markdown)
 
 
+def fitted(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    metrics = {metric.label: metric.value for metric in test.metric}
+    assert metrics["Probability that it fits"] in (f"{answer['fits_probability']:.0%}", "over 99%")
+    shown = [list(table.value["change"]) for table in test.dataframe if "change" in table.value]
+    assert [each for names in shown for each in names] == [change["words"] for change in answer["changes"]]
+    lines = [str(block.value) for block in test.get("code")]
+    assert ["\n".join(known) in lines for known in answer["starts"].values()] == [True] * len(
+        answer["starts"]
+    )
+    assert answer["verdict"] in printed
+    assert all(words in plain_words(test) for words in (answer["headline"], answer["card"]["time"]))
+
+
 SHOWN = {
+    "fits": fitted,
     "predict": predicted,
     "trace": lambda test, answers, printed: None,
     "scale": scaled,

@@ -91,6 +91,7 @@ NOT_DRAWN: Mapping[str, str] = {
     "enough": "it tries values until one is enough, as the pages of scale and compare show them",
     "explain": "the page of predict has it",
     "explain-row": "the page of validation shows the rows",
+    "fits": "its page draws the memory",
     "fleets": "it is plan --have, of which no page shows the shell's line yet",
     "layouts": "the page of transformers has it",
     "plan": "its page has the limits of a search",
