@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import streamlit as st
+
 from app import session_hardware
 from app.backend import backend
 from app.options import values
 from perfmodel.core.records.options import Described
 from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
+
+LAST = "answered"
+"""Session key of the last question and its answer, which stands while sections of a page open and close."""
 
 
 class Answered(NamedTuple):
@@ -51,4 +56,9 @@ def answer_of(
     if catalogue := session_hardware.catalogue_words("perfmodel.") if one.hardware else "":
         words.append(f"catalogue={catalogue}")
     code = f"import perfmodel\n\nanswer = perfmodel.{one.function}({', '.join(words)})\nprint(answer)"
-    return Answered(backend().answer(one, {**given, **files}, request), request, code)
+    asked = backend()
+    question = (asked.place, name, repr({**given, **files}), *session_hardware.own_texts())
+    last: tuple[Any, Any] = st.session_state.get(LAST, (None, None))
+    if last[0] != question:
+        st.session_state[LAST] = last = question, asked.answer(one, {**given, **files}, request)
+    return Answered(last[1], request, code)

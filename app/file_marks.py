@@ -13,11 +13,12 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
+Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace", "measured"]
 USED: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(
         ("predict", "scale", "compare", "sensitivity", "fits"), ("specs", "calibration", "profile")
     ),
+    "diagnose": ("specs", "calibration", "profile", "measured"),
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),

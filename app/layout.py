@@ -61,12 +61,14 @@ ABREAST = 3
 """Folded sections in a row."""
 CALIBRATION = "calibration"
 TAKES_SPECS = {
-    *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
+    *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain", "diagnose"),
     *("collective", "fits", "specs", "trace", "compression", "downpour", "servers"),
 }
 """Commands that take a user's own hardware."""
 TAKES_FILES = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity", "fits"), ("profile", CALIBRATION)),
+    **dict.fromkeys(
+        ("predict", "scale", "compare", "sensitivity", "fits", "diagnose"), ("profile", CALIBRATION)
+    ),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
 }
 """Command -> its options that take a user's own files."""

@@ -10,7 +10,7 @@ GROUPS = {
         ("plan", "Plan"),
         ("quote", "Check a quote"),
         ("compare", "Compare"),
-        ("fits", "Does it fit"),
+        ("fits", "Will it fit"),
     ),
     "How fast": (
         ("predict", "Predict"),
@@ -18,6 +18,7 @@ GROUPS = {
         ("transformers", "Transformers"),
     ),
     "Why": (
+        ("diagnose", "Diagnose"),
         ("sensitivity", "Sensitivity"),
         ("communication", "Communication"),
         ("stragglers", "Stragglers"),

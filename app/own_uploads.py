@@ -40,6 +40,7 @@ UPLOAD_KINDS: dict[Kind, _UploadKind] = {
     "quote": _UploadKind("a quote", "who wrote it has it", ["toml"], 1),
     "times": _UploadKind("measured times of a worker", "who measured them has it", ["csv", "txt", "log"], 5),
     "trace": _UploadKind("a profiler's trace", "the profiler wrote it", None, None),
+    "measured": _UploadKind("a log, a listing or a trace", "who measured has it", None, None),
 }
 _REFUSED, _OTHERS, TAKEN = "own-refused", "own-others", "taken-from"
 """Session keys: (kind, field) -> why a file was refused; kind -> uploaded files that the address does not
@@ -173,6 +174,10 @@ def _check(kind: Kind, path: Any) -> None:
         quotes.uploaded_quote(path)
     elif kind == "times":
         session_hardware.law_of(path)
+    elif kind == "measured":
+        from perfmodel.decide.diagnosis.measured import read_measured
+
+        read_measured(str(path))
     elif kind == "network":
         from perfmodel.workloads import workload
 

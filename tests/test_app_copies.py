@@ -13,6 +13,7 @@ import pytest
 
 from app import file_marks, quotes
 from app.layout import sentence
+from app.looks import labelled, percent
 from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
@@ -80,6 +81,7 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
             "sequence-length": "1024",
         },
     ),
+    "diagnose": ("diagnose", {"gpus": "8", "measured": "400ms"}),
     "hardware": ("hardware", {"id": "ib-edr-100g"}),
     "validation": ("validation", {"mode": "specs"}),
 }
@@ -190,7 +192,7 @@ def listed(test: Any, answers: list[Any], printed: str) -> None:
 def fitted(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     metrics = {metric.label: metric.value for metric in test.metric}
-    assert metrics["Probability that it fits"] in (f"{answer['fits_probability']:.0%}", "over 99%")
+    assert metrics["Probability that it fits"] == percent(answer["fits_probability"])
     shown = [list(table.value["change"]) for table in test.dataframe if "change" in table.value]
     assert [each for names in shown for each in names] == [change["words"] for change in answer["changes"]]
     lines = [str(block.value) for block in test.get("code")]
@@ -201,7 +203,16 @@ def fitted(test: Any, answers: list[Any], printed: str) -> None:
     assert all(words in plain_words(test) for words in (answer["headline"], answer["card"]["time"]))
 
 
+def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert labelled(sentence(answer["sentence"])) in plain_words(test)
+    assert answer["sentence"] in printed
+    (shown,) = (table.value for table in test.dataframe if "cause" in table.value)
+    assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
+
+
 SHOWN = {
+    "diagnose": diagnosed,
     "fits": fitted,
     "predict": predicted,
     "trace": lambda test, answers, printed: None,

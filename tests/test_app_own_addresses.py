@@ -31,6 +31,7 @@ FIELDS = {
     "quote": ("quote", "quote-file", None),
     "times": ("stragglers", "times-file", None),
     "trace": ("trace", "trace-files", None),
+    "measured": ("diagnose", "measured-file", None),
 }
 """Kind -> page, field, and the fold that the field is in."""
 QUERIES = {
@@ -39,10 +40,16 @@ QUERIES = {
     "quote": {"quote": "horovod-512-gpus"},
     "stragglers": {"workers": "8", "k": "3"},
     "trace": {**TRACED, "accelerator": "v100-sxm2-16gb"},
+    "diagnose": {"workload": "resnet50", "gpus": "8", "measured": "400ms"},
 }
 
 
-JOBS = {**NARROW, "transformers": QUERIES["transformers"], "quote": QUERIES["quote"]}
+JOBS = {
+    **NARROW,
+    "transformers": QUERIES["transformers"],
+    "quote": QUERIES["quote"],
+    "diagnose": {"measured": "400ms"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +64,7 @@ def contents(tmp_path_factory) -> dict[str, tuple[str, bytes]]:
         "quote": ("offer, 1.toml", QUOTE.encode()),
         "times": ("times.csv", b"1.0\n1.1\n1.0\n3.0\n"),
         "trace": a_trace()[:2],
+        "measured": ("train.log", b"Iter #0: 300.0 img/sec per GPU\nIter #1: 301.0 img/sec per GPU\n"),
         "specs": ("mine.toml", spec("mine").encode()),
     }
 

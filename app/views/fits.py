@@ -1,4 +1,4 @@
-"""Page Does it fit: the memory of each stage against the capacity, and what would make a job fit."""
+"""Page Will it fit: the memory of each stage against the capacity, and what would make a job fit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from app.layout import (
     scenario_form,
     sentence,
 )
-from app.looks import for_planners, labelled, main_number, show_warnings
+from app.looks import for_planners, labelled, main_number, percent, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import plain
 from perfmodel.core.units import show
@@ -48,8 +48,6 @@ PRESETS: dict[str, dict[str, str]] = {
     },
 }
 # Question -> the query that asks it.
-MOST = 0.99
-# Highest probability that is shown as a number.
 CONFIDENCE = options("fits")["confidence"]
 NAMES = (*SCENARIO, CONFIDENCE.name)
 
@@ -74,13 +72,6 @@ def figures(answer: Fits) -> None:
         ends = f"{gib(answer.low_80)} to {gib(answer.high_80)} GiB"
         main_number("Memory of the fullest GPU", f"{gib(answer.bytes)} of {gib(answer.capacity)} GiB", ends)
         st.metric("Largest micro-batch", largest_words(answer), width="content")
-
-
-def percent(probability: float) -> str:
-    """Return a probability as a percentage, at its ends in words."""
-    if probability > MOST:
-        return f"over {MOST:.0%}"
-    return f"under {1 - MOST:.0%}" if probability < 1 - MOST else f"{probability:.0%}"
 
 
 def query_of(picked: Mapping[str, Any], change: Change) -> dict[str, str]:

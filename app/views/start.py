@@ -157,9 +157,9 @@ def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
     if on == QUOTE:
         return {"Check the quote": "quote"}
     if on == RUN:
-        return {"Say whether that is normal": "predict"}
+        return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": "transformers"} if has_tokens and gpus > 1 else {}
-    return {**layouts, "Predict an iteration": "predict"}
+    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits"}
 
 
 def page() -> None:

@@ -87,6 +87,7 @@ NOT_DRAWN: Mapping[str, str] = {
     "cite": "the explanation on the page of predict names its sources",
     "collective": "the page of communication draws it",
     "compare": "its page has a column for each job",
+    "diagnose": "its page takes files",
     "emulate": "it sleeps as long as the steps take",
     "enough": "it tries values until one is enough, as the pages of scale and compare show them",
     "explain": "the page of predict has it",

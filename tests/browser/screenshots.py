@@ -29,6 +29,7 @@ PAGES = {
     "&c-inter-link=ethernet-100g-rdma",
     "fits": "fits?workload=llama-2-70b&accelerator=rtx-4090&gpus=2&framework=axolotl&lora=16"
     "&frozen-weights=nf4&sharding=zero3&recompute=full&sequence-length=1024",
+    "diagnose": "diagnose?gpus=32&measured=400ms",
     "sensitivity": "sensitivity?gpus=32",
     "communication": "communication",
     "stragglers": "stragglers",
