@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace", "measured"]
+Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace", "measured", "runs"]
 USED: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(
         ("predict", "scale", "compare", "sensitivity", "fits"), ("specs", "calibration", "profile")
@@ -22,6 +22,7 @@ USED: dict[str, tuple[Kind, ...]] = {
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),
+    "runs": ("specs", "runs"),
     "communication": ("specs",),
     "hardware": ("specs",),
     **dict.fromkeys(("compression", "downpour", "servers"), ("specs",)),

@@ -62,6 +62,7 @@ ABREAST = 3
 CALIBRATION = "calibration"
 TAKES_SPECS = {
     *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain", "diagnose"),
+    "calibrate",
     *("collective", "fits", "specs", "trace", "compression", "downpour", "servers"),
 }
 """Commands that take a user's own hardware."""
@@ -118,7 +119,8 @@ def own_calibration() -> None:
     with fold("Your own calibration") as is_open:
         if is_open:
             with errors_shown():
-                words = "The file that “perfmodel calibrate” wrote from your own runs"
+                st.page_link("views/runs.py", label="Learn from a CSV of your own runs")
+                words = "Or the file that “perfmodel calibrate” wrote from them"
                 own_uploads.field("calibration", words, "calibration-file")
     own_uploads.in_use_line("calibration", "Calibrated by", "Predict without it")
 

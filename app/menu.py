@@ -26,6 +26,7 @@ GROUPS = {
     ),
     "Evidence": (
         ("validation", "Validation"),
+        ("runs", "Your own runs"),
         ("hardware", "Hardware"),
     ),
 }

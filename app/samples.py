@@ -1,4 +1,4 @@
-"""Small files to try, written for this app: a log, a listing of all-reduces and a trace of two steps."""
+"""Small files to try, written for this app, none measured: runs, a log, a listing of all-reduces, a trace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from typing import Any
 from perfmodel.interfaces.register import command
 
 LOG_NAME, LISTING_NAME, TRACE_NAME = "sample_train.log", "sample_all_reduce.txt", "sample_step.json"
+RUNS_NAME = "my_runs.csv"
+RUNS = """\
+workload,accelerator,world_size,local_batch_size,precision,iteration_time
+resnet50,v100-sxm2-16gb,1,64,fp32,0.245
+resnet50,v100-sxm2-16gb,4,64,fp32,0.251
+resnet50,v100-sxm2-16gb,8,64,fp32,0.258
+resnet50,v100-sxm2-16gb,8,32,fp32,0.141
+vgg16,v100-sxm2-16gb,8,32,fp32,0.235
+"""
+"""Runs, a line for each: a template."""
 LOG = "\n".join(
     f"[rank0]:step: {step:3d}  loss: {8.2 - step / 40:.3f}  memory: 61.5GiB(78%)  tps: {rate:,}  mfu: {mfu}%"
     for step, rate, mfu in (

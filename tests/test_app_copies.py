@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app import file_marks, quotes
+from app import file_marks, quotes, samples
 from app.layout import sentence
 from app.looks import labelled, percent
 from app.plain import plain
@@ -82,6 +82,7 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "diagnose": ("diagnose", {"gpus": "8", "measured": "400ms"}),
+    "runs": ("runs", {}),
     "hardware": ("hardware", {"id": "ib-edr-100g"}),
     "validation": ("validation", {"mode": "specs"}),
 }
@@ -211,7 +212,13 @@ def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
     assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
 
 
+def learned(test: Any, answers: list[Any], printed: str) -> None:
+    assert samples.RUNS.strip() in [block.value for block in test.get("code")]
+    assert f"{len(answers[0]['rows'])} runs: " in printed
+
+
 SHOWN = {
+    "runs": learned,
     "diagnose": diagnosed,
     "fits": fitted,
     "predict": predicted,
@@ -242,6 +249,8 @@ def copied(test: Any, name: str, invoke: Any) -> list[list[str]]:
     if name == "quote":
         picked = {**query, "gpus": 8}
         Path("quote.toml").write_text(quotes.as_toml(quotes.filled_in(picked)), "utf-8")  # as downloaded
+    if page == "runs":
+        Path(samples.RUNS_NAME).write_text(samples.RUNS, "utf-8")  # as downloaded
     commands, python = copies(test)
     printed = run(python)
     assert printed.strip()

@@ -25,6 +25,7 @@ TRAINED = {"accelerator": "v100-sxm2-16gb", "precision": "amp", "local-batch-siz
 """Of the job that is traced, what pages do not ask by themselves."""
 ENDINGS = {
     "measured": "log",
+    "runs": "csv",
     "calibration": "json",
     "network": "json",
     "quote": "toml",

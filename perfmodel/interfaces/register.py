@@ -82,7 +82,7 @@ COMMANDS = tuple(
 """Every command of the shell."""
 NOT_DRAWN: Mapping[str, str] = {
     "adaptive-synchrony": "the page of stragglers has it",
-    "calibrate": "it fits files of one's own for minutes",
+    "calibrate": "the page of one's own runs takes files",
     "check-quote": "its page shows each claim",
     "cite": "the explanation on the page of predict names its sources",
     "collective": "the page of communication draws it",

@@ -35,6 +35,7 @@ PAGES = {
     "stragglers": "stragglers",
     "trace": "trace",
     "validation": "validation",
+    "runs": "runs",
     "hardware": "hardware",
 }
 
