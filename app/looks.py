@@ -25,6 +25,10 @@ code, pre .token { color: inherit !important; }
   fill: currentColor !important;
 }
 .js-plotly-plot .textpoint text { fill: currentColor !important; }
+:is(a, button, summary, [role=slider], [role=tab], [tabindex="0"]):focus-visible, label:has(:focus-visible) {
+  outline: 2px solid currentColor !important;
+  outline-offset: 2px;
+}
 [data-testid=stSidebar][data-collapsed=true] [data-testid=stSidebarContent] { display: none; }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
@@ -45,9 +49,9 @@ code, pre .token { color: inherit !important; }
 }
 </style>
 """
-"""Captions, code and texts of charts have a contrast of at least 4.5; no blank space above the first line;
-the keyboard skips a collapsed sidebar; on a phone Plotly's toolbar, which would cover legends, is hidden, and
-the button of the sidebar has a label."""
+"""Captions, code and texts of charts have a contrast of at least 4.5; what has the keyboard's focus has a
+frame; no blank space above the first line; the keyboard skips a collapsed sidebar; on a phone Plotly's
+toolbar, which would cover legends, is hidden, and the button of the sidebar has a label."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {

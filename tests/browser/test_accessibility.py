@@ -133,6 +133,21 @@ def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visi
     first_link.wait_for(state="hidden")
 
 
+HAS_A_FRAME = """() => { const active = document.activeElement, style = getComputedStyle(active);
+  return active.matches("input, textarea") || (style.outlineStyle === "solid" && style.outlineWidth === "2px")
+    || !!active.closest("label"); }"""
+
+
+def test_what_has_the_focus_shows_it(visitor):
+    page = visitor.page
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    visitor.open("fits")
+    for pressed in range(1, 26):
+        page.keyboard.press("Tab")
+        focused = page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        assert page.evaluate(HAS_A_FRAME), (pressed, focused)
+
+
 @pytest.mark.parametrize("width", [820, WIDTHS[0]])
 def test_the_menu_fits_and_a_group_of_it_opens_by_the_keyboard(visitor, width):
     page = visitor.page
