@@ -38,6 +38,22 @@ def test_the_menu_leads_to_pages_that_are_drawn(window):
         assert page.locator(ERRORS).count() == 0, name
 
 
+def test_the_first_page_leads_on_and_back_leads_back(window):
+    page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=8")
+    page.get_by_role("button", name="Predict an iteration").click()
+    page.wait_for_url("**/predict?**")
+    page.wait_for_selector("h3:has-text('8 x v100-sxm2-16gb training resnet50')")
+    window.settled()
+    page.go_back()
+    page.wait_for_selector("h3:has-text('What do you want to know?')")
+    window.settled()
+    assert "on=my_own_machines" in page.url
+    window.entry("Predict").click()  # whose address is not that of the first page
+    page.wait_for_selector(ITERATION)
+    window.settled()
+    assert page.locator(ERRORS).count() == 0
+
+
 def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
     page = window.open("?gpus=32")
     for gpus in (8, 64):
