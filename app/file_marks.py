@@ -61,8 +61,10 @@ def marks_text(marks: Iterable[Mark]) -> str:
 
     >>> marks_text([Mark("my gpu.toml", "0123abcd"), Mark("b.toml", "44136fa3")])
     'my gpu.toml~0123abcd,b.toml~44136fa3'
+    >>> marks_text(read_marks("mine.json"))
+    'mine.json'
     """
-    return ",".join(f"{mark.name}{_BETWEEN}{mark.digest}" for mark in marks)
+    return ",".join(f"{mark.name}{_BETWEEN}{mark.digest}" if mark.digest else mark.name for mark in marks)
 
 
 def read_marks(text: str) -> tuple[Mark, ...]:
