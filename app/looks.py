@@ -25,7 +25,8 @@ code, pre .token { color: inherit !important; }
   fill: currentColor !important;
 }
 .js-plotly-plot .textpoint text { fill: currentColor !important; }
-:is(a, button, summary, [role=slider], [role=tab], [tabindex="0"]):focus-visible, label:has(:focus-visible) {
+:is(a, button, summary, [role=slider], [role=tab], [tabindex="0"]):not(input, textarea):focus-visible,
+label:has(:focus-visible) {
   outline: 2px solid currentColor !important;
   outline-offset: 2px;
 }
