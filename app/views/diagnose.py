@@ -139,6 +139,7 @@ def causes(answer: Diagnosis) -> None:
                 "then it would take": show(cause.predicted_time, "s"),
                 "what to try": cause.next,
                 "as": cause.change,
+                "called": cause.id,
             }
             for cause in answer.causes
         ],
@@ -175,11 +176,15 @@ def next_steps(answer: Diagnosis) -> None:
     if not answer.next:
         return
     st.subheader("What to measure next", anchor=False)
+    st.caption(
+        "What tells these causes apart, and the iteration time with each; normal: nothing is wrong, and the "
+        "prediction is as far off there"
+    )
     st.dataframe(
         [
             {
                 "measure": each.words,
-                "expect": "; ".join(f"{show(time, 's')} if {name}" for name, time in each.expected.items()),
+                "expect": "; ".join(f"{name} {show(time, 's')}" for name, time in each.expected.items()),
             }
             for each in answer.next
         ],
@@ -246,6 +251,8 @@ def page() -> None:
     next_steps(answer)
     similar(answer)
     details(answer)
+    if answer.defaults:
+        st.caption(plain(labelled(f"Defaults taken: {', '.join(answer.defaults)}")))
     for note in answer.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
