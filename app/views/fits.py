@@ -89,9 +89,8 @@ def verdict(answer: Fits) -> str:
     if not answer.changes or answer.changes[0].fits_probability < answer.confidence:
         return first
     change = answer.changes[0]
-    return (
-        f"{first} The first change to try: {labelled(change.words)}, at {change.slowdown:+.0%} of its cost."
-    )
+    cost = f"{abs(change.slowdown):.0%} {'more' if change.slowdown > 0 else 'less'} GPU time a step"
+    return f"{first} The first change to try: {labelled(change.words)} ({cost})."
 
 
 def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
