@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import streamlit
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from app.menu import MORE, PAGES, UNKNOWN
+from app.menu import FIRST, MORE, PAGES, UNKNOWN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,7 +24,7 @@ FILES = {file.name for file in STATIC.iterdir() if file.is_file()} - {"index.htm
 CORE = "_stcore"
 FOLDERS = {CORE, "component", "media", "static"}
 """Folders below the root that Streamlit serves."""
-KNOWN = {name for name, _ in (*PAGES, *MORE)} | {UNKNOWN}
+KNOWN = {name for name, _ in (FIRST, *PAGES, *MORE)} | {UNKNOWN}
 _WHERE_THE_APP_RUNS = (
     "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('./', location.href).href };</script>"
 )

@@ -10,15 +10,13 @@ from typing import Any
 
 import streamlit as st
 
-from app import session_hardware
-from app.backend import backend
+from app.command_answer import answer_of
 from app.layout import copy_buttons, download_buttons, errors_shown, options_form
-from app.options import Option, options, read, values
+from app.options import Option, options, read
 from app.plain import plain
 from perfmodel.core.files.attachments import only_attached
 from perfmodel.core.records.options import Described
 from perfmodel.interfaces.command import Command
-from perfmodel.interfaces.function import request_of
 from perfmodel.interfaces.register import command
 from perfmodel.model.options.scenario import field_of
 
@@ -40,17 +38,15 @@ def draw(name: str) -> None:
     request = options_form(name, groups, start=_start(one, known))
     st.subheader(plain(one.function.replace("_", " ").capitalize()), anchor=False)
     st.markdown(f"**{plain(one.summary)}**")
-    given = values(request.picked, known, name)
     with (
         errors_shown(),
         only_attached({}),
     ):  # a name of a file would mean one of the machine that serves pages
-        parsed = request_of(one, (), given)
-        answer = backend().answer(one, given, parsed)
+        answer, parsed, python = answer_of(name, request.picked, known)
     st.code(_printed(one, answer, parsed), language=None)
     rows = answer.records()
     with st.container(horizontal=True):
-        copy_buttons(name, request.picked, _python(one, given))
+        copy_buttons(name, request.picked, python)
         download_buttons(name, rows, answer.to_json)
 
 
@@ -75,10 +71,3 @@ def _printed(one: Command, answer: Any, request: Described) -> str:
     with _PRINTING, redirect_stdout(out):  # stdout is shared by all sessions
         one.text(answer, request)
     return out.getvalue().rstrip()
-
-
-def _python(one: Command, given: Mapping[str, Any]) -> str:
-    words = [f"{name}={value!r}" for name, value in given.items()]
-    if catalogue := session_hardware.catalogue_words("perfmodel.") if one.hardware else "":
-        words.append(f"catalogue={catalogue}")
-    return f"import perfmodel\n\nanswer = perfmodel.{one.function}({', '.join(words)})\nprint(answer)"

@@ -13,15 +13,19 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace"]
+Kind = Literal["specs", "calibration", "profile", "network", "quote", "times", "trace", "measured", "runs"]
 USED: dict[str, tuple[Kind, ...]] = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("specs", "calibration", "profile")),
+    **dict.fromkeys(
+        ("predict", "scale", "compare", "sensitivity", "fits"), ("specs", "calibration", "profile")
+    ),
+    "diagnose": ("specs", "calibration", "profile", "measured"),
     "plan": ("specs", "calibration"),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),
+    "runs": ("specs", "runs"),
     "communication": ("specs",),
     "hardware": ("specs",),
-    **dict.fromkeys(("compression", "downpour", "fits", "servers"), ("specs",)),
+    **dict.fromkeys(("compression", "downpour", "servers"), ("specs",)),
     "stragglers": ("times",),
     "trace": ("specs", "calibration", "profile", "trace"),
 }
@@ -57,8 +61,10 @@ def marks_text(marks: Iterable[Mark]) -> str:
 
     >>> marks_text([Mark("my gpu.toml", "0123abcd"), Mark("b.toml", "44136fa3")])
     'my gpu.toml~0123abcd,b.toml~44136fa3'
+    >>> marks_text(read_marks("mine.json"))
+    'mine.json'
     """
-    return ",".join(f"{mark.name}{_BETWEEN}{mark.digest}" for mark in marks)
+    return ",".join(f"{mark.name}{_BETWEEN}{mark.digest}" if mark.digest else mark.name for mark in marks)
 
 
 def read_marks(text: str) -> tuple[Mark, ...]:

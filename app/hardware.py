@@ -51,6 +51,53 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     ]
 
 
+ANY_ACCELERATOR = "any accelerator"
+"""Group of machines that take any."""
+
+
+class Origin(NamedTuple):
+    """Group and year by which a list of specs is arranged."""
+
+    group: str
+    """Vendor; of a link its kind."""
+    year: int | None
+
+
+def origin(catalogue: Catalogue, kind: Kind, id: str) -> Origin:
+    """Return vendor and year of an accelerator, or of a machine's accelerator; of a link its kind."""
+    result: Any = catalogue.spec(kind, id)
+    if kind == "nodes":
+        if result.accelerator is None:
+            return Origin(ANY_ACCELERATOR, None)
+        result = catalogue.accelerator(result.accelerator)
+    if kind in ("accelerators", "nodes"):
+        return Origin(result.vendor, result.year)
+    return Origin(result.kind if kind == "links" else "", None)
+
+
+def by_origin(catalogue: Catalogue, kind: Kind) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of ``overview`` by group, the largest group first, each the newest first.
+
+    A row has the year first, and no column that is empty in its whole group.
+    """
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in overview(catalogue, kind):
+        group, year = origin(catalogue, kind, row["id"])
+        dated = {} if year is None else {"year": year}
+        groups.setdefault(group, []).append({**dated, **{k: v for k, v in row.items() if k not in dated}})
+    ordered = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
+    return {
+        group: _without_empty(sorted(rows, key=lambda row: (-row.get("year", 0), row["id"])))
+        for group, rows in ordered
+    }
+
+
+def _without_empty(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without the columns in which no row has a value."""
+    used = {name for row in rows for name, value in row.items() if value not in ("", None, False)}
+    return [{name: value for name, value in row.items() if name in used} for row in rows]
+
+
 def in_words(name: str) -> str:
     """Return the name of a number in plain words.
 

@@ -57,16 +57,21 @@ BATCHES = ("local-batch-size", "global-batch-size")
 
 
 MORE_OPTIONS = "More options"
+MANY = 12
+"""Options of a folded section above which a field finds some of them."""
 ABREAST = 3
 """Folded sections in a row."""
 CALIBRATION = "calibration"
 TAKES_SPECS = {
-    *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain"),
+    *("predict", "scale", "compare", "sensitivity", "plan", "check-quote", "layouts", "explain", "diagnose"),
+    "calibrate",
     *("collective", "fits", "specs", "trace", "compression", "downpour", "servers"),
 }
 """Commands that take a user's own hardware."""
 TAKES_FILES = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
+    **dict.fromkeys(
+        ("predict", "scale", "compare", "sensitivity", "fits", "diagnose"), ("profile", CALIBRATION)
+    ),
     **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
 }
 """Command -> its options that take a user's own files."""
@@ -116,7 +121,8 @@ def own_calibration() -> None:
     with fold("Your own calibration") as is_open:
         if is_open:
             with errors_shown():
-                words = "The file that “perfmodel calibrate” wrote from your own runs"
+                st.page_link("views/runs.py", label="Learn from a CSV of your own runs")
+                words = "Or the file that “perfmodel calibrate” wrote from them"
                 own_uploads.field("calibration", words, "calibration-file")
     own_uploads.in_use_line("calibration", "Calibrated by", "Predict without it")
 
@@ -186,12 +192,35 @@ def options_form(
 
 
 def _drawn(members: Sequence[Option], titled: bool) -> None:
-    """Draw options in a column, if ``titled`` under the headings of the command line's help."""
+    """Draw options in a column; if ``titled``, under the headings of the help, below a field to find some."""
+    if titled and len(members) > MANY:
+        sought = st.text_input("Find an option", placeholder="e.g. LoRA, expert, jitter", key="find-option")
+        members = matching(members, sought)
+        if not members:
+            st.caption("No option has these words.")
     for heading, some in groupby(members, key=lambda option: option.heading if titled else ""):
         if heading:
             st.caption(heading)
         for option in some:
             widget(option)
+
+
+def matching(members: Sequence[Option], sought: str) -> list[Option]:
+    """Return the options with all words of a text in name, label, heading or help, in any case.
+
+    >>> from app.options import options
+    >>> [option.name for option in matching(list(options().values()), "LORA adapters weights")]
+    ['lora']
+    """
+    wanted = sought.casefold().split()
+    return [
+        option
+        for option in members
+        if all(
+            word in f"{option.name} {option.label} {option.heading} {option.help}".casefold()
+            for word in wanted
+        )
+    ]
 
 
 def _brought(page: str) -> None:

@@ -25,6 +25,11 @@ code, pre .token { color: inherit !important; }
   fill: currentColor !important;
 }
 .js-plotly-plot .textpoint text { fill: currentColor !important; }
+:is(a, button, summary, [role=slider], [role=tab], [tabindex="0"]):not(input, textarea):focus-visible,
+label:has(:focus-visible) {
+  outline: 2px solid currentColor !important;
+  outline-offset: 2px;
+}
 [data-testid=stSidebar][data-collapsed=true] [data-testid=stSidebarContent] { display: none; }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
@@ -45,9 +50,9 @@ code, pre .token { color: inherit !important; }
 }
 </style>
 """
-"""Captions, code and texts of charts have a contrast of at least 4.5; no blank space above the first line;
-the keyboard skips a collapsed sidebar; on a phone Plotly's toolbar, which would cover legends, is hidden, and
-the button of the sidebar has a label."""
+"""Captions, code and texts of charts have a contrast of at least 4.5; what has the keyboard's focus has a
+frame; no blank space above the first line; the keyboard skips a collapsed sidebar; on a phone Plotly's
+toolbar, which would cover legends, is hidden, and the button of the sidebar has a label."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {
@@ -55,13 +60,20 @@ if (!window.wideScrolls) {
   const names = { "katex-display": "equation" };
   const wide = ".katex-display:not([tabindex]), pre:not([tabindex]), "
     + "[data-testid=stMarkdownContainer]:not([tabindex]):has(> table)";
-  const reach = () => document.querySelectorAll(wide).forEach(
-    (each) => { each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text"; });
+  const menu = "ul[data-testid=stSidebarNavItems]";
+  const reach = () => {
+    document.querySelectorAll(wide).forEach((each) => {
+      each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text";
+    });
+    document.querySelectorAll(`${menu}:not([role])`).forEach((each) => { each.role = "group"; });
+    document.querySelectorAll(`${menu} li:not([role])`).forEach((each) => { each.role = "none"; });
+  };
   new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });
 }
 </script>
 """
-"""Makes wide equations and files, which scroll, focusable by the keyboard."""
+"""Makes wide equations and files, which scroll, focusable by the keyboard; takes the roles of a list from the
+menu on a phone, whose groups are no list's items."""
 SIDEBAR = """
 <script>
 if (!window.sidebarFollows) {
@@ -88,6 +100,8 @@ if (!window.sidebarFollows) {
 """
 """Moves the keyboard's focus into the sidebar when it opens and back when it closes; on a phone, where it
 covers the page, Escape closes it."""
+MOST = 0.99
+"""Highest probability that is shown as a number."""
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -140,6 +154,17 @@ def main_number(label: str, value: str, ends: str | None, sure: str = "80 %") ->
     """Draw a main number with its interval, or what it is at most, below, and how sure that is."""
     below = None if ends is None else f"{sure}: {ends}"
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
+
+
+def percent(probability: float) -> str:
+    """Return a probability as a percentage, at its ends in words.
+
+    >>> percent(0.2), percent(0.9999), percent(0.0)
+    ('20 %', 'over 99 %', 'under 1 %')
+    """
+    if probability > MOST:
+        return f"over {100 * MOST:.0f} %"
+    return f"under {100 - 100 * MOST:.0f} %" if probability < 1 - MOST else f"{100 * probability:.0f} %"
 
 
 def option_value_words(option: str) -> str:

@@ -3,6 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -11,14 +12,14 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
     sys.path.insert(0, str(HERE.parent))
 
 from app import history, numbers_first  # noqa: E402
-from app.menu import MORE, PAGES, UNKNOWN  # noqa: E402
+from app.menu import FIRST, GROUPS, MORE, MORE_GROUP, UNKNOWN  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
 
 
-def to_predict() -> None:
-    """Switch from the address ``/predict`` to the first page, whose own address is the root."""
-    st.switch_page("views/predict.py", query_params=st.query_params.to_dict())
+def to_first() -> None:
+    """Switch from the address ``/start`` to the first page, whose own address is the root."""
+    st.switch_page(f"views/{FIRST[0]}.py")
 
 
 def to_command(name: str) -> None:
@@ -28,24 +29,24 @@ def to_command(name: str) -> None:
     draw(name)
 
 
+def view(name: str, title: str, **more: Any) -> st.Page:
+    """Return the page of a file below ``views``, whose name is the word in its URL."""
+    return st.Page(HERE / "views" / f"{name}.py", title=title, **{"url_path": name, **more})
+
+
 history.watch()
 numbers_first.begin()
 # the folder is not called ``pages``, from which Streamlit would make pages before it reads this list
 page = st.navigation(
-    [
-        *(
-            st.Page(
-                HERE / "views" / f"{name}.py",
-                title=title,
-                url_path="" if name == "predict" else name,
-                default=name == "predict",
-            )
-            for name, title in PAGES
-        ),
-        *(st.Page(partial(to_command, name), title=title, url_path=name) for name, title in MORE),
-        st.Page(to_predict, url_path="predict", visibility="hidden"),
-        st.Page(HERE / "views" / f"{UNKNOWN}.py", title="No such page", visibility="hidden"),
-    ],
+    {
+        "": [
+            view(*FIRST, url_path="", default=True),
+            st.Page(to_first, url_path=FIRST[0], visibility="hidden"),
+            view(UNKNOWN, "No such page", visibility="hidden"),
+        ],
+        **{group: [view(*each) for each in pages] for group, pages in GROUPS.items()},
+        MORE_GROUP: [st.Page(partial(to_command, name), title=title, url_path=name) for name, title in MORE],
+    },
     position="top",
 )
 page.run()

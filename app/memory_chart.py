@@ -44,6 +44,7 @@ SHORT = {
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
 """Label of the whole memory in saved answers without rows."""
+FULLEST = "the fullest GPU"
 ACROSS = ((-0.3, 0.3),)
 AROUND = ((-0.25, -0.12), (0.12, 0.3))
 """Vertical ranges of the capacity line at a bar: whole, or around the bar's texts where it crosses it."""
@@ -97,20 +98,27 @@ def of_layout(row: LayoutRow) -> MemoryBar:
     return MemoryBar(rows, row.memory["capacity"], row.memory["fits_probability"])
 
 
-def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
-    """Draw the chart of bars, by case, on the page; ``name`` is the chart's key."""
+def draw_memory(bars: Mapping[str, MemoryBar], name: str, of: str = FULLEST) -> Any:
+    """Draw the chart of bars, by case, on the page.
+
+    Parameters
+    ----------
+    bars, of : as of ``memory_bars``
+    name : the chart's key
+    """
     cases = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
     return draw(
-        memory_bars(bars), name, f"Memory of the fullest GPU: {cases}", height=HEAD + FOOT + EACH * len(bars)
+        memory_bars(bars, of), name, f"Memory of {of}: {cases}", height=HEAD + FOOT + EACH * len(bars)
     )
 
 
-def memory_bars(bars: Mapping[str, MemoryBar]) -> Figure:
+def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
     """Return the chart of each case's memory by use [GiB], with a line at its capacity.
 
     Parameters
     ----------
     bars : name of the case -> its bar; the name of a single case may be empty
+    of : whose memory a bar is, as the axis says
     """
     figure, every = Figure(), list(bars.values())
     places = list(range(len(every)))
@@ -152,7 +160,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> Figure:
         uniformtext={"minsize": 11, "mode": "hide"},
     )
     most = max((max(bar.needed, bar.capacity) for bar in every), default=1.0) / GIB
-    figure.update_xaxes(title="memory of the fullest GPU [GiB]", range=[0, 1.04 * most])
+    figure.update_xaxes(title=f"memory of {of} [GiB]", range=[0, 1.04 * most])
     figure.update_yaxes(visible=False, range=[len(every) - 0.6, -0.75], fixedrange=True)
     return figure
 

@@ -1,25 +1,42 @@
-"""The pages, in the order of the menu."""
+"""The pages, in the groups and the order of the menu."""
 
 from perfmodel.core.errors import nearest
 from perfmodel.interfaces.register import NAMES, NOT_DRAWN
 
-PAGES = (
-    ("predict", "Predict"),
-    ("scale", "Scale"),
-    ("transformers", "Transformers"),
-    ("plan", "Plan"),
-    ("quote", "Check a quote"),
-    ("compare", "Compare"),
-    ("sensitivity", "Sensitivity"),
-    ("communication", "Communication"),
-    ("stragglers", "Stragglers"),
-    ("trace", "Trace"),
-    ("validation", "Validation"),
-    ("hardware", "Hardware"),
-)
-"""File below ``views`` and word in the URL -> title."""
+FIRST = ("start", "Start")
+"""The page at the root, which asks and leads to the page that answers."""
+GROUPS = {
+    "Decide": (
+        ("plan", "Plan"),
+        ("quote", "Check a quote"),
+        ("compare", "Compare"),
+        ("fits", "Will it fit"),
+    ),
+    "How fast": (
+        ("predict", "Predict"),
+        ("scale", "Scale"),
+        ("transformers", "Transformers"),
+    ),
+    "Why": (
+        ("diagnose", "Diagnose"),
+        ("sensitivity", "Sensitivity"),
+        ("communication", "Communication"),
+        ("stragglers", "Stragglers"),
+        ("trace", "Trace"),
+    ),
+    "Evidence": (
+        ("validation", "Validation"),
+        ("runs", "Your own runs"),
+        ("hardware", "Hardware"),
+    ),
+}
+"""Title of a group -> its pages: file below ``views`` and word in the URL, title."""
+PAGES = tuple(page for pages in GROUPS.values() for page in pages)
+"""Every page that answers."""
 MORE = tuple((name, name.replace("-", " ").capitalize()) for name in NAMES if name not in NOT_DRAWN)
 """Commands whose pages are drawn from their records -> title."""
+MORE_GROUP = "More"
+"""Title of their group, the last one."""
 UNKNOWN = "unknown"
 """File and name of the page for addresses without a page; it is not in the menu."""
 SHORTEST = 3

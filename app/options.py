@@ -40,7 +40,7 @@ class Option(NamedTuple):
     choices: tuple[str, ...]
     """Possible values; empty for free text or a number."""
     kind: str
-    """Widget: ``choice``, ``choices`` (several), ``whole`` (whole number), ``slider`` or ``text``."""
+    """Widget: ``choice``, ``radio``, ``choices`` (several), ``whole`` (number), ``slider`` or ``text``."""
     help: str
     parameter: click.Option
     """The option of the command line, which reads and checks values."""
@@ -172,7 +172,7 @@ def read(option: Option, text: str) -> Any:
     if option.kind == "choices":
         words = tuple(dict.fromkeys(text.split(",")))
         return tuple(_known(option, word) for word in words if word)
-    if option.kind == "choice":
+    if option.kind in ("choice", "radio"):
         return _known(option, text)
     value = convert(option, text)
     return value if option.kind in ("whole", "slider") else text

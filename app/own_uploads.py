@@ -40,6 +40,8 @@ UPLOAD_KINDS: dict[Kind, _UploadKind] = {
     "quote": _UploadKind("a quote", "who wrote it has it", ["toml"], 1),
     "times": _UploadKind("measured times of a worker", "who measured them has it", ["csv", "txt", "log"], 5),
     "trace": _UploadKind("a profiler's trace", "the profiler wrote it", None, None),
+    "runs": _UploadKind("measured runs", "who measured has it", ["csv"], 5),
+    "measured": _UploadKind("a log, a listing or a trace", "who measured has it", None, None),
 }
 _REFUSED, _OTHERS, TAKEN = "own-refused", "own-others", "taken-from"
 """Session keys: (kind, field) -> why a file was refused; kind -> uploaded files that the address does not
@@ -77,20 +79,27 @@ def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None
         raise InputError(refused)
 
 
-def in_use_line(kind: Kind, words: str, button: str = "Answer without it") -> None:
-    """Draw the names of the files of a kind in use, after ``words``, and a button to stop using them."""
+def in_use_line(kind: Kind, words: str, button: str = "Answer without it", also: Sequence[Kind] = ()) -> None:
+    """Draw the names of the files of a kind in use, after ``words``, and a button to stop using them.
+
+    Parameters
+    ----------
+    kind, words, button : of the files, and labels
+    also : other kinds that the button stops using
+    """
     names = [path.name for path in session_hardware.files(kind)]
     if names:
         them, files = ("it", "the file") if len(names) == 1 else ("them", "the files")
         st.caption(
             plain(f"{words} {_listed(names)}. The address names {them}; who opens that needs {files} too.")
         )
-        st.button(button, on_click=leave_out, args=(kind,), key=f"forget-{kind}")
+        st.button(button, on_click=leave_out, args=(kind, *also), key=f"forget-{kind}")
 
 
-def leave_out(kind: Kind) -> None:
-    """Stop using the files of a kind."""
-    use(kind, ())
+def leave_out(*kinds: Kind) -> None:
+    """Stop using the files of some kinds."""
+    for kind in kinds:
+        use(kind, ())
     history.note_action()
 
 
@@ -173,6 +182,14 @@ def _check(kind: Kind, path: Any) -> None:
         quotes.uploaded_quote(path)
     elif kind == "times":
         session_hardware.law_of(path)
+    elif kind == "runs":
+        from perfmodel.evidence.fitting.own_table import read_own_runs
+
+        read_own_runs(str(path), session_hardware.catalogue())
+    elif kind == "measured":
+        from perfmodel.decide.diagnosis.measured import read_measured
+
+        read_measured(str(path))
     elif kind == "network":
         from perfmodel.workloads import workload
 

@@ -114,7 +114,7 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
 
     Parameters
     ----------
-    groups : name of a group -> points (x, y, spec)
+    groups : name of a group -> points (x, y, spec); those of the last are larger
     x, y : titles of the axes
     """
     figure = Figure()
@@ -126,7 +126,11 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 name=name,
                 mode="markers",
                 text=[point[2].id for point in points],
-                marker={"color": COLOURS[index], "size": 9 + 3 * index, "symbol": SYMBOLS[index]},
+                marker={
+                    "color": COLOURS[index % len(COLOURS)],
+                    "size": 15 if index == len(groups) - 1 else 9,
+                    "symbol": SYMBOLS[index % len(SYMBOLS)],
+                },
                 hovertemplate="%{text}<extra></extra>",
             )
     figure.update_xaxes(title=x, type="log")

@@ -148,7 +148,7 @@ def calibration() -> str | None:
 def own_files(page: str = "predict") -> dict[str, str]:
     """Return the options of a scenario that name the session's own files, with paths, as a page uses them."""
     named = {"profile": profile(), "calibration": calibration()}
-    return {name: path for name, path in named.items() if path is not None and name in USED[page]}
+    return {name: path for name, path in named.items() if path is not None and name in USED.get(page, ())}
 
 
 def own_texts() -> tuple[str, ...]:

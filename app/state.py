@@ -239,6 +239,10 @@ def widget(option: Option) -> Any:
             format_func=_in_words,
             **common,
         )
+    elif option.kind == "radio":
+        value = st.radio(
+            option.label, option.choices, index=None, horizontal=True, format_func=_in_words, **common
+        )
     elif option.kind == "choices":
         value = (
             tuple(st.multiselect(option.label, option.choices, placeholder=option.usual, **common)) or None
@@ -285,7 +289,7 @@ def _shown(option: Option, value: Any) -> Any:
     """Return the value of an option's widget that represents a value of the session."""
     if option.kind == "choices":
         return list(value or ())
-    if option.kind == "choice":
+    if option.kind in ("choice", "radio"):
         return value if value in option.choices else None
     return (value or "") if option.kind == "text" else value
 

@@ -17,7 +17,7 @@ if "CI" not in os.environ:  # there, pages nobody has looked at are a failure
 from streamlit.testing.v1 import AppTest
 
 import perfmodel
-from app.menu import PAGES, UNKNOWN
+from app.menu import FIRST, PAGES, UNKNOWN
 from app.options import SCENARIO, options
 from app.plain import plain
 from perfmodel.core.units import duration, show, show_range
@@ -94,7 +94,7 @@ NARROW = {
 def opened(page: str = "predict", **query: str) -> AppTest:
     """A page as a URL opens it."""
     test = AppTest.from_file(str(MAIN), default_timeout=120)
-    if page != "predict":
+    if page != FIRST[0]:
         test.run()
         test.switch_page(f"views/{page}.py")
         test.query_params.clear()
@@ -117,7 +117,7 @@ def errors(test: AppTest) -> str:
     return "\n".join(error.value for error in test.error)
 
 
-@pytest.mark.parametrize("page", [name for name, _ in PAGES])
+@pytest.mark.parametrize("page", [name for name, _ in (FIRST, *PAGES)])
 def test_every_page_opens_with_a_plain_sentence_on_top(page):
     test = opened(page)
     assert not test.error
@@ -471,7 +471,9 @@ def test_a_quote_that_was_handed_over_is_checked():
 
 def test_the_apps_modules_stay_readable():
     modules = [*MAIN.parent.glob("*.py"), *MAIN.parent.glob("views/*.py")]
-    assert {path.stem for path in MAIN.parent.glob("views/*.py")} == {name for name, _ in PAGES} | {UNKNOWN}
+    assert {path.stem for path in MAIN.parent.glob("views/*.py")} == {name for name, _ in (FIRST, *PAGES)} | {
+        UNKNOWN
+    }
     assert all(path.read_text().startswith('"""') for path in modules)
     assert max(len(path.read_text().splitlines()) for path in modules) <= 400
 

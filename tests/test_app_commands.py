@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.menu import MORE, PAGES
 from perfmodel.interfaces.register import NAMES, NOT_DRAWN, command
+from tests.test_app import errors, opened, sound
 
 PAGE = "from app.command_page import draw\ndraw({name!r})\n"
 """A page of a command."""
@@ -35,7 +36,8 @@ def test_a_command_has_one_page():
 
 def test_a_page_reads_no_file_of_the_machine_that_serves_it(tmp_path):
     (tmp_path / "steps.log").write_text("Iter #0: 300.0 img/sec per GPU\n")
-    test = AppTest.from_string(PAGE.format(name="diagnose"), default_timeout=120).run()
-    field = next(each for each in test.text_input if each.label == "Measured")
-    field.set_value(str(tmp_path / "steps.log")).run()
-    assert "files of the server are not read" in test.error[0].value
+    test = opened("diagnose")
+    test.text_input(key="option-diagnose-measured").set_value(str(tmp_path / "steps.log"))
+    sound(test.run())
+    assert "a file is uploaded" in errors(test)
+    assert not test.metric

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from app import file_marks, quotes
+from app import file_marks, quotes, samples
 from app.layout import sentence
+from app.looks import labelled, percent
 from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
@@ -65,6 +66,23 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "trace": ("trace", {"gpus": "8"}),
     "quote": ("quote", {"gpus": "8", "quantity": "images_per_second", "value": "4000"}),
     "quote, public": ("quote", {"quote": "horovod-512-gpus"}),
+    "fits": ("fits", {"gpus": "8", "confidence": "0.9"}),
+    "fits, of a transformer": (
+        "fits",
+        {
+            "workload": "llama-2-70b",
+            "accelerator": "rtx-4090",
+            "gpus": "2",
+            "framework": "axolotl",
+            "lora": "16",
+            "frozen-weights": "nf4",
+            "sharding": "zero3",
+            "recompute": "full",
+            "sequence-length": "1024",
+        },
+    ),
+    "diagnose": ("diagnose", {"gpus": "8", "measured": "400ms"}),
+    "runs": ("runs", {}),
     "hardware": ("hardware", {"id": "ib-edr-100g"}),
     "validation": ("validation", {"mode": "specs"}),
 }
@@ -171,7 +189,37 @@ def listed(test: Any, answers: list[Any], printed: str) -> None:
     assert any("`ib-edr-100g`" in element.value for element in test.markdown)
 
 
+def fitted(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    metrics = {metric.label: metric.value for metric in test.metric}
+    assert metrics["Probability that it fits"] == percent(answer["fits_probability"])
+    shown = [list(table.value["change"]) for table in test.dataframe if "change" in table.value]
+    assert [each for names in shown for each in names] == [change["words"] for change in answer["changes"]]
+    lines = [str(block.value) for block in test.get("code")]
+    assert ["\n".join(known) in lines for known in answer["starts"].values()] == [True] * len(
+        answer["starts"]
+    )
+    assert answer["verdict"] in printed
+    assert all(words in plain_words(test) for words in (answer["headline"], answer["card"]["time"]))
+
+
+def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert labelled(sentence(answer["sentence"])) in plain_words(test)
+    assert answer["sentence"] in printed
+    (shown,) = (table.value for table in test.dataframe if "cause" in table.value)
+    assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
+
+
+def learned(test: Any, answers: list[Any], printed: str) -> None:
+    assert samples.RUNS.strip() in [block.value for block in test.get("code")]
+    assert f"{len(answers[0]['rows'])} runs: " in printed
+
+
 SHOWN = {
+    "runs": learned,
+    "diagnose": diagnosed,
+    "fits": fitted,
     "predict": predicted,
     "trace": lambda test, answers, printed: None,
     "scale": scaled,
@@ -200,6 +248,8 @@ def copied(test: Any, name: str, invoke: Any) -> list[list[str]]:
     if name == "quote":
         picked = {**query, "gpus": 8}
         Path("quote.toml").write_text(quotes.as_toml(quotes.filled_in(picked)), "utf-8")  # as downloaded
+    if page == "runs":
+        Path(samples.RUNS_NAME).write_text(samples.RUNS, "utf-8")  # as downloaded
     commands, python = copies(test)
     printed = run(python)
     assert printed.strip()

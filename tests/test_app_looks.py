@@ -11,6 +11,7 @@ import pytest
 import perfmodel
 from app import axes
 from app.menu import PAGES
+from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import by_algorithm, opened, sound, words
 
 
@@ -105,3 +106,14 @@ SHARES = ("scaling efficiency", "utilisation (MFU)")
 def test_plotly_knows_all_that_a_page_draws(page):
     for chart in opened(page).get("plotly_chart"):
         go.Figure(json.loads(chart.proto.spec))
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "nodes", "links", "software"])
+def test_hardware_is_listed_by_vendor_the_newest_first(kind):
+    _, *lists = [frame.value for frame in opened("hardware", kind=kind).dataframe]
+    ids = [id for each in lists for id in each["id"]]
+    assert sorted(ids) == sorted(Catalogue.built_in().ids(kind))
+    for each in lists:
+        years = list(each.get("year", []))
+        assert years == sorted(years, reverse=True)
+    assert (len(lists) > 1) == (kind != "software")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import file_marks
+from app import file_marks, samples
 from app.menu import PAGES
 from perfmodel import calibrate
 from perfmodel.core.files.resources import folder
@@ -31,6 +31,8 @@ FIELDS = {
     "quote": ("quote", "quote-file", None),
     "times": ("stragglers", "times-file", None),
     "trace": ("trace", "trace-files", None),
+    "measured": ("diagnose", "measured-file", None),
+    "runs": ("runs", "runs-file", None),
 }
 """Kind -> page, field, and the fold that the field is in."""
 QUERIES = {
@@ -39,10 +41,17 @@ QUERIES = {
     "quote": {"quote": "horovod-512-gpus"},
     "stragglers": {"workers": "8", "k": "3"},
     "trace": {**TRACED, "accelerator": "v100-sxm2-16gb"},
+    "runs": {},
+    "diagnose": {"workload": "resnet50", "gpus": "8", "measured": "400ms"},
 }
 
 
-JOBS = {**NARROW, "transformers": QUERIES["transformers"], "quote": QUERIES["quote"]}
+JOBS = {
+    **NARROW,
+    "transformers": QUERIES["transformers"],
+    "quote": QUERIES["quote"],
+    "diagnose": {"measured": "400ms"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +66,8 @@ def contents(tmp_path_factory) -> dict[str, tuple[str, bytes]]:
         "quote": ("offer, 1.toml", QUOTE.encode()),
         "times": ("times.csv", b"1.0\n1.1\n1.0\n3.0\n"),
         "trace": a_trace()[:2],
+        "runs": ("mine.csv", samples.RUNS.encode()),
+        "measured": ("train.log", b"Iter #0: 300.0 img/sec per GPU\nIter #1: 301.0 img/sec per GPU\n"),
         "specs": ("mine.toml", spec("mine").encode()),
     }
 

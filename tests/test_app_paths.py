@@ -23,7 +23,15 @@ PLACE = "perfmodel-app-"
 """In the name of every session's folder."""
 TRAINED = {"accelerator": "v100-sxm2-16gb", "precision": "amp", "local-batch-size": "32"}
 """Of the job that is traced, what pages do not ask by themselves."""
-ENDINGS = {"calibration": "json", "network": "json", "quote": "toml", "times": "csv", "trace": "json"}
+ENDINGS = {
+    "measured": "log",
+    "runs": "csv",
+    "calibration": "json",
+    "network": "json",
+    "quote": "toml",
+    "times": "csv",
+    "trace": "json",
+}
 
 
 def everything(test: Any) -> bytes:

@@ -26,6 +26,8 @@ PAGES: dict[str, tuple[dict[str, str], set[str]]] = {
     "communication": ({"ranks": "16", "algorithms": "NCCL's choice,ring,tree"}, {"collective"}),
     "stragglers": ({"workers": "4", "k": "2"}, {"stragglers"}),
     "trace": ({"gpus": "2"}, {"predict"}),
+    "fits": ({"gpus": "8", "workload": "llama-3-8b", "node": "dgx-h100"}, {"fits"}),
+    "diagnose": ({"gpus": "8", "measured": "400ms"}, {"diagnose"}),
     "transformers": (
         {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"},
         {"layouts", "predict"},
@@ -117,3 +119,15 @@ def test_a_service_that_is_down_is_a_message(page, monkeypatch):
     monkeypatch.setenv(SERVER, url)
     sound(test.run())
     assert "no answer" in errors(test)
+
+
+def test_a_log_of_ones_own_is_sent_to_the_service(client, asked, monkeypatch):
+    test = opened("diagnose", gpus="8")
+    file = ("train.log", b"Iter #0: 300.0 img/sec per GPU\nIter #1: 301.0 img/sec per GPU\n", "text/plain")
+    sound(test.file_uploader(key="measured-file").set_value([file]).run())
+    here = words(test)
+    assert "Measured: log of " in here
+    monkeypatch.setenv(SERVER, client.url)
+    sound(test.run())
+    assert asked == {"diagnose"}
+    assert words(test) == here

@@ -79,7 +79,9 @@ from perfmodel.interfaces.cli.app import warm
 warm()
 before = set(sys.modules)
 from streamlit.testing.v1 import AppTest
-test = AppTest.from_file(sys.argv[1], default_timeout=120).run()
+test = AppTest.from_file(sys.argv[1], default_timeout=120)
+test.query_params["gpus"] = "32"  # an address of Predict, which asks for more than the first page
+test.run()
 assert test.metric and not test.exception
 print(*sorted(name for name in set(sys.modules) - before if name.startswith(("app", "perfmodel", "plotly"))))
 """

@@ -132,3 +132,18 @@ def test_the_cases_added_are_compared_though_the_address_is_of_the_page_before()
     test.switch_page("views/compare.py")
     assert not errors(sound(test.run()))
     assert dict(test.query_params) == {"workload": "vgg16", "gpus": "64"}
+
+
+def test_more_options_are_found_by_words_and_what_is_set_stays_where_it_is_not_shown():
+    test = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", lora="16")
+    test.session_state["fold-More options"] = True
+    sound(test.run())
+    every = labels(test)
+    sound(test.text_input(key="find-option").set_value("ADAPTERS rank").run())
+    assert "Rank of LoRA adapters" in labels(test)
+    assert len(labels(test)) < len(every) / 2
+    sound(test.text_input(key="find-option").set_value("no such words").run())
+    assert "No option has these words." in words(test)
+    assert test.query_params["lora"] == "16"
+    sound(test.text_input(key="find-option").set_value("").run())
+    assert labels(test) == every

@@ -130,3 +130,12 @@ def test_a_calibration_takes_precision_and_batch_from_the_file(asked, tmp_path):
     profile, notes = of_traces(traces, [], Scenario(workload="resnet50", **asked), Catalogue.built_in())
     assert (profile.precision, profile.local_batch_size) == ("fp32", 32)
     assert ("--precision fp32: that of the trace's products" in notes) == (not asked)
+
+
+def test_a_sample_is_one_click_away():
+    test = opened("trace", gpus="2")
+    sound(button(test, "Try it with a sample trace").click().run())
+    assert not test.error
+    assert "a step, the GPU is busy" in words(test)
+    sound(button(test, "Calibrate on this trace").click().run())
+    assert any("In use on every page" in each.value for each in test.success)

@@ -153,13 +153,18 @@ def test_pages_ask_the_service_that_the_app_is_started_with(client, no_service, 
         asked.append(self.url)
         return predict(self, *words, **options)  # type: ignore[arg-type]
 
+    def predicted() -> AppTest:
+        page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120)
+        page.query_params["gpus"] = "32"
+        return page.run()
+
     monkeypatch.setattr(Client, "predict", counted)
     monkeypatch.setenv(SERVER, client.url)
-    page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
+    page = predicted()
     assert not page.exception
     assert set(asked) == {client.url}
     monkeypatch.setenv(SERVER, no_service)
-    page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
+    page = predicted()
     assert not page.exception
     assert any("no answer" in error.value for error in page.error)
 

@@ -12,7 +12,7 @@ from app.looks import refused_words
 from app.options import offered, one_of
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.hardware.catalogue.kinds import KINDS
+from perfmodel.hardware.catalogue.kinds import KINDS, Kind
 from perfmodel.hardware.catalogue.store import Catalogue
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
@@ -25,7 +25,7 @@ ID = one_of(
 )._replace(label="Details of", offers="hardware")
 
 
-def picture(kind: str, shown: str) -> None:
+def picture(kind: Kind, shown: str) -> None:
     """Draw a chart of all specs of a kind by two main numbers, with the shown spec marked."""
     if kind == "software":
         return
@@ -49,14 +49,14 @@ def picture(kind: str, shown: str) -> None:
         points = [(node.accelerators, node.nics or 1, node) for node in nodes]
         titles = ("accelerators of a machine [1]", "network adapters [1]")
     mine = {file.stem for file in session_hardware.specs()}
-    others = [point for point in points if point[2].id != shown]
-    groups = {
-        f"other {kind}" if len(others) < len(points) else kind: [
-            point for point in others if point[2].id not in mine
-        ],
-        "your own": [point for point in others if point[2].id in mine],
-        shown: [point for point in points if point[2].id == shown],
-    }
+    groups: dict[str, list[tuple[float, float, Any]]] = {}
+    if kind != "links":
+        groups = {group: [] for group in hardware.by_origin(catalogue, kind)}
+    for point in points:
+        id = point[2].id
+        group = kind if kind == "links" else hardware.origin(catalogue, kind, id).group
+        groups.setdefault(shown if id == shown else "your own" if id in mine else group, []).append(point)
+    groups[shown] = groups.pop(shown, [])  # the last, which is the largest
     charts.draw(
         scatter_charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}"
     )
@@ -150,7 +150,7 @@ def say_taken(text_of: Callable[[], str]) -> None:
 
 def page(request: PageRequest) -> None:
     """Draw the page: the shown spec, the catalogue of its kind, and the forms."""
-    kind = request.picked.get("kind", "accelerators")
+    kind: Kind = request.picked.get("kind", "accelerators")
     with errors_shown():
         id = request.picked.get("id", START["id"])
         catalogue = session_hardware.catalogue()
@@ -172,7 +172,11 @@ def page(request: PageRequest) -> None:
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
     picture(kind, id)
-    st.dataframe(rows, hide_index=True)
+    for group, members in hardware.by_origin(catalogue, kind).items():
+        years = sorted({row["year"] for row in members if "year" in row})
+        dated = f", {years[0]} to {years[-1]}" if len(years) > 1 else f", {years[0]}" if years else ""
+        st.caption(plain(f"{group or kind}: {len(members)}{dated}"))
+        st.dataframe(members, hide_index=True)
     with st.container(horizontal=True):
         command = "specs show " + id
         copy_buttons(command, {}, _python(kind_of_id, id))

@@ -10,7 +10,6 @@ from app import (
     cases,
     charts,
     decisions,
-    file_marks,
     layout_options,
     memory_chart,
     money,
@@ -40,52 +39,6 @@ from perfmodel.interfaces.reports.figures import interval_95, target_words
 from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
-
-PRESETS = {
-    "25 or 100 Gbit/s for 32 V100s?": (
-        "compare",
-        {
-            "accelerator": "v100-sxm2-16gb",
-            "gpus": "32",
-            "inter-link": "ethernet-25g-tcp",
-            "b-inter-link": "ethernet-100g-tcp",
-            "c-inter-link": "ethernet-100g-rdma",
-        },
-    ),
-    "Parameter server or ring?": (
-        "scale",
-        {
-            "node": "pcie-workstation-1gpu",
-            "accelerator": "v100-sxm2-16gb",
-            "gpus": "2,4,8,16,32",
-            "inter-link": "ethernet-25g-tcp",
-            "strategy": "parameter-server",
-            "servers": "8",
-            "strategies": "all-reduce",
-        },
-    ),
-    "How far does VGG-16 scale?": ("scale", {"workload": "vgg16", "gpus": "1,2,4,8,16,32,64,128"}),
-    "BERT on 64 H100s": (
-        "predict",
-        {"workload": "bert-large", "accelerator": "h100-sxm5-80gb", "gpus": "64", "precision": "bf16"},
-    ),
-    "Which layout for Llama 70B on 512 H100s?": (
-        "transformers",
-        {"workload": "llama-3-70b", "gpus": "512", "global-batch-size": "1024", "node": "dgx-h100"},
-    ),
-}
-# Question -> the page that answers it, and its query.
-
-
-def presets() -> None:
-    """Draw buttons that open example scenarios."""
-    st.caption(
-        "Start with a question, or describe your own job in the sidebar (on a phone: “Menu and options”)"
-    )
-    with st.container(horizontal=True):
-        for question, (page, query) in PRESETS.items():
-            if st.button(question, key=f"preset-{question}"):
-                file_marks.go_to(page, query)
 
 
 def figures(prediction: Prediction) -> None:
@@ -191,7 +144,6 @@ def page(request: PageRequest) -> None:
     answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
-        presets()
         st.subheader(
             plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
             anchor=False,

@@ -6,7 +6,17 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, own_profile, own_uploads, report_pages, session_hardware, traced_job, uploads
+from app import (
+    charts,
+    file_marks,
+    own_profile,
+    own_uploads,
+    report_pages,
+    samples,
+    session_hardware,
+    traced_job,
+    uploads,
+)
 from app.backend import backend
 from app.figure import Figure
 from app.file_marks import in_use
@@ -32,6 +42,13 @@ from perfmodel.evidence.traces.summary import PARTS, summary
 from perfmodel.evidence.traces.trace_page import html_report
 
 START = {"gpus": 2}
+SAMPLE_JOB = {
+    "workload": "resnet50",
+    "accelerator": "v100-sxm2-16gb",
+    "gpus": "2",
+    "precision": "fp32",
+    "local-batch-size": "32",
+}
 MOST_DEVICES = 16
 SKIP = options("calibrate")["skip"]._replace(label="Steps to leave out first", usual="0 (default)")
 
@@ -308,6 +325,15 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     learn(files, request)
 
 
+def try_sample() -> None:
+    """Hand over the sample trace, and describe its job."""
+    content = samples.trace()
+    mark = file_marks.mark_of(samples.TRACE_NAME, content, is_text=False)
+    uploads.store_trace(mark, content)
+    file_marks.use("trace", [mark])
+    file_marks.go_to("trace", SAMPLE_JOB)
+
+
 def predicted(request: PageRequest) -> None:
     """Draw the page without a trace: the predicted step of the described job."""
     with errors_shown():
@@ -315,6 +341,8 @@ def predicted(request: PageRequest) -> None:
     with request.top:
         st.subheader("What a profiler saw", anchor=False)
         st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
+        if st.button("Try it with a sample trace"):
+            try_sample()
     st.caption(
         "Until then, the step that the model expects of the job described in the sidebar. "
         f"{labelled(sentence(answer.verdict))}"

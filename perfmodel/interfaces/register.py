@@ -82,15 +82,17 @@ COMMANDS = tuple(
 """Every command of the shell."""
 NOT_DRAWN: Mapping[str, str] = {
     "adaptive-synchrony": "the page of stragglers has it",
-    "calibrate": "it fits files of one's own for minutes",
+    "calibrate": "the page of one's own runs takes files",
     "check-quote": "its page shows each claim",
     "cite": "the explanation on the page of predict names its sources",
     "collective": "the page of communication draws it",
     "compare": "its page has a column for each job",
+    "diagnose": "its page takes files",
     "emulate": "it sleeps as long as the steps take",
     "enough": "it tries values until one is enough, as the pages of scale and compare show them",
     "explain": "the page of predict has it",
     "explain-row": "the page of validation shows the rows",
+    "fits": "its page draws the memory",
     "fleets": "it is plan --have, of which no page shows the shell's line yet",
     "layouts": "the page of transformers has it",
     "plan": "its page has the limits of a search",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Response, expect, sync_playwright
 
+from app.menu import GROUPS, MORE, MORE_GROUP
 from tests.browser.chromium import FLAGS, NoChromium, chromium
 from tests.browser.crowd import SWITCH
 from tests.browser.runs import DRAWN, SETTLED, WATCH, wait
 from tests.browser.server import app_server
 
+MENU = {**GROUPS, MORE_GROUP: MORE}
 LOOPBACK = {"127.0.0.1", "localhost", ""}
 LONGEST = 180_000
 """Any wait [ms], of a hang: a busy machine is slow."""
@@ -44,6 +47,16 @@ class Window(NamedTuple):
         """Wait until the page has the answer to all that was done to it, and nothing more to draw."""
         wait(self.page, SETTLED)
         return self.page
+
+    def entry(self, title: str) -> Locator:
+        """Open the group of a page in the menu on top, and return the page's entry there."""
+        group = next((group for group, pages in MENU.items() if title in dict(pages).values()), None)
+        if group is None:
+            return self.page.get_by_role("link", name=title, exact=True)
+        entry = self.page.get_by_role("menuitem", name=title, exact=True)
+        if not entry.count():
+            self.page.get_by_test_id("stTopNavSection").filter(has_text=re.compile(f"^{group}$")).click()
+        return entry
 
     def leave(self) -> tuple[list[str], list[str]]:
         """Leave nothing to the next visitor of the tab, and return complaints and strangers."""

@@ -17,7 +17,8 @@ from tests.browser.server import app_server
 WIDTHS = (390, 820, 1440)
 THEMES = ("light", "dark")
 PAGES = {
-    "predict": "",
+    "start": "",
+    "predict": "predict",
     "scale": "scale?gpus=8,16,32,64&inter-link=ethernet-25g-tcp"
     "&networks=ethernet-100g-tcp,ethernet-100g-rdma",
     "transformers": "transformers?workload=llama-3-70b&gpus=512&global-batch-size=1024"
@@ -26,11 +27,15 @@ PAGES = {
     "quote": "quote?quote=horovod-512-gpus",
     "compare": "compare?gpus=32&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-tcp"
     "&c-inter-link=ethernet-100g-rdma",
+    "fits": "fits?workload=llama-2-70b&accelerator=rtx-4090&gpus=2&framework=axolotl&lora=16"
+    "&frozen-weights=nf4&sharding=zero3&recompute=full&sequence-length=1024",
+    "diagnose": "diagnose?gpus=32&measured=400ms",
     "sensitivity": "sensitivity?gpus=32",
     "communication": "communication",
     "stragglers": "stragglers",
     "trace": "trace",
     "validation": "validation",
+    "runs": "runs",
     "hardware": "hardware",
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from app.menu import MORE, PAGES
-from tests.browser.conftest import Window, next_tab
+from app.menu import FIRST, MORE, PAGES
+from tests.browser.conftest import MENU, Window, next_tab
 from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version
@@ -63,10 +62,10 @@ def _grave_in(window: Window, theme: str) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name, _ in (*PAGES, *MORE)])
+@pytest.mark.parametrize("name", [name for name, _ in (FIRST, *PAGES, *MORE)])
 def test_axe_finds_nothing_serious(visitor, name):
     visitor.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    visitor.open(("" if name == "predict" else name) + QUERIES.get(name, ""))
+    visitor.open(("" if name == FIRST[0] else name) + QUERIES.get(name, ""))
     folded = visitor.page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():  # what is in a fold may have folds of its own
         folded.evaluate_all("folds => folds.forEach(fold => fold.click())")
@@ -104,7 +103,7 @@ def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visi
     page.set_viewport_size({"width": WIDTHS[1], "height": 844})
     visitor.open(name)
     opener, sidebar = page.get_by_test_id("stExpandSidebarButton"), page.get_by_test_id("stSidebar")
-    first_link = sidebar.get_by_role("link", name="Predict", exact=True)
+    first_link = sidebar.get_by_role("link", name=FIRST[1], exact=True)
     assert not first_link.is_visible()
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
@@ -134,14 +133,33 @@ def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visi
     first_link.wait_for(state="hidden")
 
 
-def test_the_rest_of_the_menu_opens_where_it_does_not_fit(visitor):
+HAS_A_FRAME = """() => { const active = document.activeElement, style = getComputedStyle(active);
+  return active.matches("input, textarea") || (style.outlineStyle === "solid" && style.outlineWidth === "2px")
+    || !!active.closest("label"); }"""
+
+
+def test_what_has_the_focus_shows_it(visitor):
     page = visitor.page
-    page.set_viewport_size({"width": 820, "height": 900})
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    visitor.open("fits")
+    for pressed in range(1, 26):
+        page.keyboard.press("Tab")
+        focused = page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        assert page.evaluate(HAS_A_FRAME), (pressed, focused)
+
+
+@pytest.mark.parametrize("width", [820, WIDTHS[0]])
+def test_the_menu_fits_and_a_group_of_it_opens_by_the_keyboard(visitor, width):
+    page = visitor.page
+    page.set_viewport_size({"width": width, "height": 900})
     visitor.open("hardware")
-    page.get_by_text(re.compile(r"^\d+ more$")).click()
+    groups = page.get_by_test_id("stTopNavSection")
+    assert [text.strip() for text in groups.all_inner_texts()] == list(MENU)
+    groups.nth(list(MENU).index("Evidence")).focus()
+    page.keyboard.press("Enter")
     link = page.get_by_role("menuitem", name="Validation", exact=True)
     link.wait_for()
     visitor.settled()
     assert grave(visitor) == {}
-    link.click()
+    link.press("Enter")
     page.wait_for_url("**/validation**")

@@ -31,11 +31,27 @@ def test_the_menu_leads_to_pages_that_are_drawn(window):
     window.settled()
     assert "b-inter-link=ethernet-100g-tcp" in page.url
     for name, title in PAGES[::3]:
-        page.get_by_role("link", name=title, exact=True).click()
-        page.wait_for_url(f"**/{'' if name == 'predict' else name}**")
+        window.entry(title).click()
+        page.wait_for_url(f"**/{name}**")
         page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
         window.settled()
         assert page.locator(ERRORS).count() == 0, name
+
+
+def test_the_first_page_leads_on_and_back_leads_back(window):
+    page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=8")
+    page.get_by_role("button", name="Predict an iteration").click()
+    page.wait_for_url("**/predict?**")
+    page.wait_for_selector("h3:has-text('8 x v100-sxm2-16gb training resnet50')")
+    window.settled()
+    page.go_back()
+    page.wait_for_selector("h3:has-text('What do you want to know?')")
+    window.settled()
+    assert "on=my_own_machines" in page.url
+    window.entry("Predict").click()  # whose address is not that of the first page
+    page.wait_for_selector(ITERATION)
+    window.settled()
+    assert page.locator(ERRORS).count() == 0
 
 
 def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
@@ -46,7 +62,7 @@ def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
         field.press("Enter")
         answer = json.loads(invoke("predict", "--gpus", gpus, "--json").stdout)
         page.wait_for_selector(f"{ITERATION}:has-text('{show(answer['iteration_time'], 's')}')")
-        page.wait_for_url(f"**/?gpus={gpus}")
+        page.wait_for_url(f"**/predict?gpus={gpus}")
     field.focus()
     page.keyboard.press("ArrowUp")  # keys alone will do
     page.keyboard.press("Enter")
@@ -54,7 +70,7 @@ def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
     for _ in range(10):  # faster than answers come
         page.get_by_test_id("stNumberInputStepUp").first.click()
     page.wait_for_selector("h3:has-text('75 x')")
-    page.wait_for_url("**/?gpus=75")
+    page.wait_for_url("**/predict?gpus=75")
 
 
 def test_a_url_reopened_restores_the_state(window, other):
@@ -72,15 +88,15 @@ def test_a_url_reopened_restores_the_state(window, other):
 
 
 def test_back_and_forward_restore_every_state_one_entry_a_change(window):
-    page = window.open("predict?gpus=16")  # its own address, as every page has one
-    page.wait_for_url("**/?gpus=16")
+    page = window.open("?gpus=16")  # an address of the time when Predict was at the root
+    page.wait_for_url("**/predict?gpus=16")
     window.settled()
     assert page.locator("[role=dialog]").count() == 0
     before = page.evaluate("history.length")
-    page.get_by_text("25 or 100 Gbit/s for 32 V100s?").click()
+    page.get_by_role("button", name="25 or 100 Gbit/s?", exact=True).click()
     page.wait_for_url("**/compare?**c-inter-link**")
     window.settled()
-    page.get_by_role("link", name="Scale", exact=True).click()
+    window.entry("Scale").click()
     page.wait_for_url("**/scale?**gpus=1**")
     window.settled()
     assert page.evaluate("history.length") == before + 2
@@ -92,8 +108,8 @@ def test_back_and_forward_restore_every_state_one_entry_a_change(window):
         places.append((page.url.removeprefix(window.address), page.locator("h3").first.inner_text()))
         assert page.locator(ERRORS).count() == 0
     paths = [address.partition("?")[0] for address, _ in places]
-    assert paths == ["/compare", "/", "/compare", "/scale"]
-    assert places[1] == ("/?gpus=16", "16 x v100-sxm2-16gb training resnet50")
+    assert paths == ["/compare", "/predict", "/compare", "/scale"]
+    assert places[1] == ("/predict?gpus=16", "16 x v100-sxm2-16gb training resnet50")
     assert places[0] == places[2]
     assert page.evaluate("history.length") == before + 2
 

@@ -26,7 +26,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     page.wait_for_selector("strong:has-text('Take C (ethernet-100g-rdma) for speed')")
     window.settled()
     assert page.url == asked
-    page.get_by_role("link", name="Predict").first.click()
+    window.entry("Predict").click()
     page.wait_for_selector("[data-testid=stMetric]")
     window.settled()
     page.get_by_label("GPUs", exact=True).fill("64")

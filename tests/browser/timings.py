@@ -48,7 +48,7 @@ window.watchFromKey = (name, holds) => addEventListener(
 """In the page: note when what ``holds`` looks for was painted, since ``start`` or the next key [s]."""
 
 
-async def visitor(browser: Browser, address: str, query: str = "") -> Page:
+async def visitor(browser: Browser, address: str, query: str = "predict") -> Page:
     """Open the app in a new profile, and watch for its first iteration time and chart."""
     context = await browser.new_context(viewport={"width": 1280, "height": 900})
     page = await context.new_page()
@@ -64,7 +64,7 @@ async def painted(page: Page, name: str) -> float:
     return seconds
 
 
-async def first(browser: Browser, address: str, query: str = "") -> tuple[float, float]:
+async def first(browser: Browser, address: str, query: str = "predict") -> tuple[float, float]:
     """Return how long a new visitor waits for an iteration time, and for a chart [s]."""
     page = await visitor(browser, address, query)
     waited = await painted(page, "number"), await painted(page, "chart")
@@ -74,7 +74,7 @@ async def first(browser: Browser, address: str, query: str = "") -> tuple[float,
 
 async def changes(browser: Browser, address: str) -> list[float]:
     """Return how long each changed count of GPUs takes to be answered [s]."""
-    page = await visitor(browser, address, "?gpus=4")
+    page = await visitor(browser, address, "predict?gpus=4")
     await painted(page, "chart")
     await page.wait_for_timeout(2_000)  # until all charts are drawn
     field = page.get_by_label("GPUs", exact=True)
@@ -92,7 +92,7 @@ async def changes(browser: Browser, address: str) -> list[float]:
 async def together(browser: Browser, address: str) -> float:
     """Return when the last of ten windows opened at once has a number [s]."""
     loads = crowd.WORKLOADS
-    queries = [f"?workload={loads[n % len(loads)]}&gpus={100 + n}" for n in range(crowd.PEOPLE)]
+    queries = [f"predict?workload={loads[n % len(loads)]}&gpus={100 + n}" for n in range(crowd.PEOPLE)]
     every = await asyncio.gather(*(first(browser, address, query) for query in queries))
     return max(number for number, _ in every)
 

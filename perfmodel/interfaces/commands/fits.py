@@ -81,9 +81,9 @@ def text(answer: "Fits", request: object) -> None:
     fullest = max(answer.places, key=lambda place: place.bytes)
     uses = ", ".join(f"{label} {_gib(size)}" for label, size in listed(fullest.rows))
     lines_to(out, uses, f"{'of it, GiB':<{LABEL}}")
-    lines_to(out, _largest(answer), f"{'largest micro-batch':<{LABEL}}")
+    lines_to(out, largest_words(answer), f"{'largest micro-batch':<{LABEL}}")
     out.print()
-    shown = _shown(answer)
+    shown = shown_places(answer)
     width = max(len(place.name) for place in shown)
     scale = min(BAR / answer.capacity, MOST_BAR / max(place.bytes for place in shown))
     for place in shown:
@@ -112,7 +112,7 @@ def _gib(size: float) -> str:
     return f"{size / 2**30:.1f}"
 
 
-def _largest(answer: "Fits") -> str:
+def largest_words(answer: "Fits") -> str:
     """Return the largest batch that fits, in words."""
     from perfmodel.core.units import counted
 
@@ -137,7 +137,7 @@ def started_words(answer: "Fits") -> "tuple[str, dict[str, list[str]]]":
     return "it as it is", answer.starts
 
 
-def _shown(answer: "Fits") -> "list[Place]":
+def shown_places(answer: "Fits") -> "list[Place]":
     """Return all places of a short pipeline; of a long one the first, the fullest and the last."""
     places = answer.places
     if len(places) <= MOST_PLACES:

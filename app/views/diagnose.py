@@ -1,0 +1,263 @@
+"""Page Diagnose: whether a measured speed or listing is normal for its job, and what may slow it."""
+
+from typing import Any
+
+import click
+import streamlit as st
+
+from app import charts, diagnosis_charts, file_marks, own_uploads, samples, session_hardware
+from app.command_answer import Answered, answer_of
+from app.file_marks import in_use
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    scenario_form,
+    sentence,
+)
+from app.looks import labelled, main_number, percent
+from app.options import SCENARIO, options
+from app.plain import plain
+from perfmodel.core.errors import InputError, brief
+from perfmodel.core.units import show, show_range
+from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.decide.diagnosis.measured import parse_speed
+from perfmodel.model.step.terms import TERMS
+
+
+class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Type of a measured time or rate: a name of a file would be one of the server."""
+
+    name = "speed"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the text; refuse what is no time or rate."""
+        try:
+            if parse_speed(str(value)) is None:
+                self.fail("expected a time or a rate, e.g. 400ms or 3000tok/s/gpu; a file is uploaded below")
+        except InputError as error:
+            self.fail(brief(str(error)))
+        return str(value)
+
+
+OF = options("diagnose")
+MEASURED = OF["measured"]._replace(
+    parameter=click.Option(["--measured"], type=Speed(), help=OF["measured"].help),
+    label="What you measured: 400ms, 3000tok/s/gpu, 19000images/s",
+    usual="a time or a rate",
+    session="diagnose-measured",
+)
+READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
+START = {"gpus": 32, "measured": "400ms"}
+FIELD = "measured-file"
+# Session key of the uploaded file.
+SAMPLES: dict[str, tuple[dict[str, str], str, str]] = {
+    "ResNet-50 at 400 ms on 32 V100": (
+        {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "gpus": "32", "measured": "400ms"},
+        "",
+        "",
+    ),
+    "A log of Llama 3 8B on 64 H100": (
+        {
+            "workload": "llama-3-8b",
+            "node": "dgx-h100",
+            "gpus": "64",
+            "sharding": "zero3",
+            "framework": "torchtitan",
+        },
+        samples.LOG_NAME,
+        samples.LOG,
+    ),
+    "All-reduces between two DGX H100": (
+        {"node": "dgx-h100", "gpus": "16"},
+        samples.LISTING_NAME,
+        samples.LISTING,
+    ),
+}
+# Label of a button -> query, and name and content of a file.
+
+
+def draw_samples() -> None:
+    """Draw buttons that open example measurements."""
+    with st.container(horizontal=True):
+        for label, (query, name, text) in SAMPLES.items():
+            if st.button(label, key=f"preset-{label}"):
+                marks = [session_hardware.keep("measured", name, text.encode())] if name else []
+                file_marks.use("measured", marks)
+                file_marks.go_to("diagnose", query)
+
+
+def has_text(name: str) -> bool:
+    """Return whether an option counts: the typed speed does not where a file is in use."""
+    return name != "measured" or not in_use("measured")
+
+
+def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
+    """Return the answer, and the options of the command that gives it.
+
+    Raises
+    ------
+    InputError : nothing was measured, or as the command
+    """
+    picked = dict(request.picked)
+    names = (*SCENARIO, *(option.name for option in READ))
+    file = next(iter(session_hardware.files("measured")), None)
+    if file is not None:
+        picked["measured"] = file.name
+        more, shown = {"measured": str(file)}, {"measured": file.name}
+    elif "measured" in picked:
+        more, shown = {"measured": picked["measured"]}, {}
+    else:
+        raise InputError("What was measured? Type a time or a rate, or upload a log, a listing or a trace")
+    return answer_of("diagnose", picked, names, more, shown), picked
+
+
+def figures(answer: Diagnosis) -> None:
+    """Draw the main numbers."""
+    unit = "s" if answer.kind == "training" else "B/s"
+    with st.container(horizontal=True):
+        st.metric("Measured", show(answer.measured, unit), width="content")
+        ends = show_range(answer.low_80, answer.high_80, unit)
+        main_number("Expected", show(answer.predicted, unit), ends)
+        if answer.kind == "training":
+            st.metric("Such jobs as fast or faster", percent(answer.quantile), width="content")
+        st.metric("Probability that nothing is wrong", percent(answer.normal), width="content")
+
+
+def causes(answer: Diagnosis) -> None:
+    """Draw a table of what may slow the run, the likeliest first."""
+    if answer.verdict == "fast" or not answer.causes:
+        return
+    st.subheader("Likely causes", anchor=False)
+    st.dataframe(
+        [
+            {
+                "probability": percent(cause.probability),
+                "cause": cause.words,
+                "then it would take": show(cause.predicted_time, "s"),
+                "what to try": cause.next,
+                "as": cause.change,
+                "called": cause.id,
+            }
+            for cause in answer.causes
+        ],
+        hide_index=True,
+    )
+    st.caption(f"Something that has no name here: {percent(answer.unknown)}")
+
+
+def similar(answer: Diagnosis) -> None:
+    """Draw a table of published runs or listings like it."""
+    if not answer.similar:
+        return
+    st.subheader(
+        "Published runs like it" if answer.kind == "training" else "Published listings", anchor=False
+    )
+    unit = "s" if answer.kind == "training" else "B/s"
+    st.dataframe(
+        [
+            {
+                "for this job" if answer.kind == "training" else "bus bandwidth": show(each.value, unit),
+                "what was measured": each.words,
+                "software": each.software or "",
+                "source": each.source,
+                "row": each.id,
+            }
+            for each in answer.similar
+        ],
+        hide_index=True,
+    )
+
+
+def next_steps(answer: Diagnosis) -> None:
+    """Draw a table of measurements that would tell the causes apart."""
+    if not answer.next:
+        return
+    st.subheader("What to measure next", anchor=False)
+    st.caption(
+        "What tells these causes apart, and the iteration time with each; normal: nothing is wrong, and the "
+        "prediction is as far off there"
+    )
+    st.dataframe(
+        [
+            {
+                "measure": each.words,
+                "expect": "; ".join(f"{name} {show(time, 's')}" for name, time in each.expected.items()),
+            }
+            for each in answer.next
+        ],
+        hide_index=True,
+    )
+
+
+def details(answer: Diagnosis) -> None:
+    """Draw the folded tables: each message size, or each term of the iteration."""
+    with fold(
+        "Each message size" if answer.kind == "collective" else "Each term of the iteration"
+    ) as is_open:
+        if not is_open:
+            return
+        rows: list[dict[str, Any]] = [
+            {
+                "message": show(row.message_bytes, "B"),
+                "time": show(row.measured_time, "s"),
+                "80 % of such": show_range(row.low_80, row.high_80, "s"),
+                "bus bandwidth": show(row.measured_bus_bandwidth, "B/s"),
+                "predicted": show(row.predicted_bus_bandwidth, "B/s"),
+                "of it": f"{row.ratio:.0%}",
+                "": row.verdict,
+            }
+            for row in answer.sizes
+        ] or [
+            {
+                "term": TERMS[term.name].label,
+                "predicted": show(term.time, "s"),
+                "would have to take": show(term.needed, "s"),
+                "could take": show(term.reached, "s") if term.by else "",
+                "by": f"{term.by}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
+            }
+            for term in answer.terms
+        ]
+        st.dataframe(rows, hide_index=True)
+
+
+def page() -> None:
+    """Draw the page."""
+    request = scenario_form(
+        "diagnose",
+        body=(MEASURED,),
+        columns={"How it is read": READ},
+        start=START,
+        counts=has_text,
+    )
+    with errors_shown():
+        own_uploads.field("measured", "Or a log, a listing of nccl-tests, or a profiler's trace", FIELD)
+    own_uploads.in_use_line("measured", "Measured is what is in")
+    with errors_shown():
+        (answer, _, python), picked = diagnosed(request)
+    with request.top:
+        draw_samples()
+        st.subheader(plain(answer.job), anchor=False)
+        st.markdown(f"**{plain(labelled(sentence(answer.sentence)))}**")
+        st.caption(plain(f"Measured: {answer.reading}"))
+    figures(answer)
+    if answer.kind == "training":
+        charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
+    else:
+        charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
+    causes(answer)
+    next_steps(answer)
+    similar(answer)
+    details(answer)
+    if answer.defaults:
+        st.caption(plain(labelled(f"Defaults taken: {', '.join(answer.defaults)}")))
+    for note in answer.notes:
+        st.caption(plain(labelled(sentence(note))))
+    with st.container(horizontal=True):
+        copy_buttons("diagnose", picked, python)
+        download_buttons("diagnosis", answer.records(), answer.to_json)
+
+
+page()

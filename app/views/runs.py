@@ -1,0 +1,218 @@
+"""Page Your own runs: what measured runs of one's own teach, applied to every page that predicts."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import streamlit as st
+
+from app import bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware
+from app.figure import Figure
+from app.file_marks import Mark, in_use
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form
+from app.looks import percent
+from app.plain import plain
+from perfmodel.core.units import show
+from perfmodel.evidence.fitting.own_file import OwnRuns, unmoved, worse
+
+FIELD = "runs-file"
+# Session key of the uploaded file.
+TAKEN = "runs-taken"
+# Session key: mark of the runs whose calibration was put in use; it is put in use once.
+DRAWN = 30
+# Most runs in the chart.
+ERRORS = {
+    "before": ("before", charts.GREY, "circle-open"),
+    "left_out": ("learned from the other runs alone", charts.ORANGE, "diamond"),
+    "after": ("learned from all", charts.BLUE, "circle"),
+}
+# Field of an answer -> its name, colour and mark.
+INTRODUCTION = """
+A line of the file is a run: `workload`, `accelerator` or `node`, `world_size`, `local_batch_size`, and what
+was measured, `iteration_time` in seconds or `samples_per_second`. Any other option of a prediction may be a
+column: `precision`, `inter_link`, `framework`, `tensor_parallel`.
+"""
+
+
+def calibration_name(runs: str) -> str:
+    """Return the name of the file that is learned from a file of runs."""
+    return f"{Path(runs).stem}.json"
+
+
+def relative(logarithm: float) -> str:
+    """Return an error, ln(predicted / measured), as a signed percentage."""
+    return f"{math.expm1(logarithm):+.1%}"
+
+
+def mean_error(answer: OwnRuns, name: str) -> float:
+    """Return the mean absolute error of the runs."""
+    return fmean(abs(math.expm1(getattr(each, name))) for each in answer.answers)
+
+
+def summary(answer: OwnRuns, is_used: bool) -> str:
+    """Return how far the runs are missed before and after, and where that counts, as sentences."""
+    count = len(answer.answers)
+    runs = f"{count} run{'s' * (count != 1)}"
+    where = "Every page that predicts uses them" if is_used else "No page uses them"
+    before, others = mean_error(answer, "before"), mean_error(answer, "left_out")
+    return f"{runs}: {before:.1%} off before, {others:.1%} each from the others (mean). {where}."
+
+
+def errors(answer: OwnRuns) -> Figure:
+    """Return a chart of each run's error before, learned from the others, and learned from all."""
+    figure, runs = Figure(), answer.answers[:DRAWN]
+    names = [f"{each.where}: {each.run}" for each in runs]
+    for field, (name, colour, symbol) in ERRORS.items():
+        figure.add_scatter(
+            x=[math.expm1(getattr(each, field)) for each in runs],
+            y=[each.where for each in runs],
+            text=[f"{run}: {relative(getattr(each, field))}" for run, each in zip(names, runs, strict=True)],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 12, "line": {"color": colour, "width": 2}},
+            name=name,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    figure.add_vline(0.0, {"color": charts.GREY, "width": 1})
+    figure.update_xaxes(title="predicted over measured, less 1", tickformat="+.0%")
+    figure.update_yaxes(categoryorder="array", categoryarray=[each.where for each in runs][::-1])
+    return figure
+
+
+def table(answer: OwnRuns) -> list[dict[str, Any]]:
+    """Return the runs as a table for display."""
+    return [
+        {
+            "where": each.where,
+            "before": relative(each.before),
+            "left out": relative(each.left_out),
+            "after": relative(each.after),
+            "measured": show(each.time, "s"),
+            "run": each.run,
+        }
+        for each in answer.answers
+    ]
+
+
+def moved(answer: OwnRuns) -> list[dict[str, Any]]:
+    """Return the factors that the runs move as a table for display, those that move most first."""
+    learned = answer.learned
+    rows = sorted(learned.deviations.items(), key=lambda row: -abs(learned.own.logarithms[row[0]]))
+    return [
+        {
+            "of": name.replace("/", " ", 1),
+            "factor": f"{math.exp(learned.own.logarithms[name]):.3f}",
+            "known within": percent(after),
+            "before": percent(before),
+        }
+        for name, (before, after) in rows
+    ]
+
+
+def put_in_use(mark: Mark, learned: Mark) -> bool:
+    """Put what the runs teach in use the first time that they are seen; return whether it is in use."""
+    session = st.session_state
+    if session.get(TAKEN) != mark:
+        session[TAKEN] = mark
+        file_marks.use("calibration", [learned])
+    return in_use("calibration") == (learned,)
+
+
+def copies(name: str) -> None:
+    """Draw the buttons that show the command and the Python code."""
+    learned = calibration_name(name)
+    catalogue = session_hardware.catalogue_words("perfmodel.")
+    more = f", catalogue={catalogue}" if catalogue else ""
+    code = (
+        f"import perfmodel\n\nanswer = perfmodel.calibrate(data={name!r}{more})\n"
+        f"answer.write({learned!r})\nprint(answer)"
+    )
+    copy_buttons("calibrate", {"data": name, "output": learned}, code)
+
+
+def without_runs(request: PageRequest) -> None:
+    """Draw the page before any runs were handed over."""
+    with request.top:
+        st.subheader("Your own runs", anchor=False)
+        st.markdown(
+            "**Hand over a CSV of runs that you measured; every page that predicts then learns from them.**"
+        )
+    st.markdown(INTRODUCTION)
+    st.code(samples.RUNS, language=None)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
+        )
+        if st.button("Try it with these invented runs"):
+            mark = session_hardware.keep("runs", samples.RUNS_NAME, samples.RUNS.encode())
+            file_marks.use("runs", [mark])
+            file_marks.go_to("runs", {})
+        copies(samples.RUNS_NAME)
+
+
+def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
+    """Draw what the runs teach, and put it in use."""
+    with errors_shown():
+        question = (str(file), *session_hardware.own_texts())
+        answer: OwnRuns = bounded.answer(question, runs_work.work(file, session_hardware.catalogue()))
+    written = session_hardware.folder() / calibration_name(mark.name)
+    answer.write(written)
+    text = written.read_text("utf-8")
+    learned = session_hardware.keep("calibration", calibration_name(mark.name), text.encode())
+    is_used = put_in_use(mark, learned)
+    with request.top:
+        st.subheader(plain(f"What {mark.name} teaches"), anchor=False)
+        st.markdown(f"**{plain(summary(answer, is_used))}**")
+    with st.container(horizontal=True):
+        if is_used:
+            st.button(
+                "Stop using it", on_click=own_uploads.leave_out, args=("calibration",), key="stop-using"
+            )
+            if st.button("See it in Predict"):
+                st.switch_page("views/predict.py")
+        elif st.button("Use it on every page that predicts", type="primary"):
+            file_marks.use("calibration", [learned])
+            st.rerun()
+        st.download_button(
+            "Download what was learned",
+            text,
+            calibration_name(mark.name),
+            "application/json",
+            on_click="ignore",
+        )
+    shown = errors(answer)
+    height = 150 + 30 * min(len(answer.answers), DRAWN)
+    charts.draw(shown, "errors", "Errors of each run before and after", height=height)
+    st.dataframe(table(answer), hide_index=True)
+    for words, runs in (
+        ("Worse than before where the run itself is left out", worse(answer.answers)),
+        ("Missed as far as before, for a reason that no factor here describes", unmoved(answer.answers)),
+    ):
+        if runs:
+            st.warning(plain(f"{words}: {'; '.join(f'{each.where} ({each.run})' for each in runs)}"))
+    if rows := moved(answer):
+        st.subheader("What moved", anchor=False)
+        st.caption("Factors of the time of computation and of the rate of links")
+        st.dataframe(rows, hide_index=True)
+    with fold("The form of such a file") as is_open:
+        if is_open:
+            st.markdown(INTRODUCTION)
+    with st.container(horizontal=True):
+        copies(mark.name)
+        download_buttons("runs", table(answer), answer.to_json)
+
+
+def page() -> None:
+    """Draw the page."""
+    request = options_form("runs", {}, start={})
+    with errors_shown():
+        own_uploads.field("runs", "A CSV of your own runs", FIELD)
+    own_uploads.in_use_line("runs", "Learned from", "Forget these runs", also=("calibration",))
+    file = next(iter(session_hardware.files("runs")), None)
+    if file is None:
+        without_runs(request)
+    else:
+        with_runs(request, file, in_use("runs")[0])
+
+
+page()

@@ -1,0 +1,92 @@
+"""Runs of one's own handed over on a page move every later answer, as the command's file does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from app import samples
+from perfmodel import calibrate
+from perfmodel.core.units import show
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import predict
+from tests.test_app import button, errors, opened, sound, words
+
+pytestmark = pytest.mark.any_version
+JOB = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "gpus": "8", "precision": "fp32"}
+
+
+def handed_over(content: str, name: str = "mine.csv"):
+    test = opened("runs")
+    test.file_uploader(key="runs-file").set_value([(name, content.encode(), "text/csv")])
+    return sound(test.run())
+
+
+def iteration(test):
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    test.query_params.update(JOB)
+    marks = test.session_state["own-in-use"].get("calibration", ())
+    for mark in marks:
+        test.query_params["own-calibration"] = f"{mark.name}~{mark.digest}"
+    return sound(test.run()).metric[0].value
+
+
+@pytest.fixture
+def learned(tmp_path: Path):
+    file = tmp_path / "mine.csv"
+    file.write_text(samples.RUNS)
+    answer = calibrate(data=str(file))
+    answer.write(tmp_path / "mine.json")
+    return answer, tmp_path / "mine.json"
+
+
+def test_runs_are_judged_as_the_command_judges_them_and_move_every_later_answer(learned):
+    answer, file = learned
+    test = handed_over(samples.RUNS)
+    assert str(answer).splitlines()[0].removesuffix(" (mean)") in words(test)
+    rows, factors = (table.value for table in test.dataframe)
+    assert list(rows["before"]) == [f"{math.expm1(each.before):+.1%}" for each in answer.answers]
+    assert list(rows["after"]) == [f"{math.expm1(each.after):+.1%}" for each in answer.answers]
+    assert {float(factor) for factor in factors["factor"]} == {
+        round(math.exp(answer.learned.own.logarithms[name]), 3) for name in answer.learned.deviations
+    }
+    job = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "gpus": 8, "precision": "fp32"}
+    wanted = predict(Scenario(**job, calibration=str(file))).iteration_time
+    assert wanted > 1.1 * predict(Scenario(**job)).iteration_time
+    assert iteration(test) == show(wanted, "s")
+
+
+def test_what_was_learned_is_left_and_taken_again():
+    test = handed_over(samples.RUNS)
+    sound(button(test, "Stop using it").click().run())
+    assert "No page uses them" in words(test)
+    sound(test.run())  # it is put in use only once
+    assert "No page uses them" in words(test)
+    sound(button(test, "Use it on every page that predicts").click().run())
+    assert "Every page that predicts uses them" in words(test)
+    sound(test.button(key="forget-runs").click().run())
+    assert "own-runs" not in test.query_params
+    assert not test.session_state["own-in-use"]["calibration"]
+
+
+def test_the_template_is_one_click_away():
+    test = opened("runs")
+    sound(button(test, "Try it with these invented runs").click().run())
+    assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ("workload,nonsense,iteration_time\nresnet50,1,0.1\n", "nonsense"),
+        ("workload,iteration_time\nresnet5,0.1\n", "line 2"),
+        ("", "mine.csv"),
+    ],
+)
+def test_a_file_that_is_no_table_of_runs_is_refused_with_the_reason(content, wrong):
+    test = handed_over(content)
+    assert wrong in errors(test)
+    assert not test.dataframe
