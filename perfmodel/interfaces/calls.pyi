@@ -371,7 +371,7 @@ def compare(
     >>> comparison = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
     >>> [(entry.option, entry.values) for entry in comparison.inputs]
     [('world_size', [8, 16])]
-    >>> comparison.verdict.startswith("sixteen is 1.9")
+    >>> comparison.card.advice.startswith("Take sixteen for speed: it is 1.9")
     True
     """
 

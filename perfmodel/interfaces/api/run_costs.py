@@ -61,6 +61,8 @@ def options_of_layout(layout: Mapping[str, Any], question: Mapping[str, object])
     asked: dict[str, Any] = dict(question)
     asked["world_size"] = asked.pop("gpus", 1)
     asked |= {name: layout[name] for name in CHOSEN}
+    if asked["recompute"] != "selective":  # modules are chosen for layouts that recompute some
+        asked.pop("recompute_modules", None)
     return {name: value for name, value in asked.items() if value is not None}
 
 
