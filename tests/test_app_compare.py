@@ -160,13 +160,15 @@ def test_a_point_of_a_curve_and_a_plan_are_added_by_their_names():
     assert said["inter-link"] == "ethernet-25g-tcp"
     assert said["b-node"] == "aws-p3.16xlarge"
     assert said["b-input"] == "real"
-    assert ratios(test)[1][0] == "B (1 x p3.16xlarge, 8 GPUs)"
+    assert ratios(test)[1][0] == "B (8 x V100 SXM2 16 GB (AWS p3.16xlarge))"
 
 
 def test_layouts_of_a_transformer_are_added_by_their_names():
     query = {"workload": "llama-2-7b", "gpus": "16", "global-batch-size": "128", "node": "dgx-h100"}
     test = opened("transformers", **query)
     first, second = list(test.dataframe[0].value["layout"])[:2]
+    test.query_params["layout"] = first
+    sound(test.run())
     sound(button(test, "Add to Compare").click().run())
     test.query_params["layout"] = second
     sound(test.run())

@@ -34,4 +34,4 @@ def test_a_shell_completes_commands_and_options():
         return [line.partition(",")[2] for line in result.output.splitlines()]
 
     assert "predict" in completed("perfmodel pre", 1)
-    assert completed("perfmodel predict --inter", 2) == ["--inter-link"]
+    assert completed("perfmodel predict --inter-", 2) == ["--inter-link"]

@@ -252,7 +252,7 @@ def test_a_plan_says_it_of_the_best_of_every_other_machine():
     chosen = found.chosen
     assert chosen is not None
     assert found.rejected
-    of_chosen, name = predict(**asked_of(chosen)), f"{chosen.nodes} x {chosen.name}"
+    of_chosen, name = predict(**asked_of(chosen)), chosen.machines
     for row in found.rejected:
         assert row.ratio == ratio_between(predict(**asked_of(row)), of_chosen, name)
         assert row.ratio.value == pytest.approx(row.samples_per_second / chosen.samples_per_second)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from perfmodel import Scenario, sweep
 from perfmodel.interfaces.cli import COMMANDS, command_of, main
-from perfmodel.interfaces.cli.types import Counts, Names
+from perfmodel.interfaces.cli.types import Cases, Counts, Names
 from perfmodel.model.options.scenario import SHORT
 
 TWO_TYPES = {
@@ -65,7 +65,7 @@ def options() -> Iterator[tuple[str, click.Option, str]]:
 def kind(option: click.Option) -> Any:
     """What a value is; a list of many is what each of them is."""
     of: Any = option.type
-    of = of.one if isinstance(of, Names) else of
+    of = of.one if isinstance(of, Names | Cases) else of
     if option.is_flag:
         return "flag"
     if isinstance(of, Counts | click.IntRange) or of.name == "integer":

@@ -65,7 +65,7 @@ def _taken(result: SearchResult, chosen: Row) -> str:
         within += " as predicted: how sure that is, is not known"
     elif limits:
         within += f" with a probability of {percent(result.goal.confidence)} or more"
-    return f"Take {chosen['machines']}: {within}."
+    return f"Take {chosen['machines']}{basis_words(chosen)}: {within}."
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
