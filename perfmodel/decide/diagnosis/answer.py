@@ -4,7 +4,8 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.files.tables import Record as Row
-from perfmodel.core.records.record import Record, fresh
+from perfmodel.core.records.record import Record, fresh, late
+from perfmodel.model.prediction.answer_card import Card
 
 Verdict = Literal["normal", "slow", "fast"]
 
@@ -103,6 +104,8 @@ class Diagnosis(Record):
     verdict: Verdict
     """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by what is
     likelier."""
+    card: Card = late()
+    """The answer in short."""
     sentence: str
     """The answer in a sentence."""
     reading: str
