@@ -151,6 +151,6 @@ class Diagnosis(Record):
         return json.dumps(self.model_dump())
 
     def __repr__(self) -> str:
-        return f"<Diagnosis: {self.sentence}>"
+        return f"<Diagnosis: {self.card.advice}>"
 
     __str__ = __repr__
