@@ -203,7 +203,7 @@ def details(answer: Diagnosis) -> None:
                 "80 % of such": show_range(row.low_80, row.high_80, "s"),
                 "bus bandwidth": show(row.measured_bus_bandwidth, "B/s"),
                 "predicted": show(row.predicted_bus_bandwidth, "B/s"),
-                "of it": f"{row.ratio:.0%}",
+                "of it": f"{100 * row.ratio:.0f} %",
                 "": row.verdict,
             }
             for row in answer.sizes

@@ -52,7 +52,7 @@ def _sizes(out: Console, answer: Diagnosis) -> None:
             show_range(row.low_80, row.high_80, "s"),
             show(row.measured_bus_bandwidth, "B/s"),
             show(row.predicted_bus_bandwidth, "B/s"),
-            f"{row.ratio:.0%}",
+            f"{100 * row.ratio:.0f} %",
             row.verdict,
         )
     out.print(rows)
