@@ -100,8 +100,6 @@ if (!window.sidebarFollows) {
 """
 """Moves the keyboard's focus into the sidebar when it opens and back when it closes; on a phone, where it
 covers the page, Escape closes it."""
-MOST = 0.99
-"""Highest probability that is shown as a number."""
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -154,17 +152,6 @@ def main_number(label: str, value: str, ends: str | None, sure: str = "80 %") ->
     """Draw a main number with its interval, or what it is at most, below, and how sure that is."""
     below = None if ends is None else f"{sure}: {ends}"
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
-
-
-def percent(probability: float) -> str:
-    """Return a probability as a percentage, at its ends in words.
-
-    >>> percent(0.2), percent(0.9999), percent(0.0)
-    ('20 %', 'over 99 %', 'under 1 %')
-    """
-    if probability > MOST:
-        return f"over {100 * MOST:.0f} %"
-    return f"under {100 - 100 * MOST:.0f} %" if probability < 1 - MOST else f"{100 * probability:.0f} %"
 
 
 def option_value_words(option: str) -> str:

@@ -13,10 +13,10 @@ import pytest
 
 from app import file_marks, quotes, samples
 from app.layout import sentence
-from app.looks import labelled, percent
+from app.looks import labelled
 from app.plain import plain
 from perfmodel.core.files.resources import folder
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.decide.sensitivity import input_words
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 from tests.test_app_trace import handed_over
@@ -205,8 +205,8 @@ def fitted(test: Any, answers: list[Any], printed: str) -> None:
 
 def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert labelled(sentence(answer["sentence"])) in plain_words(test)
-    assert answer["sentence"] in printed
+    assert labelled(answer["card"]["advice"]) in plain_words(test)
+    assert answer["card"]["advice"] in printed
     (shown,) = (table.value for table in test.dataframe if "cause" in table.value)
     assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
 

@@ -305,12 +305,12 @@ def test_what_fits_is_said_and_the_nearest_that_does_is_a_click_away():
     test = opened_fold(
         **LLAMA | {"tensor-parallel": "2", "pipeline-parallel": "1", "global-batch-size": "64"}
     )
-    assert "fits with probability 6 %" in words(test)
+    assert "fits with probability 6.5 %" in words(test)
     (button,) = [each for each in test.button if each.label.startswith("Take ")]
     test = button.click().run()
     assert not test.exception
     assert not test.error
-    assert "fits with probability 6 %" not in words(test)
+    assert "fits with probability 6.5 %" not in words(test)
     given = {name: "".join(value) for name, value in test.query_params.items()}  # a text, or a list of one
     asked = {name.replace("-", "_"): value for name, value in given.items()}
     asked = {name: int(value) if value.isdecimal() else value for name, value in asked.items()}

@@ -83,7 +83,7 @@ DECISIONS = {
         "B seems the faster",
         "or measure",
     ),
-    "a layout": ((LAYOUT, {**LAYOUT, "recompute": "full"}), "Take A: B is 0.7", "slower with 9"),
+    "a layout": ((LAYOUT, {**LAYOUT, "recompute": "full"}), "Take A: B is 0.7", "slower with over 99 %"),
     "the same job": (
         ({"gpus": 8}, {"gpus": 8}),
         "Take A: B gains nothing over it: B is the same job.",

@@ -462,7 +462,7 @@ def test_an_answer_reads_its_own_json():
 
     slow = diagnose(measured="400ms", gpus=32)
     assert Diagnosis.model_validate_json(slow.to_json()) == slow
-    assert repr(slow).startswith("<Diagnosis: slow: 400 ms")
+    assert repr(slow).startswith("<Diagnosis: Slow; ")
     assert slow.records()[0]["id"] == slow.causes[0].id
 
 

@@ -503,7 +503,7 @@ def test_a_slower_network_is_said_to_be_slower_and_nothing_to_add_nothing():
 def test_a_report_shows_a_rent_by_the_hour():
     answer = perfmodel.fleets(HAVE, "4 x dgx-h100", **JOB, prices={"dgx-h100": 60})
     page = page_of_fleets(answer, None, BUILT_IN)
-    assert "4 x dgx-h100 at $60/h" in page.tables[1].rows[0][2]
+    assert "4 x dgx-h100 at $60/h" in page.tables[2].rows[0][2]
 
 
 def test_a_row_that_cannot_be_is_left_out_with_its_reason():

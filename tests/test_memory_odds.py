@@ -98,7 +98,7 @@ def test_the_law_takes_arrays():
 
 def test_words():
     assert verdict(0.95) == "fits"
-    assert verdict(0.949) == "fits with probability 95 %"
+    assert verdict(0.949) == "fits with probability 94.9 %"
     assert verdict(0.05) == "does not fit"
     assert [short_verdict(each) for each in (0.99, 0.3, 0.01)] == ["yes", "30 %", "NO"]
 
@@ -185,7 +185,7 @@ def test_what_is_not_stated_widens_and_is_named():
     [
         (64, "fits"),
         (350, "fits with probability 63 %"),
-        (440, "fits with probability 10 %"),
+        (440, "fits with probability 9.8 %"),
         (2000, "does not fit"),
     ],
 )

@@ -332,6 +332,14 @@ def test_what_nobody_can_read_is_said_in_a_line(words, message, invoke):
     assert "Traceback" not in result.stderr
 
 
+def test_a_transformer_without_a_length_is_told_of_tokens(invoke):
+    result = invoke("plan", "--workload", "llama-3.1-405b", "--instance", "p5.48xlarge")
+    assert result.exit_code == 2
+    assert "--tokens or --samples: give one; or --recipe tokens" in result.stderr
+    assert "15.6 T tokens" in result.stderr
+    assert "epochs" not in result.stderr
+
+
 def test_limits_are_read_alike_by_every_door(invoke):
     words = ("--deadline", "2 weeks 1 day", "--budget", "$20,000", "--power-limit", "0.1MW")
     asked = ("--workload", "llama-3-8b", "--instance", "p5.48xlarge", "--max-gpus", "16", "--tokens", "10B")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import streamlit as st
 
-from app import charts, diagnosis_charts, file_marks, own_uploads, samples, session_hardware
+from app import answer_card, charts, diagnosis_charts, file_marks, own_uploads, samples, session_hardware
 from app.command_answer import Answered, answer_of
 from app.file_marks import in_use
 from app.layout import (
@@ -17,11 +17,11 @@ from app.layout import (
     scenario_form,
     sentence,
 )
-from app.looks import labelled, main_number, percent
+from app.looks import labelled, main_number
 from app.options import SCENARIO, options
 from app.plain import plain
 from perfmodel.core.errors import InputError, brief
-from perfmodel.core.units import show, show_range
+from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.diagnosis.measured import parse_speed
 from perfmodel.model.step.terms import TERMS
@@ -121,9 +121,6 @@ def figures(answer: Diagnosis) -> None:
         st.metric("Measured", show(answer.measured, unit), width="content")
         ends = show_range(answer.low_80, answer.high_80, unit)
         main_number("Expected", show(answer.predicted, unit), ends)
-        if answer.kind == "training":
-            st.metric("Such jobs as fast or faster", percent(answer.quantile), width="content")
-        st.metric("Probability that nothing is wrong", percent(answer.normal), width="content")
 
 
 def causes(answer: Diagnosis) -> None:
@@ -206,7 +203,7 @@ def details(answer: Diagnosis) -> None:
                 "80 % of such": show_range(row.low_80, row.high_80, "s"),
                 "bus bandwidth": show(row.measured_bus_bandwidth, "B/s"),
                 "predicted": show(row.predicted_bus_bandwidth, "B/s"),
-                "of it": f"{row.ratio:.0%}",
+                "of it": f"{100 * row.ratio:.0f} %",
                 "": row.verdict,
             }
             for row in answer.sizes
@@ -240,7 +237,7 @@ def page() -> None:
     with request.top:
         draw_samples()
         st.subheader(plain(answer.job), anchor=False)
-        st.markdown(f"**{plain(labelled(sentence(answer.sentence)))}**")
+        answer_card.show(answer.card)
         st.caption(plain(f"Measured: {answer.reading}"))
     figures(answer)
     if answer.kind == "training":
@@ -256,7 +253,7 @@ def page() -> None:
     for note in answer.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
-        copy_buttons("diagnose", picked, python)
+        copy_buttons("diagnose", picked, python, card=answer.card)
         download_buttons("diagnosis", answer.records(), answer.to_json)
 
 

@@ -14,10 +14,10 @@ from app.layout import (
     scenario_form,
     sentence,
 )
-from app.looks import for_planners, labelled, main_number, percent, show_warnings
+from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import plain
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.decide.fits.answer import Change, Fits
 from perfmodel.interfaces.commands.fits import largest_words, shown_places
 from perfmodel.model.options.scenario import SHORT

@@ -11,9 +11,8 @@ from app import bounded, charts, file_marks, own_uploads, runs_work, samples, se
 from app.figure import Figure
 from app.file_marks import Mark, in_use
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form
-from app.looks import percent
 from app.plain import plain
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.evidence.fitting.own_file import OwnRuns, unmoved, worse
 
 FIELD = "runs-file"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -23,13 +23,19 @@ def _json(answer: Any, _: Any) -> str:
 JSON = Form("Print JSON.", _json)
 
 
+def with_card(rows: Iterable[Mapping[str, Any]], answer: Any) -> list[Mapping[str, Any]]:
+    """Return an answer's rows for CSV, with its card in their last columns where it has one."""
+    card = getattr(answer, "card", None)
+    return list(rows) if card is None else [{**row, "card": card.model_dump()} for row in rows]
+
+
 def csv(columns: Sequence[str] | None = None) -> Form:
     """Return CSV of an answer's rows, with these columns or all."""
 
     def text(answer: Any, _: Any) -> str:
         from perfmodel.core.files.tables import csv_text
 
-        return csv_text(answer.records(), columns)
+        return csv_text(with_card(answer.records(), answer), columns)
 
     return Form("Print CSV.", text)
 

@@ -4,7 +4,8 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.files.tables import Record as Row
-from perfmodel.core.records.record import Record, fresh
+from perfmodel.core.records.record import Record, fresh, late
+from perfmodel.model.prediction.answer_card import Card
 
 Verdict = Literal["normal", "slow", "fast"]
 
@@ -103,6 +104,8 @@ class Diagnosis(Record):
     verdict: Verdict
     """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by what is
     likelier."""
+    card: Card = late()
+    """The answer in short."""
     sentence: str
     """The answer in a sentence."""
     reading: str
@@ -148,6 +151,6 @@ class Diagnosis(Record):
         return json.dumps(self.model_dump())
 
     def __repr__(self) -> str:
-        return f"<Diagnosis: {self.sentence}>"
+        return f"<Diagnosis: {self.card.advice}>"
 
     __str__ = __repr__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from perfmodel.core.units import percent
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.collectives import all_reduce
 from perfmodel.model.collectives.all_reduce import Curve, Values
@@ -176,7 +177,7 @@ def _slow_rank(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
     usual = curve(at, p)
     variants = tuple(
         Variant(
-            f"the slowest rank at {share:.0%} of its bandwidth",
+            f"the slowest rank at {percent(share)} of its bandwidth",
             usual._replace(byte_time=usual.byte_time / share),
         )
         for share in SLOW_RANK

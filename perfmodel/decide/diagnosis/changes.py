@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import percent
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
@@ -122,7 +123,7 @@ def _host(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterato
 def _clocks(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Iterator[Change]:
     names = [term.name for term in TERMS.values() if term.kind == "busy"]
     for share in CLOCKS:
-        yield Change(f"accelerators at {share:.0%} of their speed", {}, dict.fromkeys(names, 1 / share))
+        yield Change(f"accelerators at {percent(share)} of their speed", {}, dict.fromkeys(names, 1 / share))
 
 
 SUSPECTS = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import TAKEN, Note
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedSize,
@@ -17,6 +17,7 @@ from perfmodel.decide.diagnosis.answer import (
     SimilarMeasurement,
     Verdict,
 )
+from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
 from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
@@ -72,7 +73,9 @@ def diagnose_listing(
     taken = [note for note in point.notes if isinstance(note, Note) and note.about == TAKEN]
     verdict = _verdict(weights)
     program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
-    return Diagnosis(
+    return with_card(
+        limit="",
+        rests_on="data sheets and a fit to published listings",
         kind="collective",
         verdict=verdict,
         sentence=_sentence(verdict, best, weights),
@@ -180,13 +183,13 @@ def _sentence(verdict: Verdict, best: DiagnosedSize, weights: Weights) -> str:
         f"{show(best.predicted_bus_bandwidth, 'B/s')} are predicted"
     )
     if verdict == "normal":
-        return f"normal for these machines ({weights.normal:.0%} likely): {reached}"
+        return f"normal for these machines ({percent(weights.normal)} likely): {reached}"
     if verdict == "fast":
         return f"faster than these machines are predicted: {reached}; is the hardware stated as it is?"
     if weights.name == "unknown":
         return f"slow, and no known cause explains its shape: {reached}"
     first = weights.causes[0]
-    return f"slow: {reached}; likeliest cause: {first.cause.words} ({first.probability:.0%})"
+    return f"slow: {reached}; likeliest cause: {first.cause.words} ({percent(first.probability)})"
 
 
 def _cause(each: Weighed) -> DiagnosedCause:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import default
-from perfmodel.core.units import show, show_range
+from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedTerm,
@@ -18,6 +18,7 @@ from perfmodel.decide.diagnosis.answer import (
     SimilarMeasurement,
     Verdict,
 )
+from perfmodel.decide.diagnosis.card import among, with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import next_measurements
@@ -30,6 +31,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.card import limit_of, rests_on
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 from perfmodel.model.prediction.result import Interval
 from perfmodel.model.setting.resolve import Setting, resolve
@@ -93,7 +95,9 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     )
     if time < published.limit.value:
         notes.append(f"less than is possible: {'; '.join(published.limit.because)}")
-    return Diagnosis(
+    return with_card(
+        limit=f"as predicted: {limit_of(prediction)}",
+        rests_on=rests_on(prediction),
         kind="training",
         verdict=verdict,
         sentence=_sentence(verdict, time, quantile, prediction, interval, causes, (normal, unknown)),
@@ -316,10 +320,9 @@ def _sentence(
 ) -> str:
     """Return the answer in a sentence; ``others``: probabilities of no cause, and of none that has a name."""
     span = show_range(interval.low_80, interval.high_80, "s")
-    share = "over 99%" if quantile > 0.99 else f"{quantile:.0%}"
     lies = (
         f"{show(time, 's')} an iteration where {show(prediction.iteration_time, 's')} are predicted "
-        f"(80 %: {span}), slower than {share} of such runs"
+        f"(80 %: {span}), {among(quantile)}"
     )
     if verdict == "normal":
         return f"normal: {lies}"
@@ -327,6 +330,6 @@ def _sentence(
         return f"faster than predicted: {lies}; is the job stated as it ran?"
     if not causes or causes[0].probability < max(others):
         likelier = "nothing is wrong" if others[0] > others[1] else "something that has no name here"
-        return f"slow: {lies}; likelier than any one cause: {likelier} ({max(others):.0%})"
+        return f"slow: {lies}; likelier than any one cause: {likelier} ({percent(max(others))})"
     first = causes[0]
-    return f"slow: {lies}; likeliest cause: {first.suspect.words} ({first.probability:.0%})"
+    return f"slow: {lies}; likeliest cause: {first.suspect.words} ({percent(first.probability)})"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
 from perfmodel.core.choices import LARGEST_WORLD_SIZE
-from perfmodel.core.errors import refusal, unknown_name
+from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
 from perfmodel.core.records.record import fresh
@@ -27,6 +27,7 @@ from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.workloads.recipes.recipes import Recipe, benchmark_of
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
+from perfmodel.workloads.recipes.token_recipes import token_recipe
 from perfmodel.workloads.workload import Workload
 
 SHARED: Final = tuple(Shared.model_fields)
@@ -234,11 +235,19 @@ class Goal(Run):
         on_its_own_data(self.options)
         chosen = self.chosen_recipe()
         if chosen is None:
-            raise refusal("length.no_target", with_target=with_target(), workload=self.workload)
+            raise self._without_length()
         if chosen.in_phases:
             phases = Words(_phases(chosen))
             raise refusal("recipe.phases", chosen=chosen.name, workload=self.workload, phases=phases)
         return chosen.fit
+
+    def _without_length(self) -> InputError:
+        """Return the refusal of a run whose length is neither given nor published."""
+        network = workload(self.workload, *map(self.options.get, LENGTHS))
+        if predicts_tokens(network):
+            usual = token_recipe(network).fit.target
+            return refusal("length.no_tokens_given", recipe=usual, workload=self.workload)
+        return refusal("length.no_target", with_target=with_target(), workload=self.workload)
 
     def chosen_recipe(self) -> Recipe | None:
         """Return the recipe for training to the target; None where none is published."""

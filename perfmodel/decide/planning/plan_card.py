@@ -38,7 +38,7 @@ def card_of_plan(result: SearchResult) -> Card:
     prediction = result.predicted(plan)
     return Card.model_construct(
         advice=advice(result),
-        machines=f"{plan['world_size']:,} x {plan['accelerator_name']}: {used_words(plan)}",
+        machines=f"{plan['world_size']:,} x {plan['accelerator_name']}: {used_words(plan, result.goal)}",
         run=run_words(plan, result.goal),
         time=prediction.time_words,
         cost=cost_words(plan, result.goal),
@@ -117,11 +117,13 @@ def limit_words(goal: Goal) -> str:
     return " and ".join(limits)
 
 
-def used_words(plan: Row) -> str:
-    """Return how a plan trains on its machines: layout or strategy, precision, and batch."""
+def used_words(plan: Row, goal: Goal) -> str:
+    """Return how a plan trains on its machines: layout or strategy, adapters, precision, and batch."""
     step = f"{plan['global_batch_size']:,} a step"
     if plan["layout"]:
-        return f"{in_full(plan['layout'])}, {plan['precision']}, {step.replace(' a', ' samples a')}"
+        rank = goal.options.get("lora")
+        trained = f"LoRA rank {rank}, {plan['precision']}" if rank else plan["precision"]
+        return f"{in_full(plan['layout'])}, {trained}, {step.replace(' a', ' samples a')}"
     tokens = f" of {plan['sequence_length']} tokens" if plan["sequence_length"] else ""
     size = plan["local_batch_size"]
     each = f"{size:,} {plural('sample', size)}{tokens} on each"

@@ -31,7 +31,7 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "machines", "sampl
 class QuoteAnswer(Table):
     """A quote and the result of its check; a sequence of its claims.
 
-    CSV has a line for each claim, and so no place for the card.
+    CSV has a line for each claim, with the card in its last columns.
     """
 
     title: str

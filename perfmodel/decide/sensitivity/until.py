@@ -10,14 +10,13 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
 from perfmodel.core.problem import Words
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import plural, show
+from perfmodel.core.units import percent, plural, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_width, ratio_between
-from perfmodel.model.prediction.result import sureness
 from perfmodel.model.setting.named import id_of
 
 MOST_SERVERS = 64
@@ -367,4 +366,4 @@ def _percent(row: Tried) -> str:
     sure = row.chance if row.reaches else 1 - row.chance
     side = "reached" if row.reaches else "missed"
     between = f"80 %: {row.low_80:.0%} to {row.high_80:.0%}"
-    return f"{row.scaling_efficiency:.1%} ({between}), {side} with {sureness(sure)}"
+    return f"{row.scaling_efficiency:.1%} ({between}), {side} with {percent(sure)}"

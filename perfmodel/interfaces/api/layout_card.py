@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.units import percent
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, verdict
-from perfmodel.model.prediction.result import sureness
 from perfmodel.model.transformers.layout_words import in_full
 
 
@@ -69,10 +69,10 @@ def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
     """Return how likely the layout to take is the fastest, and how many tie with the first."""
     row = ties.preferred
     if row.slower_than_first is not None:
-        likely = sureness(1 - row.slower_than_first)
+        likely = percent(1 - row.slower_than_first)
         faster = f"{likely} likely to be faster than the first of the list"
     elif next_slower is not None:
-        faster = f"{sureness(next_slower)} likely to be faster than the next"
+        faster = f"{percent(next_slower)} likely to be faster than the next"
     else:
         return "no other layout fits"
     if ties.layouts == 1:

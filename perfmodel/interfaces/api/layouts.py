@@ -73,7 +73,7 @@ class LayoutCell:
 class Layouts(Table):
     """Layouts that fit, the fastest first.
 
-    CSV has a line for each layout, and so no place for the card.
+    CSV has a line for each layout, with the card in its last columns.
     """
 
     workload: str

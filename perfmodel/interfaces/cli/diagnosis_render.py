@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from perfmodel.core.units import show, show_range
-from perfmodel.interfaces.cli.render import console, lines_to, table
+from perfmodel.core.units import percent, show, show_range
+from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
 from perfmodel.model.step.terms import TERMS
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ MOST_TERMS = 6
 def show_diagnosis(answer: Diagnosis) -> None:
     """Print a diagnosis."""
     out = console()
-    lines_to(out, answer.sentence, style="bold")
-    lines_to(out, answer.reading, f"{'measured':<10}")
-    lines_to(out, answer.job, f"{'job':<10}")
+    show_card(out, answer.card)
+    lines_to(out, answer.reading, f"{'measured':<{LABEL}}")
     if answer.kind == "collective":
         _sizes(out, answer)
     elif answer.verdict == "slow":
@@ -53,7 +52,7 @@ def _sizes(out: Console, answer: Diagnosis) -> None:
             show_range(row.low_80, row.high_80, "s"),
             show(row.measured_bus_bandwidth, "B/s"),
             show(row.predicted_bus_bandwidth, "B/s"),
-            f"{row.ratio:.0%}",
+            f"{100 * row.ratio:.0f} %",
             row.verdict,
         )
     out.print(rows)
@@ -72,17 +71,14 @@ def _terms(out: Console, answer: Diagnosis) -> None:
 
 def _causes(out: Console, answer: Diagnosis) -> None:
     """Print the causes with their probabilities."""
-    lines_to(
-        out, f"nothing is wrong: {answer.normal:.0%}; something that has no name here: {answer.unknown:.0%}"
-    )
     for cause in answer.causes[:MOST_CAUSES]:
         lines_to(
             out,
             f"{cause.id}: {cause.words} ({cause.change}), {show(cause.predicted_time, 's')}",
-            f"{cause.probability:>5.0%}  ",
+            f"{percent(cause.probability):>9}  ",
         )
         if answer.verdict != "normal" and cause.probability >= 0.05:
-            lines_to(out, cause.next, f"{'':7}")
+            lines_to(out, cause.next, f"{'':11}")
 
 
 def _similar(out: Console, answer: Diagnosis) -> None:

@@ -98,7 +98,7 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     if row["goodput"] != 1:
         figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
     if row["energy"] is not None:
-        carbon = "" if row["carbon"] is None else f", {row['carbon'] / 1000:,.3g} kg CO2"
+        carbon = "" if row["carbon"] is None else f", {thousands(row['carbon'] / 1000)} kg CO2"
         figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))
     return figures
 

@@ -8,6 +8,7 @@ from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.forms import card_and_table, forms_of
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ COMMAND = Command(
     answers=("perfmodel.decide.diagnosis.answer:Diagnosis",),
     run=run,
     text=text,
+    forms=forms_of(markdown=card_and_table),
     positional=("measured",),
     examples=(
         "perfmodel diagnose --gpus 32 --measured 400ms",

@@ -143,21 +143,22 @@ _COLUMNS = {
 def markdown(answer: "Fleets", request: object) -> str:
     """Return the options as Markdown."""
     from perfmodel.core.files.tables import markdown_table, with_values
+    from perfmodel.interfaces.cli.card_markdown import card_markdown
 
     rows = answer.records()
-    words = "".join(f"- {line}\n" for line in (*answer.words, *answer.notes))
-    return f"## {answer.headline}\n\n{markdown_table(rows, with_values(rows, _COLUMNS))}\n{words}"
+    words = "".join(f"- {line}\n" for line in answer.notes)
+    table = markdown_table(rows, with_values(rows, _COLUMNS))
+    return f"## {answer.headline}\n\n{card_markdown(answer.card)}\n\n{table}\n{words}"
 
 
 def text(answer: "Fleets", request: object) -> None:
     """Print the answer in words, and a row for each option."""
     from rich.text import Text
 
-    from perfmodel.interfaces.cli.render import console
+    from perfmodel.interfaces.cli.render import console, show_card
 
     out = console()
-    for i, line in enumerate(answer.words):
-        out.print(Text(line), style="bold" if i == 0 else "")
+    show_card(out, answer.card)
     out.print(Text(answer.headline))
     _show_options(answer)
     _show_mixed(answer)

@@ -9,7 +9,7 @@ from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import fleets
 from perfmodel.interfaces.commands.fleets import Bought, FleetsRequest
-from perfmodel.interfaces.forms import forms_of
+from perfmodel.interfaces.forms import forms_of, with_card
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import LARGEST, OF_ONE_JOB, Conditions
 from perfmodel.model.options.run import Run, Shared
@@ -226,7 +226,7 @@ def text(answer: "Plans | Fleets", request: Typed) -> None:
 def _csv(answer: "Plans | Fleets", request: Typed) -> str:
     from perfmodel.core.files.tables import csv_text
 
-    return csv_text(_rows(answer, request))
+    return csv_text(with_card(_rows(answer, request), answer))
 
 
 def _markdown(answer: "Plans | Fleets", request: Typed) -> str:

@@ -21,11 +21,12 @@ def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) ->
     command : shell command that repeats it, or None
     catalogue : of the compared hardware
     """
-    tables = (_options(answer), _costs(answer), _mixed(answer))
+    card = Listing("In short", ("", ""), answer.card.rows, texts=2)
+    tables = (card, _options(answer), _costs(answer), _mixed(answer))
     caveats = list(dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes))
     return Page(
         question=f"What would add to {answer.headline}?",
-        answer=answer.words,
+        answer=[answer.card.advice],
         charts=[_speeds(answer)],
         tables=[table for table in tables if table.rows],
         assumptions=[line for line in answer.notes if line.startswith("assumed")],

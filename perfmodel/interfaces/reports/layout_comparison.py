@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.model.prediction.memory_odds import short_verdict, verdict
-from perfmodel.model.prediction.result import sureness
 from perfmodel.model.step.terms import TERMS
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _tie_or_not(row: LayoutRow) -> str:
     chance = row.slower_than_first
     if chance is None:
         return "the first itself"
-    order = f"slower: {sureness(chance)}" if chance >= 0.5 else f"faster: {sureness(1 - chance)}"
+    order = f"slower: {percent(chance)}" if chance >= 0.5 else f"faster: {percent(1 - chance)}"
     return f"a tie ({order})" if row.ties_with_first else order
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.units import percent
 
 RESULT = Path(__file__).parent / "memory_odds.json"
 """Output of ``python -m perfmodel.evidence.accuracy.memory_fit``."""
@@ -122,7 +123,7 @@ def verdict(probability: float) -> str:
         return "fits"
     if probability <= 1 - CERTAIN:
         return "does not fit"
-    return f"fits with probability {probability * 100:.0f} %"
+    return f"fits with probability {percent(probability)}"
 
 
 def states_exceed(known: float, capacity: float) -> str | None:
@@ -148,5 +149,5 @@ def short_verdict(probability: float) -> str:
     ('yes', '70 %', 'NO')
     """
     if CERTAIN > probability > 1 - CERTAIN:
-        return f"{probability * 100:.0f} %"
+        return percent(probability)
     return "yes" if probability >= CERTAIN else "NO"

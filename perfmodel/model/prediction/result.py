@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.records.record import Record, fresh, late
-from perfmodel.core.units import plural, rate, show, three_digits
+from perfmodel.core.units import percent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
@@ -184,7 +184,7 @@ class Ratio(_Result):
             return ""
         if self.may_be_nothing:
             return "no slower" if self.value > 1 else "no faster"
-        return f"{'faster' if self.value > 1 else 'slower'} with {sureness(self.sure)}"
+        return f"{'faster' if self.value > 1 else 'slower'} with {percent(self.sure)}"
 
     @property
     def may_be_nothing(self) -> bool:
@@ -199,15 +199,6 @@ class Ratio(_Result):
             return f"{times} (no interval is known)"
         ends = f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
         return f"{ends}, {self.order}" if self.order else ends
-
-
-def sureness(sure: float) -> str:
-    """Return the probability of an order as text, at most "over 99 %".
-
-    >>> sureness(0.9999), sureness(0.523)
-    ('over 99 %', '52 %')
-    """
-    return f"{sure * 100:.0f} %" if sure < 0.995 else "over 99 %"
 
 
 class UpdateBounds(_Result):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
 from perfmodel.core.units import plural
+from perfmodel.decide.planning.fleets.card import card_of_fleets
 from perfmodel.decide.planning.fleets.job import Job
 from perfmodel.decide.planning.fleets.market import Market, check_used, purchase_of, work_value
 from perfmodel.decide.planning.fleets.proposals import proposals
@@ -98,7 +99,7 @@ def fleets(
             left_out.append(LeftOut.model_construct(option=addition.words, reason=error.note()))
     if not options:
         raise refusal("fleet.bought", option_=left_out[-1].option, reason=left_out[-1].reason)
-    answer = Fleets.model_construct(
+    answer: Fleets = Fleets.model_construct(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
         have=present,
@@ -108,6 +109,7 @@ def fleets(
         work_value=value,
         samples=samples,
         deadline=deadline,
+        card=lambda: card_of_fleets(answer),
         words=[],
         notes=[],
     )

@@ -4,7 +4,8 @@ from typing import Literal
 
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
-from perfmodel.core.records.record import Record
+from perfmodel.core.records.record import Record, late
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Interval, Ratio
 
 
@@ -183,6 +184,8 @@ class Fleets(Record, Table):
     """Samples of a run; null where its length is not given."""
     deadline: float | None
     """Of a run [s]; null where none is given."""
+    card: Card = late()
+    """The answer in short."""
     words: list[str]
     """The answer in a few sentences."""
     notes: list[str]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import dollars, duration, rate
+from perfmodel.core.units import dollars, duration, percent, rate
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
-from perfmodel.model.prediction.result import sureness
 
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
 
 LEAST_DOLLARS = 0.005
 """Smallest loss that is shown [USD/h]."""
+
+
+def first_to_pay(answer: Fleets) -> FleetOption | None:
+    """Return the option that first pays back before it is written off; None where none does."""
+    able = [one for one in answer.options if one.payback is not None and one.payback.within_life]
+    return min(able, key=_first, default=None)
+
+
+def in_time(answer: Fleets) -> FleetOption | None:
+    """Return the option that meets the deadline at the least cost of a run; None where none does."""
+    return min((one for one in answer.options if one.meets_deadline), key=_least, default=None)
 
 
 def words_of(answer: Fleets) -> list[str]:
@@ -27,9 +37,8 @@ def words_of(answer: Fleets) -> list[str]:
     elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
-    in_life = [one for one in paying if one.payback is not None and one.payback.within_life]
-    if in_life:
-        first = min(in_life, key=_first)
+    first = first_to_pay(answer)
+    if first is not None:
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
     elif paying:
         first = min(paying, key=_first)
@@ -40,12 +49,11 @@ def words_of(answer: Fleets) -> list[str]:
     elif any(one.payback is not None for one in answer.options):
         lines.append("Of the options of known price none ever pays back.")
     if answer.deadline is not None and answer.have.run_time is not None:
-        able = [one for one in answer.options if one.meets_deadline]
+        least = in_time(answer)
         limit = duration(answer.deadline)
         if answer.have.meets_deadline:
             lines.append(f"What you have meets the deadline of {limit} already.")
-        elif able:
-            least = min(able, key=_least)
+        elif least is not None:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}.")
@@ -168,6 +176,6 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         names = ", ".join(dict.fromkeys(one.option for one in doubtful))
         sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
         lines.append(
-            f"hardly distinguishable from what you have: {names} (faster or slower with {sureness(sure)})"
+            f"hardly distinguishable from what you have: {names} (faster or slower with {percent(sure)})"
         )
     return lines

@@ -1,0 +1,101 @@
+"""The answer card of what may be bought for machines: what to add, if anything, and what that does."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import dollars, duration, show
+from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
+from perfmodel.decide.planning.fleets.verdict import (
+    LEAST,
+    first_to_pay,
+    in_time,
+    name_of,
+    payback_words,
+    words_of,
+)
+from perfmodel.model.prediction.answer_card import Card
+
+
+def card_of_fleets(answer: Fleets) -> Card:
+    """Return the answer card of a comparison of fleets: of the best option, else of the present fleet.
+
+    Parameters
+    ----------
+    answer : without its card
+    """
+    best = _best(answer)
+    one = best or answer.have
+    kinds = " + ".join(f"{kind.machines} x {kind.name}" for kind in one.kinds)
+    return Card.model_construct(
+        advice=" ".join([_head(answer, best), *words_of(answer)]),
+        machines=f"{kinds}: {one.gpus:,} GPUs" + (f", {one.nics} x {one.network}" if one.network else ""),
+        run=_run(one),
+        time=_iteration(one),
+        cost=_cost(one),
+        chance="" if one.ratio is None else one.ratio.sentence,
+        limit="" if one.paced_by is None else f"the slowest workers are those of {one.paced_by}",
+        rests_on=_basis(one),
+    )
+
+
+def _best(answer: Fleets) -> FleetOption | None:
+    """Return the option that meets the deadline at least cost, else pays back first, else is the fastest.
+
+    None where what there is meets the deadline and nothing pays back, or no option is worth adding.
+    """
+    able = in_time(answer)
+    if answer.deadline is not None and answer.have.meets_deadline is False:
+        return able
+    paying = first_to_pay(answer)
+    if paying is not None:
+        return paying
+    if answer.have.meets_deadline or any(one.payback is not None for one in answer.options):
+        return None
+    fastest = max(answer.options, key=lambda one: one.samples_per_second)
+    return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
+
+
+def _head(answer: Fleets, best: FleetOption | None) -> str:
+    """Return what to do, in a sentence."""
+    if best is None:
+        late = answer.deadline is not None and answer.have.meets_deadline is False
+        return "Add nothing for this deadline." if late else "Keep what you have."
+    if best.payback is None and not best.meets_deadline:
+        return f"For speed add {name_of(best)} ({payback_words(best)})."
+    return f"Add {name_of(best)}."
+
+
+def _run(one: FleetOption) -> str:
+    """Return the time of a run with its interval; empty where its length is not given."""
+    if one.run_time is None:
+        return ""
+    if one.run_time_low_80 is None or one.run_time_high_80 is None:
+        return duration(one.run_time)
+    ends = f"{duration(one.run_time_low_80)} to {duration(one.run_time_high_80)}"
+    return f"{duration(one.run_time)} (80 %: {ends})"
+
+
+def _iteration(one: FleetOption) -> str:
+    """Return the iteration time with its interval."""
+    if one.interval is None:
+        return f"{show(one.iteration_time, 's')} (no interval is known)"
+    ends = f"{show(one.interval.low_80, 's')} to {show(one.interval.high_80, 's')}"
+    return f"{show(one.iteration_time, 's')} (80 %: {ends})"
+
+
+def _cost(one: FleetOption) -> str:
+    """Return what is bought and rented, and when it has paid back; empty of the present fleet."""
+    if one.purchase is None:
+        return ""
+    capital, rent = one.purchase.capital, one.purchase.rent
+    if capital is None or rent is None:
+        return "no price is known"
+    parts = [f"{dollars(capital)} bought"] if capital else []
+    parts += [f"{dollars(rent)} an hour of rent"] if rent else []
+    return "; ".join([", ".join(parts) or "nothing", payback_words(one)])
+
+
+def _basis(one: FleetOption) -> str:
+    """Return what the interval was learned from; empty without one."""
+    if one.interval is None:
+        return "jobs whose errors nobody knows"
+    return "data sheets and a fit to published runs"
