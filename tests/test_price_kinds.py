@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
-from perfmodel.decide.commitments import commitment_of, pays_from
+from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
 from perfmodel.decide.economics import at_the_price, economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.at_prices import WASTED
+from perfmodel.decide.planning.plan_card import cost_words
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
 from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.figures import run_and_cost
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -112,11 +115,13 @@ def test_a_reserved_machine_costs_its_whole_term():
     """Two machines at 10 USD for 8,766 hours: 175,320 USD, of which a run of 1,000 hours uses 20,000."""
     reserved = commitment_of("reserved-1y", 2, 10.0, 1000 * HOUR)
     assert reserved is not None
-    assert (reserved.term, reserved.cost, reserved.unused) == (YEAR, 175_320, pytest.approx(155_320))
-    assert reserved.words.startswith("a commitment of 1 year, $175,320 in all; what the run leaves unused")
+    assert (reserved["term"], reserved["cost"], reserved["unused"]) == (YEAR, 175_320, pytest.approx(155_320))
+    assert commitment_words(reserved).startswith(
+        "a commitment of 1 year, $175,320 in all; what the run leaves unused"
+    )
     longer = commitment_of("reserved-1y", 2, 10.0, 2 * YEAR)
     assert longer is not None
-    assert longer.unused == 0
+    assert longer["unused"] == 0
     assert commitment_of("spot", 2, 10.0, 1.0) is None
     assert pays_from("reserved-3y", 10.0, 10.0) == "it never pays"
 
@@ -209,3 +214,30 @@ def test_what_does_not_go_together_is_refused(conditions, why):
     job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
     with pytest.raises(InputError, match=why):
         economics(job, Conditions(epochs=1.0, **conditions), CATALOGUE)
+
+
+def test_a_budget_pays_for_the_whole_term_of_a_reserved_price():
+    """A run of $205 on one machine that is reserved for $122,032 is beyond $500, and within $130,000."""
+    run: dict[str, Any] = P4D | {"deadline": 24 * HOUR, "pricing": ("reserved-1y",)}
+    result = search(Goal(**run, budget=500.0))
+    surest = result.surest
+    assert result.chosen is None
+    assert surest is not None
+    assert (surest["nodes"], surest["within_budget"], surest["budget_risk"]) == (1, False, 1.0)
+    assert surest["cost"] < 500 < surest["cost_at_most"] == surest["committed_cost"]
+    within = search(Goal(**run, budget=130_000.0)).chosen
+    assert within is not None
+    assert within["nodes"] == 1
+    assert cost_words(within, result.goal).endswith("of a commitment of $122,032")
+
+
+def test_the_card_of_a_prediction_names_the_kind_of_price_and_what_it_commits_to():
+    job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
+
+    def row(kind: PriceKind) -> str:
+        money = economics(job, Conditions(epochs=1.0, pricing=kind), CATALOGUE)
+        return run_and_cost(job, money)["cost"]
+
+    assert row("reserved-1y").endswith("reserved for 1 year, of a commitment of $122,032")
+    assert row("spot").endswith("one aws-p4d.24xlarge, spot")
+    assert row("on-demand").endswith("one aws-p4d.24xlarge")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from perfmodel.core import ops
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, plural
 from perfmodel.decide.price_kinds import HOUR, TERMS, YEAR
 from perfmodel.equations.commitment import committed_cost, unused_cost, worthwhile_time
 
 
-class CommitmentCost(TypedDict):
+class Commitment(TypedDict):
     """What a reserved price commits to."""
 
     term: float
@@ -24,24 +24,26 @@ class CommitmentCost(TypedDict):
     """Of the rest of it after the run [USD]; null where the run's length is not known."""
 
 
-class Commitment(NamedTuple):
-    """What a reserved price commits to."""
+def commitment_words(commitment: Commitment) -> str:
+    """Return a commitment in words, to follow "the price needs".
 
-    term: float
-    """[s]"""
-    cost: float
-    """Of the whole term [$]."""
-    unused: float | None
-    """Of the rest of it after the run [$]; None where the length of the run is not known."""
+    >>> commitment_words({"term": 3 * YEAR, "cost": 90_000.0, "unused": None})
+    'a commitment of 3 years, $90,000 in all'
+    """
+    years = round(commitment["term"] / YEAR)
+    whole = f"a commitment of {years} {plural('year', years)}, {dollars(commitment['cost'])} in all"
+    if not commitment["unused"]:
+        return whole
+    return f"{whole}; what the run leaves unused of it is {dollars(commitment['unused'])}"
 
-    @property
-    def words(self) -> str:
-        """The commitment in words, to follow "the price needs"."""
-        years = round(self.term / YEAR)
-        whole = f"a commitment of {years} {'year' if years == 1 else 'years'}, {dollars(self.cost)} in all"
-        if not self.unused:
-            return whole
-        return f"{whole}; what the run leaves unused of it is {dollars(self.unused)}"
+
+def of_commitment(cost: float | None) -> str:
+    """Return the clause that a run's cost is part of a commitment; empty without one.
+
+    >>> of_commitment(122_032.0)
+    ', of a commitment of $122,032'
+    """
+    return "" if cost is None else f", of a commitment of {dollars(cost)}"
 
 
 def commitment_of(kind: PriceKind, machines: Any, usd_per_hour: float, wall_time: Any) -> Commitment | None:
@@ -57,7 +59,7 @@ def commitment_of(kind: PriceKind, machines: Any, usd_per_hour: float, wall_time
         return None
     per_second = usd_per_hour / HOUR
     unused = None if wall_time is None else ops.number(unused_cost(machines, per_second, term, wall_time))
-    return Commitment(term, ops.number(committed_cost(machines, per_second, term)), unused)
+    return {"term": term, "cost": ops.number(committed_cost(machines, per_second, term)), "unused": unused}
 
 
 def pays_from(kind: PriceKind, usd_per_hour: float, usd_by_the_hour: float) -> str:

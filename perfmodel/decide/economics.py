@@ -318,7 +318,7 @@ def economics(
         "per_iteration": amounts.iteration.report(),
         "per_epoch": amounts.epoch.report() if amounts.epoch else None,
         "run": {**length, **amounts.run.report()} if amounts.run else None,
-        "commitment": committed and committed._asdict(),
+        "commitment": committed or None,
         "reliability": _reliability(amounts),
         "assumed": assumed(conditions, price, powered, bool(server_count), catalogue),
         "unknown": unknown(conditions, price, node, powered)

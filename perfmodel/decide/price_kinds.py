@@ -31,6 +31,15 @@ OF_FAILURES: Final = ("checkpoint_time", "checkpoint_bandwidth", "restart_time")
 """Conditions that need a failure rate."""
 
 
+def kind_words(basis: str | None) -> str:
+    """Return the basis of a price behind a comma; empty where it is on demand, given or not known.
+
+    >>> kind_words("spot"), kind_words("on demand")
+    (', spot', '')
+    """
+    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
+
+
 def measured_interruptions(provider: str | None, catalogue: Catalogue) -> Interruptions | None:
     """Return how often spot machines were taken back: the provider's, else any; None where none are known."""
     known = catalogue.interruptions

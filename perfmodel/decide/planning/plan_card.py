@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, many, percent, plural
+from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.planning.alternatives import Alternative, alternatives
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import payment
 from perfmodel.model.fitted.ledger_scales import sources_for
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
@@ -94,7 +96,7 @@ def _over(goal: Goal, surest: Row) -> str:
     if surest["meets_deadline"] is False:
         over.append(f"over the deadline by {duration(surest['run_time'] - (goal.deadline or 0.0))}")
     if surest["within_budget"] is False:
-        over.append(f"over the budget by {dollars(surest['cost'] - (goal.budget or 0.0))}")
+        over.append(f"over the budget by {dollars(payment(surest) - (goal.budget or 0.0))}")
     return f": as predicted it is {' and '.join(over)}" if over else ""
 
 
@@ -152,7 +154,8 @@ def cost_words(plan: Row, goal: Goal) -> str:
     """Return the cost of a run, with the interval and what it is at most, and the kind of price."""
     if plan["cost"] is None:
         return "no price is known"
-    return f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
+    words = f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
+    return f"{words}{of_commitment(plan.get('committed_cost'))}"
 
 
 def _amount(plan: Row, name: str, show: Any, goal: Goal) -> str:

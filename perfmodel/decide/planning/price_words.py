@@ -10,10 +10,10 @@ import numpy as np
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, many, percent, plural, three_digits
-from perfmodel.decide.commitments import Commitment, pays_from
+from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words
+from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words, kind_words
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 
@@ -31,8 +31,7 @@ def basis_words(row: Mapping[str, Any]) -> str:
     >>> basis_words({"price_basis": "spot"}), basis_words({"price_basis": "on demand"})
     (', spot', '')
     """
-    basis = row.get("price_basis")
-    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
+    return kind_words(row.get("price_basis"))
 
 
 def prices_compared(result: SearchResult) -> list[str]:
@@ -47,7 +46,7 @@ def prices_compared(result: SearchResult) -> list[str]:
         return []
     lines = []
     if own.kind in TERMS:
-        lines.append(f"Its price needs {_commitment(own, mine).words}.")
+        lines.append(f"Its price needs {commitment_words(_commitment(own, mine))}.")
     standard = known.get("on-demand") or next(iter(known.values()))
     for kind, (price, row) in known.items():
         if price is standard[0]:
@@ -58,7 +57,7 @@ def prices_compared(result: SearchResult) -> list[str]:
             lines.append(_spot(row, standard[1], saving, against))
         elif kind in TERMS:
             pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
-            commitment = _commitment(price, row).words
+            commitment = commitment_words(_commitment(price, row))
             whose = f"Its run {saving}" if price is own else f"{BASIS[kind].capitalize()}, its run {saving}"
             whole = "" if price is own else f", but needs {commitment}"
             lines.append(f"{whose} against {against}{whole}; {pays}.")
@@ -119,7 +118,7 @@ def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKin
 
 
 def _commitment(price: Price, row: Row) -> Commitment:
-    return Commitment(TERMS[price.kind], row["committed_cost"], row["unused_cost"])
+    return {"term": TERMS[price.kind], "cost": row["committed_cost"], "unused": row["unused_cost"]}
 
 
 def _saving(row: Row, standard: Row) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.economics import spans
+from perfmodel.decide.price_kinds import kind_words
 from perfmodel.decide.prices import Price, hour_words
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import card_of
@@ -287,7 +289,9 @@ def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:
     """Return what a run costs as text; ``money`` is the result of ``economics``, the others as above."""
     cost = money["run"]["cost"]
     spread = "" if ends is None else " (80 %: {} to {})".format(*(dollars(cost * end / time) for end in ends))
-    return f"{dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}"
+    committed = money.get("commitment")
+    price, whole = Price(**money["price"]), of_commitment(committed and committed["cost"])
+    return f"{dollars(cost)}{spread}, at {hour_words(price)}{kind_words(price.basis)}{whole}"
 
 
 def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:

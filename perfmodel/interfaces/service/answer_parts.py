@@ -4,7 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.decide.commitments import CommitmentCost
+from perfmodel.decide.commitments import Commitment
 from perfmodel.decide.prices import NodePrice
 from perfmodel.workloads.recipes.recipes import Evidence
 
@@ -70,7 +70,7 @@ class Economics(TypedDict):
     """Of one epoch; null where the size of the data set is unknown."""
     run: RunSpan | None
     """Of the run; null where its length is not given."""
-    commitment: CommitmentCost | None
+    commitment: Commitment | None
     """What a reserved price commits to; null at another."""
     reliability: Reliability | None
     """Losses to failures; null without a failure rate."""
