@@ -13,6 +13,8 @@ import pytest
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
 from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
+from perfmodel.decide.comparison import case_of, compare
+from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.decide.economics import at_the_price, economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.at_prices import WASTED
@@ -241,3 +243,22 @@ def test_the_card_of_a_prediction_names_the_kind_of_price_and_what_it_commits_to
     assert row("reserved-1y").endswith("reserved for 1 year, of a commitment of $122,032")
     assert row("spot").endswith("one aws-p4d.24xlarge, spot")
     assert row("on-demand").endswith("one aws-p4d.24xlarge")
+
+
+def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
+    """Twice the machines are taken back twice as often: the run takes longer and costs more."""
+    spot = Conditions(pricing="spot", tokens=1e12)
+    job: dict[str, Any] = {"workload": "llama-3-70b", "node": "aws-p5.48xlarge", "global_batch_size": 384}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
+    small, large = (case_of(f"{n} GPUs", job | {"gpus": n}, CATALOGUE, spot) for n in (192, 384))
+    answer = compare([small, large])
+    assert answer.card.advice.startswith("Take 192 GPUs: 384 GPUs is 0.8")
+    rows = {row.quantity: row.values for row in answer.rows}
+    (one, two), samples = rows["run_time"], 1e12 / 8192
+    assert one is not None
+    assert two is not None
+    assert one < two
+    assert small.rate == pytest.approx(samples / one)
+    assert speed_over(large, small).value == pytest.approx(one / two)
+    assert rows["run_cost"] == pytest.approx([case.cost * samples for case in (small, large) if case.cost])
+    assert "failures and checkpoints take the rest" in answer.card.limit

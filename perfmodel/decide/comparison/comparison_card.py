@@ -10,9 +10,10 @@ from perfmodel.core.units import dollars, duration, show, three_digits
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
+from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
-from perfmodel.model.prediction.intervals.ratio import network_order, ratio_between
+from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Ratio
 
@@ -83,7 +84,7 @@ def _best(able: Sequence[Case]) -> Best | None:
     if len(able) < 2:
         return None
     first, *others = able
-    ratios = [ratio_between(each.prediction, first.prediction, first.name, each.catalogue) for each in others]
+    ratios = [speed_over(each, first) for each in others]
     index = max(range(len(others)), key=lambda one: ratios[one].value)
     return Best(first, others[index], ratios[index], len(others))
 
@@ -157,10 +158,7 @@ def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
 def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
     """Return with which probability each case is faster or slower than the first that fits."""
     first = able[0]
-    orders = {
-        case.name: ratio_between(case.prediction, first.prediction, first.name, case.catalogue).order
-        for case in able[1:]
-    }
+    orders = {case.name: speed_over(case, first).order for case in able[1:]}
     return "; ".join(f"{case.name} is {orders[case.name]}" for case in named if orders.get(case.name))
 
 

@@ -85,7 +85,7 @@ class Plan:
     """That the run takes no more than, with the ``confidence`` of the goal, the risk not to fit into memory
     included [s]; None where that risk alone is larger."""
     cost_at_most: float | None
-    """That no more must be paid than, with that probability: for a reserved price at least the whole term [$]."""
+    """That no more must be paid than, with that probability: at a reserved price at least the term [$]."""
     samples_per_second_at_least: float | None
     """That it reaches, with that probability."""
     usd_per_hour: float | None
