@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.looks import labelled
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
 from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
@@ -18,8 +19,9 @@ from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.decide.economics import at_the_price, economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.at_prices import WASTED
-from perfmodel.decide.planning.plan_card import cost_words
+from perfmodel.decide.planning.plan_card import card_of_plan, cost_words
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import _saving
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
 from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
@@ -173,10 +175,10 @@ def test_a_machine_of_ones_own_stands_beside_rented_ones():
     assert {machine.price.basis for machine in result.machines if machine.price} == {
         "on demand",
         "spot",
-        "purchase",
+        "owned",
     }
     alone = search(Goal(**P4D, purchase_prices=names))
-    assert [machine.price.basis for machine in alone.machines if machine.price] == ["purchase"]
+    assert [machine.price.basis for machine in alone.machines if machine.price] == ["owned"]
 
 
 def test_a_plan_by_transformer_layouts_at_spot_is_that_on_demand_but_for_its_losses():
@@ -262,3 +264,25 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
     assert speed_over(large, small).value == pytest.approx(one / two)
     assert rows["run_cost"] == pytest.approx([case.cost * samples for case in (small, large) if case.cost])
     assert "failures and checkpoints take the rest" in answer.card.limit
+
+
+def test_a_dearer_kind_of_price_costs_times_as_much_and_not_a_probability():
+    row = {"cost": 459.0, "run_time": 30.0, "interruptions": 2.0, "nodes": 1, "goodput": 0.9}
+    assert _saving(row, {"cost": 100.0}) == "costs 4.59 times as much ($459)"
+    assert _saving(row, {"cost": 410.0}) == "costs 12 % more ($459)"
+    assert _saving(row, {"cost": 459_000.0}) == "saves 99.9 % ($459)"
+
+
+def test_a_kind_of_price_that_is_not_known_is_named_with_that_on_demand():
+    goal = Goal(**P4D, pricing=("reserved-3y",))
+    said = card_of_plan(search(goal)).advice
+    assert said.startswith("No price reserved for 3 years is known of 8 x A100 SXM4 40 GB (p4d.24xlarge); on")
+    assert "on demand it is $21.96 an hour: --pricing on-demand; or give --price NODE=USD" in said
+    assert "MACHINE=USD" in labelled(said)
+    assert "NODE" not in labelled(said)
+    money = economics(
+        predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE),
+        Conditions(epochs=1.0, pricing="reserved-3y"),
+        CATALOGUE,
+    )
+    assert money["unknown"][0].startswith("no price reserved for 3 years is known of aws-p4d.24xlarge")

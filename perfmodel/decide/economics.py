@@ -321,7 +321,7 @@ def economics(
         "commitment": committed or None,
         "reliability": _reliability(amounts),
         "assumed": assumed(conditions, price, powered, bool(server_count), catalogue),
-        "unknown": unknown(conditions, price, node, powered)
+        "unknown": unknown(conditions, price, node, powered, catalogue)
         + ([NO_SERVER_PRICE.format(server_node)] if server_count and price and not server_price else []),
     }
 

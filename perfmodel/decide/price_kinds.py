@@ -22,9 +22,9 @@ BASIS: Final[dict[PriceKind, str]] = {
     "spot": "spot",
     "reserved-1y": "reserved for 1 year",
     "reserved-3y": "reserved for 3 years",
-    "owned": "purchase",
+    "owned": "owned",
 }
-"""Kind of a price of the catalogue, or of a purchase -> what the answer calls its basis."""
+"""Kind of a price of the catalogue, or of a machine bought -> what the answer calls its basis."""
 TERMS: Final[dict[str, float]] = {"reserved-1y": YEAR, "reserved-3y": 3 * YEAR}
 """Kind of a reserved price -> its term [s]."""
 OF_FAILURES: Final = ("checkpoint_time", "checkpoint_bandwidth", "restart_time")

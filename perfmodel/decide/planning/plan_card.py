@@ -11,6 +11,8 @@ from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment
+from perfmodel.decide.prices import no_price_words
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.ledger_scales import sources_for
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
@@ -104,7 +106,9 @@ def _without_a_plan(result: SearchResult) -> str:
     """Return the sentence on a search without a plan of known price."""
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.typed for machine in result.machines[:3])
-        return f"No price is known of {names}: give --price NODE=USD, per hour of one node."
+        kind = next(iter(result.goal.pricing), "on-demand")
+        first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
+        return f"{first[0].upper()}{first[1:]}; or give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, many, percent, plural, three_digits
+from perfmodel.core.units import dollars, many, plural, three_digits
 from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
@@ -125,10 +125,22 @@ def _saving(row: Row, standard: Row) -> str:
     """Return how much less or more a run costs than at a standard price, in words."""
     if row["cost"] is None or not standard["cost"]:
         return "has no known end"
-    ratio = row["cost"] / standard["cost"] - 1
-    how = "saves" if ratio <= 0 else "costs"
-    more = "" if ratio <= 0 else " more"
-    return f"{how} {percent(round(abs(ratio), 2))}{more} ({dollars(row['cost'])})"
+    times = row["cost"] / standard["cost"]
+    how = f"saves {_share(1 - times)}" if times <= 1 else f"costs {_increase(times, 'more', 'as much')}"
+    return f"{how} ({dollars(row['cost'])})"
+
+
+def _increase(times: float, more: str, as_much: str) -> str:
+    """Return how much larger an amount is: a share, from twice on a multiple.
+
+    >>> _increase(1.12, "longer", "as long"), _increase(4.59, "more", "as much")
+    ('12 % longer', '4.59 times as much')
+    """
+    return f"{_share(times - 1)} {more}" if times < 2 else f"{three_digits(times)} times {as_much}"
+
+
+def _share(part: float) -> str:
+    return f"{100 * part:.{1 if part > 0.995 else 0}f} %"
 
 
 def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
@@ -137,12 +149,12 @@ def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
         return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
     times = row["run_time"] / standard["run_time"]
-    longer = f"{percent(round(times - 1, 2))} longer" if times < 2 else f"{three_digits(times)} times as long"
+    longer = _increase(times, "longer", "as long")
     return f"Spot {saving} against {against} and takes {longer}, with {_count(row)} expected."
 
 
 def _expected(row: Row) -> str:
-    lost = percent(round(1 - row["goodput"], 2))
+    lost = _share(1 - row["goodput"])
     return f"At spot prices {_count(row)} are expected: {lost} of the time goes to them and to checkpoints."
 
 

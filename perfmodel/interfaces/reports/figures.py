@@ -305,7 +305,7 @@ def run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, 
     interval, run, time = prediction.interval, money["run"], prediction.iteration_time
     ends = None if interval is None else (interval.low_80, interval.high_80)
     if (each := money["per_iteration"]["cost"]) is None:
-        cost = NO_PRICE
+        cost = next((line for line in money["unknown"] if line.startswith("no price")), NO_PRICE)
     elif run is None:
         cost = f"{dollars(each * 3600 / time)} an hour; --epochs or --tokens say how long"
     else:
