@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from datetime import date
 from statistics import mean, stdev
@@ -13,6 +14,7 @@ import pytest
 from app.looks import labelled
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
+from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
 from perfmodel.decide.comparison import case_of, compare
 from perfmodel.decide.comparison.speeds import speed_over
@@ -24,7 +26,7 @@ from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.price_words import _saving
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
-from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
+from perfmodel.equations.reliability import goodput_fraction, lost_time_spread, run_time_sensitivity
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.figures import run_and_cost
 from perfmodel.model.options.conditions import Conditions
@@ -286,3 +288,53 @@ def test_a_kind_of_price_that_is_not_known_is_named_with_that_on_demand():
         CATALOGUE,
     )
     assert money["unknown"][0].startswith("no price reserved for 3 years is known of aws-p4d.24xlarge")
+
+
+def test_a_plan_and_a_prediction_at_spot_prices_have_one_interval():
+    """Both widen that of the iterations for the chance of interruptions and for their assumed rate."""
+    for given in (None, 0.2):
+        goal = Goal(**P4D, pricing=("spot",), conditions=Conditions(interruptions=given))
+        result = search(goal)
+        chosen = result.chosen
+        assert chosen is not None
+        job, spot = result.predicted(chosen), Conditions(pricing="spot", samples=chosen["samples"])
+        money = economics(job, spot.model_copy(update={"interruptions": given}), CATALOGUE)
+        interval = job.interval
+        assert interval is not None
+        ends = run_factors(money["reliability"], job.iteration_time, interval.low_80, interval.high_80)
+        time = money["run"]["time"]
+        plan = chosen["run_time_low_80"], chosen["run_time_high_80"]
+        assert result.fit is None
+        assert (time * ends[0], time * ends[1]) == pytest.approx(plan)
+        assert ends[1] > interval.high_80 / job.iteration_time
+        assert ("taken back every 16.4 h, assumed" in card_of_plan(result).rests_on) == (given is None)
+        assert ("taken back every 16.4 h" in run_and_cost(job, money).get("rests_on", "")) == (given is None)
+
+
+def test_an_assumed_rate_is_as_uncertain_as_the_traces_differ():
+    """202 stops in 431.2 h of one machine, 179 in 735 h of four, 246 in 452.3 h of sixteen."""
+    rates = [202 / 431.2, 179 / (735 * 4), 246 / (452.3 * 16)]
+    (measured,) = CATALOGUE.interruptions
+    assert measured.rate_spread == pytest.approx(stdev(map(math.log, rates)), abs=5e-3)
+    job = predict(Scenario(node="p4d.24xlarge", world_size=64), CATALOGUE)
+
+    def width(rate: float | None) -> float:
+        spot = Conditions(pricing="spot", samples=1e9, interruptions=rate)
+        return float(economics(job, spot, CATALOGUE)["reliability"]["loss_high_80"])
+
+    assert width(None) > 2 * width(measured.per_machine_hour) > 0
+
+
+def test_the_sensitivity_to_a_rate_is_that_of_the_run_time():
+    """A second method: the run of a job at a rate 1 % higher and lower."""
+    job = predict(Scenario(node="p4d.24xlarge", world_size=64), CATALOGUE)
+
+    def run(rate: float) -> tuple[float, Any]:
+        spot = Conditions(pricing="spot", samples=1e10, interruptions=rate)
+        money = economics(job, spot, CATALOGUE)
+        return money["run"]["time"], money["reliability"]
+
+    (low, _), (_, at), (high, _) = map(run, (0.0609 / 1.01, 0.0609, 0.0609 * 1.01))
+    wait = CATALOGUE.interruptions[0].back_after
+    expected = run_time_sensitivity(at["checkpoint_interval"], wait, at["failure_interval"], at["goodput"])
+    assert math.log(high / low) / (2 * math.log(1.01)) == pytest.approx(expected, rel=0.01)

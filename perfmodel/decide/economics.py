@@ -10,10 +10,11 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
+from perfmodel.decide.chance import loss_widths
 from perfmodel.decide.commitments import commitment_of
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
 from perfmodel.decide.failures import goodput_of, states_bytes
-from perfmodel.decide.price_kinds import HOUR, interrupted, uninterrupted
+from perfmodel.decide.price_kinds import HOUR, interrupted, rate_spread, uninterrupted
 from perfmodel.decide.prices import OWN, Price, carbon_intensity_of, kind_of, price_of, server_price_of
 from perfmodel.equations.cost import (
     amount_over,
@@ -286,7 +287,8 @@ def economics(
         power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were given
     commitment : of a reserved price: term [s], its cost [$] and that of the rest which the run leaves unused;
         None at another
-    reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
+    reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, and
+        ``loss_low_80``, ``loss_high_80``, the half-widths of the run's interval due to interruptions; or
         None; the checkpoint interval is None where the run is too short to write any
     assumed : assumptions, one sentence each
     unknown : missing inputs, each with the option that gives it
@@ -319,7 +321,7 @@ def economics(
         "per_epoch": amounts.epoch.report() if amounts.epoch else None,
         "run": {**length, **amounts.run.report()} if amounts.run else None,
         "commitment": committed or None,
-        "reliability": _reliability(amounts),
+        "reliability": _reliability(amounts, prediction, conditions, catalogue),
         "assumed": assumed(conditions, price, powered, bool(server_count), catalogue),
         "unknown": unknown(conditions, price, node, powered, catalogue)
         + ([NO_SERVER_PRICE.format(server_node)] if server_count and price and not server_price else []),
@@ -359,15 +361,43 @@ def _span(result: Rates, time: float) -> Span:
     return Span(time, total(result.cost), total(result.energy), total(result.carbon))
 
 
-def _reliability(amounts: Spending) -> dict[str, float | None] | None:
+def _reliability(
+    amounts: Spending, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+) -> dict[str, float | None] | None:
     """Return goodput, failure and checkpoint intervals and failures by name; None without a failure rate."""
     result = amounts.rates
     if result.failure_interval is None:
         return None
     interval = ops.plain(result.checkpoint_interval)
+    widths: tuple[Any, Any] = (None, None)
+    if amounts.run is not None and amounts.samples is not None:
+        widths = _loss_widths(amounts, prediction, conditions, catalogue)
     return {
         "goodput": ops.number(result.goodput),
         "failure_interval": ops.number(result.failure_interval),
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
         "failures": None if amounts.failures is None else ops.number(amounts.failures),
+        "loss_low_80": None if widths[0] is None else float(widths[0]),
+        "loss_high_80": None if widths[1] is None else float(widths[1]),
     }
+
+
+def _loss_widths(
+    amounts: Spending, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+) -> tuple[Any, Any]:
+    """Return the half-widths of a run's interval due to interruptions, as of ``loss_widths``."""
+    price, at_work = amounts.price, at_the_price(conditions, amounts.price, catalogue)
+    assert amounts.run is not None
+    run, goodput = ops.number(amounts.run.time), ops.number(amounts.rates.goodput)
+    count = prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0)
+    rate = (at_work.interruptions or math.nan) / HOUR * count
+    return loss_widths(
+        np.float64(run * rate),
+        ops.plain(amounts.rates.checkpoint_interval),
+        ops.number(amounts.rates.failure_interval),
+        goodput=goodput,
+        work_time=run * goodput,
+        run_time=run,
+        restart_time=at_work.restart_time or 0.0,
+        rate_spread=rate_spread(conditions, price and price.provider, catalogue),
+    )

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from perfmodel.core.units import dollars, duration, show, three_digits
+from perfmodel.decide.chance import run_factors
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
@@ -132,7 +133,8 @@ def _run(named: Sequence[Case], cases: Sequence[Case]) -> str:
         time, one, interval = run["time"], case.prediction.iteration_time, case.prediction.interval
         if interval is None:
             return [duration(time)]
-        ends = (duration(time * end / one) for end in (interval.low_80, interval.high_80))
+        losses = case.economics and case.economics["reliability"] if not case.reached else None
+        ends = (duration(time * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
         return [f"{duration(time)} (80 %: {' to '.join(ends)})"]
 
     return _each(named, cases, words)

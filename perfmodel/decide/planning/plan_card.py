@@ -8,9 +8,10 @@ from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.planning.alternatives import Alternative, alternatives
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.planning.price_words import basis_words
+from perfmodel.decide.planning.price_words import basis_words, price_notes
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment
+from perfmodel.decide.price_kinds import rate_words
 from perfmodel.decide.prices import no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.ledger_scales import sources_for
@@ -49,7 +50,7 @@ def card_of_plan(result: SearchResult) -> Card:
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),
         limit=limit_of(prediction),
-        rests_on=rests_on(prediction),
+        rests_on="; ".join(filter(None, [rests_on(prediction), rate_words(price_notes(result))])),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from perfmodel.core.errors import refusal
+from perfmodel.decide.chance import Z_80, loss_widths, widened
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
 from perfmodel.decide.failures import states_bytes
 from perfmodel.decide.planning.goal import Goal
@@ -22,7 +22,6 @@ from perfmodel.equations.reliability import (
     expected_failures,
     interruption_interval,
     job_failure_interval,
-    lost_time_spread,
 )
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.step.terms import TERMS as TERMS_OF_A_STEP
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = dict[str, NDArray[Any]]
-
-Z_80 = NormalDist().inv_cdf(0.9)
-"""Standard deviations from the mean to either end of an interval of 80 %."""
 
 _PARTS: Final = (
     "node",
@@ -55,6 +51,7 @@ def valued(
     network: Workload,
     fit: EpochsFit | None,
     catalogue: Catalogue,
+    rate_spread: Sequence[float] = (),
 ) -> Table:
     """Return a table with run time, money, energy and risks in place of the terms of an iteration.
 
@@ -64,6 +61,7 @@ def valued(
     goal, machines : give the length of the run and the price of a node
     network, fit : of the goal's workload
     catalogue : has the power of the accelerators
+    rate_spread : of each machine, as of ``price_kinds.rate_spread``; by default none
     """
     machine_of = table["machine"]
     server_counts = np.nan_to_num(table["servers"].astype(np.float64))
@@ -77,12 +75,22 @@ def valued(
     with np.errstate(divide="ignore", over="ignore"):
         run_time = work_time / goodput
     of_prices = _of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal)
-    chance = _chance(of_prices["interruptions"], result["checkpoint_interval"], work_time, run_time, goal)
+    widths = loss_widths(
+        of_prices["interruptions"],
+        result["checkpoint_interval"],
+        result["failure_interval"],
+        goodput=goodput,
+        work_time=work_time,
+        run_time=run_time,
+        restart_time=goal.conditions.restart_time or 0.0,
+        rate_spread=np.asarray(rate_spread)[machine_of] if len(rate_spread) else 0.0,
+    )
+    of_fit = 0.0 if fit is None else Z_80 * fit.residual
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
     below, near = (
-        _widened(factor.astype(np.float64), fit, chance)
-        for factor in (point / table["low_80"], table["high_80"] / point)
+        widened(widened(factor.astype(np.float64), of_fit), width)
+        for factor, width in zip((point / table["low_80"], table["high_80"] / point), widths, strict=True)
     )
     report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS_OF_A_STEP)}
     report["servers"] = server_counts.astype(np.int64)
@@ -130,30 +138,6 @@ def _of_prices(
             "committed_cost": committed_cost(count, per_second[machine_of], term),
             "unused_cost": unused_cost(count, per_second[machine_of], term, run_time),
         }
-
-
-def _chance(interruptions: Any, interval: Any, work_time: Any, run_time: Any, goal: Goal) -> Any:
-    """Return the relative spread of each run from the chance of its interruptions; 0 without any.
-
-    Parameters
-    ----------
-    interruptions : expected in each run; nan at other prices than spot
-    interval : between checkpoints [s], infinite where writing none is best; None without failures
-    work_time, run_time : of each run, without failures and with them [s]
-    """
-    if interval is None or not np.isfinite(interruptions).any():
-        return 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        between = np.minimum(interval, work_time)
-        spread = lost_time_spread(interruptions, between, goal.conditions.restart_time or 0.0, run_time)
-    return np.nan_to_num(spread, posinf=0.0)
-
-
-def _widened(factor: Any, fit: EpochsFit | None, chance: Any) -> Any:
-    """Return the factor of a run's interval from that of its iterations, of epochs to a target, of chance."""
-    if fit is not None:
-        factor = np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
-    return np.exp(np.hypot(np.log(factor), Z_80 * chance)) if np.any(chance) else factor
 
 
 def samples_of(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:
@@ -242,5 +226,6 @@ def _rates(
         "carbon": carbon,
         "goodput": rented.goodput,
         "checkpoint_interval": rented.checkpoint_interval,
+        "failure_interval": rented.failure_interval,
         "power": both_energies(rated, serving),  # of one second
     }

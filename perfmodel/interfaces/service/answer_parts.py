@@ -55,6 +55,10 @@ class Reliability(TypedDict):
     """Time between two checkpoints [s]; null where the run is too short to write any."""
     failures: float | None
     """Expected failures in the run; null where its length is not given."""
+    loss_low_80: float | None
+    """Half-width of the 80 % interval of the run's time due to interruptions, in log time, below it."""
+    loss_high_80: float | None
+    """The same above it."""
 
 
 class Economics(TypedDict):
