@@ -338,3 +338,24 @@ def test_the_sensitivity_to_a_rate_is_that_of_the_run_time():
     wait = CATALOGUE.interruptions[0].back_after
     expected = run_time_sensitivity(at["checkpoint_interval"], wait, at["failure_interval"], at["goodput"])
     assert math.log(high / low) / (2 * math.log(1.01)) == pytest.approx(expected, rel=0.01)
+
+
+def test_servers_of_another_machine_are_reserved_at_their_own_price():
+    """A plan and a prediction commit to the trainers and to the servers, each at its price."""
+    (trainer, server) = ("aws-p4d.24xlarge", "aws-p4de.24xlarge")
+    goal = Goal(
+        **P4D | {"max_gpus": 16, "strategies": ("parameter-server",), "server_node": server},
+        pricing=("reserved-1y",),
+    )
+    result = search(goal)
+    chosen = result.chosen
+    assert chosen is not None
+    each = [price_of(CATALOGUE, node, Conditions(pricing="reserved-1y")) for node in (trainer, server)]
+    prices = [price.usd_per_hour for price in each if price is not None]
+    assert prices[0] != prices[1]
+    whole = (chosen["nodes"] * prices[0] + chosen["servers"] * prices[1]) * YEAR / HOUR
+    assert chosen["committed_cost"] == pytest.approx(whole)
+    run = Conditions(pricing="reserved-1y", samples=chosen["samples"])
+    predicted = economics(result.predicted(chosen), run, CATALOGUE)["commitment"]
+    assert predicted["cost"] == pytest.approx(whole)
+    assert predicted["unused"] == pytest.approx(chosen["unused_cost"])

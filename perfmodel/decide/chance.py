@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.decide.price_kinds import HOUR
 from perfmodel.equations.reliability import lost_time_spread, run_time_sensitivity
+from perfmodel.model.options.conditions import Conditions
 
 Z_80: Final = NormalDist().inv_cdf(0.9)
 """Standard deviations from the mean to either end of an interval of 80 %."""
@@ -46,6 +48,39 @@ def loss_widths(
         sensitivity = run_time_sensitivity(between, restart_time, failure_interval, goodput)
         width = np.nan_to_num(Z_80 * np.hypot(chance, rate_spread * share * sensitivity), posinf=0.0)
         return np.minimum(width, -np.log(goodput)), width
+
+
+def widths_of_run(
+    run_time: float | None,
+    goodput: float,
+    checkpoint_interval: float,
+    failure_interval: float,
+    machines: int,
+    conditions: Conditions,
+    rate_spread: float,
+) -> tuple[float | None, float | None]:
+    """Return ``loss_widths`` of one run; None where its length is not known.
+
+    Parameters
+    ----------
+    run_time, checkpoint_interval, failure_interval : [s]
+    machines : of the job, parameter servers included
+    conditions : at the price of the machines
+    """
+    if run_time is None:
+        return None, None
+    per_second = (conditions.interruptions or np.nan) / HOUR * machines
+    low, high = loss_widths(
+        np.float64(run_time * per_second),
+        checkpoint_interval,
+        failure_interval,
+        goodput=goodput,
+        work_time=run_time * goodput,
+        run_time=run_time,
+        restart_time=conditions.restart_time or 0.0,
+        rate_spread=rate_spread,
+    )
+    return float(low), float(high)
 
 
 def widened(factor: Any, width: Any) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
-from perfmodel.decide.chance import loss_widths
-from perfmodel.decide.commitments import commitment_of
+from perfmodel.decide.chance import widths_of_run
+from perfmodel.decide.commitments import commitment_of, reserved_too
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.price_kinds import HOUR, interrupted, rate_spread, uninterrupted
@@ -303,9 +303,13 @@ def economics(
     amounts = amounts or spending(prediction, conditions, catalogue)
     price, server_price = amounts.price, amounts.server_price
     server_node = scenario.get("server_node") or node
-    alike = server_count if server_node == node else 0
     committed = price and commitment_of(
-        price.kind, scenario["nodes"] + alike, price.usd_per_hour, amounts.run and amounts.run.time
+        price.kind,
+        scenario["nodes"],
+        price.usd_per_hour,
+        amounts.run and amounts.run.time,
+        server_count,
+        reserved_too(server_price, price) if server_count else 0.0,
     )
     length = {"epochs": conditions.epochs, "samples": amounts.samples, "tokens": conditions.tokens}
     return {
@@ -368,36 +372,21 @@ def _reliability(
     result = amounts.rates
     if result.failure_interval is None:
         return None
-    interval = ops.plain(result.checkpoint_interval)
-    widths: tuple[Any, Any] = (None, None)
-    if amounts.run is not None and amounts.samples is not None:
-        widths = _loss_widths(amounts, prediction, conditions, catalogue)
+    interval, price = ops.plain(result.checkpoint_interval), amounts.price
+    low, high = widths_of_run(
+        amounts.run and ops.number(amounts.run.time),
+        ops.number(result.goodput),
+        interval,
+        ops.number(result.failure_interval),
+        prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0),
+        at_the_price(conditions, price, catalogue),
+        rate_spread(conditions, price and price.provider, catalogue),
+    )
     return {
         "goodput": ops.number(result.goodput),
         "failure_interval": ops.number(result.failure_interval),
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
         "failures": None if amounts.failures is None else ops.number(amounts.failures),
-        "loss_low_80": None if widths[0] is None else float(widths[0]),
-        "loss_high_80": None if widths[1] is None else float(widths[1]),
+        "loss_low_80": low,
+        "loss_high_80": high,
     }
-
-
-def _loss_widths(
-    amounts: Spending, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
-) -> tuple[Any, Any]:
-    """Return the half-widths of a run's interval due to interruptions, as of ``loss_widths``."""
-    price, at_work = amounts.price, at_the_price(conditions, amounts.price, catalogue)
-    assert amounts.run is not None
-    run, goodput = ops.number(amounts.run.time), ops.number(amounts.rates.goodput)
-    count = prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0)
-    rate = (at_work.interruptions or math.nan) / HOUR * count
-    return loss_widths(
-        np.float64(run * rate),
-        ops.plain(amounts.rates.checkpoint_interval),
-        ops.number(amounts.rates.failure_interval),
-        goodput=goodput,
-        work_time=run * goodput,
-        run_time=run,
-        restart_time=at_work.restart_time or 0.0,
-        rate_spread=rate_spread(conditions, price and price.provider, catalogue),
-    )

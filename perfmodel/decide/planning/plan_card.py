@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.planning.alternatives import Alternative, alternatives
@@ -107,7 +108,7 @@ def _without_a_plan(result: SearchResult) -> str:
     """Return the sentence on a search without a plan of known price."""
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.typed for machine in result.machines[:3])
-        kind = next(iter(result.goal.pricing), "on-demand")
+        kind: PriceKind = result.goal.pricing[0] if result.goal.pricing else "on-demand"
         first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
         return f"{first[0].upper()}{first[1:]}; or give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)

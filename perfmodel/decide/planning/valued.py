@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.decide.chance import Z_80, loss_widths, widened
+from perfmodel.decide.commitments import reserved_too, whole_and_unused
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
 from perfmodel.decide.failures import states_bytes
 from perfmodel.decide.planning.goal import Goal
@@ -16,7 +17,6 @@ from perfmodel.decide.planning.machines import Machine, server_of
 from perfmodel.decide.planning.within import judged
 from perfmodel.decide.price_kinds import HOUR, TERMS
 from perfmodel.decide.prices import OWN, carbon_intensity_of
-from perfmodel.equations.commitment import committed_cost, unused_cost
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.equations.reliability import (
     expected_failures,
@@ -74,7 +74,7 @@ def valued(
     goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), machine_of.shape)
     with np.errstate(divide="ignore", over="ignore"):
         run_time = work_time / goodput
-    of_prices = _of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal)
+    of_prices = _of_prices(table["nodes"], server_counts, run_time, machine_of, machines, goal, catalogue)
     widths = loss_widths(
         of_prices["interruptions"],
         result["checkpoint_interval"],
@@ -115,28 +115,44 @@ def valued(
 
 
 def _of_prices(
-    count: Any, run_time: Any, machine_of: Any, machines: Sequence[Machine], goal: Goal
+    nodes: Any,
+    servers: Any,
+    run_time: Any,
+    machine_of: Any,
+    machines: Sequence[Machine],
+    goal: Goal,
+    catalogue: Catalogue,
 ) -> dict[str, Any]:
     """Return interruptions expected at spot prices, and what reserved ones commit to; nan at others.
 
     Parameters
     ----------
-    count : machines of each plan, parameter servers included
+    nodes, servers : machines of each plan that train, and of parameter servers
     run_time : of each [s]
     """
+    nodes = nodes.astype(np.float64)
     prices = [machine.price for machine in machines]
     of_kinds = [None if price is None else price.kind for price in prices]
     per_hour = goal.conditions.interruptions or np.nan
     rate = np.array([per_hour if kind == "spot" else np.nan for kind in of_kinds])[machine_of]
     term = np.array([TERMS.get(kind or "", np.nan) for kind in of_kinds])[machine_of]
-    per_second = np.array([np.nan if price is None else price.usd_per_hour / HOUR for price in prices])
-    count = count.astype(np.float64)
+    each = np.array([np.nan if price is None else price.usd_per_hour for price in prices])[machine_of]
+    of_server = np.array(
+        [
+            reserved_too(server_of(machine, goal, catalogue).price, price)
+            if price is not None and price.kind in TERMS
+            else np.nan
+            for machine, price in zip(machines, prices, strict=True)
+        ]
+    )[machine_of]
+    of_server = np.where(servers > 0, of_server, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        interval = job_failure_interval(interruption_interval(rate / HOUR), count)
+        interval = job_failure_interval(interruption_interval(rate / HOUR), nodes + servers)
+        whole, unused = whole_and_unused(nodes, each, servers, of_server, term, run_time)
         return {
             "interruptions": expected_failures(run_time, interval),
-            "committed_cost": committed_cost(count, per_second[machine_of], term),
-            "unused_cost": unused_cost(count, per_second[machine_of], term, run_time),
+            "committed_cost": whole,
+            "unused_cost": unused,
         }
 
 
