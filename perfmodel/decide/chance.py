@@ -55,7 +55,7 @@ def widths_of_run(
     goodput: float,
     checkpoint_interval: float,
     failure_interval: float,
-    machines: int,
+    machines: float,
     conditions: Conditions,
     rate_spread: float,
 ) -> tuple[float | None, float | None]:

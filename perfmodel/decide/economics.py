@@ -374,11 +374,11 @@ def _reliability(
         return None
     interval, price = ops.plain(result.checkpoint_interval), amounts.price
     low, high = widths_of_run(
-        amounts.run and ops.number(amounts.run.time),
-        ops.number(result.goodput),
+        amounts.run and ops.plain(amounts.run.time),
+        ops.plain(result.goodput),
         interval,
-        ops.number(result.failure_interval),
-        prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0),
+        ops.plain(result.failure_interval),
+        ops.plain(prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0)),
         at_the_price(conditions, price, catalogue),
         rate_spread(conditions, price and price.provider, catalogue),
     )
