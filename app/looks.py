@@ -131,7 +131,8 @@ def labelled(note: str) -> str:
     >>> labelled("no price is known: give --price"), labelled("`perfmodel predict --price 3`")
     ('no price is known: give “Price of a machine [USD/h]”', '`perfmodel predict --price 3`')
     """
-    return called(note.replace("perfmodel layouts", "the page “Transformers”"), label)
+    words = note.replace("perfmodel layouts", "the page “Transformers”").replace("NODE=USD", "MACHINE=USD")
+    return called(words, label)
 
 
 def refused_words(error: InputError) -> str:

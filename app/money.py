@@ -11,7 +11,7 @@ from app.layout import fold
 from app.looks import for_planners
 from app.options import MONEY, values
 from perfmodel.core.units import show
-from perfmodel.decide.commitments import Commitment
+from perfmodel.decide.commitments import commitment_words
 from perfmodel.decide.economics import economics, spans
 from perfmodel.decide.prices import Price, hour_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -57,7 +57,7 @@ def _show_costs(result: Mapping[str, Any]) -> None:
     if price and price["source"]:
         st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
     if result["commitment"]:
-        st.markdown(f"The price needs {Commitment(**result['commitment']).words}.")
+        st.markdown(f"The price needs {commitment_words(result['commitment'])}.")
     failures = result["reliability"]
     if failures:
         interval = failures["checkpoint_interval"]

@@ -22,7 +22,7 @@ from perfmodel.model.options.scenario import SHORT
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
-_BETWEEN = re.compile(r",(?!\d{3}(?:\D|$))")
+BETWEEN = re.compile(r",(?!\d{3}(?:\D|$))")
 """Matches a comma between machines with prices, not one between thousands."""
 
 
@@ -51,7 +51,7 @@ class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self.one = one
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[str, float]]:
-        return [convert(self.one, part) for part in _BETWEEN.split(str(value)) if part.strip()]
+        return [convert(self.one, part) for part in BETWEEN.split(str(value)) if part.strip()]
 
 
 def _prices(option: Option) -> Option:
@@ -159,5 +159,5 @@ def as_query(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -
 def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the options of a shell command, and those repeated for each machine, as pairs."""
     once = {name: value for name, value in picked.items() if name not in PRICES}
-    more = [(name, part) for name in PRICES for part in _BETWEEN.split(str(picked.get(name, ""))) if part]
+    more = [(name, part) for name in PRICES for part in BETWEEN.split(str(picked.get(name, ""))) if part]
     return once, more

@@ -9,12 +9,16 @@ import streamlit as st
 
 from app import file_marks, session_hardware
 from app.options import written
+from app.plan_form import BETWEEN
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars
 from perfmodel.decide.price_kinds import BASIS
 from perfmodel.hardware.instance import Instance, OfferPrice
 
 MOST = 12
 """Machines with a field of their own."""
+KINDS = 2
+"""Kinds of price that are offered beside a field."""
 
 
 def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> None:
@@ -26,33 +30,38 @@ def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> No
     picked : chosen options of the page
     """
     if unpriced:
-        st.caption("A price that you fill in joins “Price of a machine”; the search runs again with it.")
+        st.caption(
+            f"A rent {BASIS[_rented(picked)]} that you fill in joins “Price of a machine”; the search runs "
+            "again with it."
+        )
     for row in unpriced[:MOST]:
         worth = row["worth_usd_per_hour"]
         below = f"worth up to {dollars(worth)} an hour each" if worth else "not in time at any price"
         name = row["node"]
         with st.container(horizontal=True, vertical_alignment="bottom"):
             price = st.number_input(
-                f"{row['name']}, USD an hour ({below})",
+                f"{row['name']}, rent in USD an hour ({below})",
                 min_value=0.0,
                 value=None,
                 placeholder="not known",
                 key=f"price-of-{name}",
             )
-            for offer, known in _elsewhere(name)[:2]:
+            for offer, known in _elsewhere(name):
                 if st.button(_label(offer, known), key=f"take-{name}-{known.kind}-{known.region}"):
-                    file_marks.go_to("plan", _at(picked, name, known))
-        if price:
-            file_marks.go_to("plan", _with_price(picked, name, price))
+                    file_marks.go_to("plan", _at(picked, known))
+        if price and (query := _with_price(picked, name, price)) != _query(picked):
+            file_marks.go_to("plan", query)
     for row in unpriced[MOST:]:
         st.markdown(f"* {row['name']}: no price is known")
 
 
 def _elsewhere(node: str) -> list[tuple[Instance, OfferPrice]]:
-    """Return the prices of a machine in the catalogue, of any kind and region, the cheapest first."""
+    """Return the lowest price of a machine in the catalogue of each of its two cheapest kinds."""
     offers = [offer for offer in session_hardware.catalogue().instances() if offer.node == node]
     every = [(offer, price) for offer in offers for price in offer.every_price()]
-    return sorted(every, key=lambda each: each[1].usd_per_hour)
+    every.sort(key=lambda each: -each[1].usd_per_hour)
+    lowest = {price.kind: (offer, price) for offer, price in every}
+    return sorted(lowest.values(), key=lambda each: each[1].usd_per_hour)[:KINDS]
 
 
 def _label(offer: Instance, price: OfferPrice) -> str:
@@ -60,16 +69,31 @@ def _label(offer: Instance, price: OfferPrice) -> str:
     return f"Take {dollars(price.usd_per_hour)}: {BASIS[price.kind]}, {where}"
 
 
-def _at(picked: Mapping[str, Any], node: str, price: OfferPrice) -> dict[str, str]:
-    """Return the query of the page with a price of the catalogue: its kind, or on demand its figure."""
-    if price.kind == "on-demand":
-        return _with_price(picked, node, price.usd_per_hour)
-    kinds = tuple(dict.fromkeys([*(picked.get("pricing") or ("on-demand",)), price.kind]))
-    query = {name: written(value) for name, value in picked.items() if name != "region"}
-    return query | {"pricing": ",".join(kinds)}
+def _query(picked: Mapping[str, Any]) -> dict[str, str]:
+    """Return the query of the page."""
+    return {name: written(value) for name, value in picked.items()}
+
+
+def _rented(picked: Mapping[str, Any]) -> PriceKind:
+    """Return the kind of price that a rent filled in counts as: the first that is chosen, else on demand."""
+    return next((kind for kind in picked.get("pricing") or () if kind != "owned"), "on-demand")
+
+
+def _at(picked: Mapping[str, Any], price: OfferPrice) -> dict[str, str]:
+    """Return the query of the page with the kind of a price of the catalogue, in any region."""
+    kinds = dict.fromkeys([*(picked.get("pricing") or ("on-demand",)), price.kind])
+    return _query({name: value for name, value in picked.items() if name != "region"}) | {
+        "pricing": ",".join(kinds)
+    }
 
 
 def _with_price(picked: Mapping[str, Any], node: str, usd: float) -> dict[str, str]:
-    """Return the query of the page with the price of a machine added."""
-    query = {name: written(value) for name, value in picked.items()}
-    return query | {"price": ",".join(filter(None, [query.get("price", ""), f"{node}={usd:g}"]))}
+    """Return the query of the page with the rent of a machine, and with a kind of price that it counts as."""
+    query = _query(picked)
+    others = [
+        part for part in BETWEEN.split(query.get("price", "")) if part and part.partition("=")[0] != node
+    ]
+    query["price"] = ",".join([*others, f"{node}={usd:g}"])
+    if chosen := picked.get("pricing"):
+        query["pricing"] = ",".join(dict.fromkeys([*chosen, _rented(picked)]))
+    return query

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from app import plan_prices
+from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import errors, opened, sound, words
 
 TRANSFORMER = {"workload": "gpt2", "instance": "p4d.24xlarge", "max-gpus": "8", "precision": "bf16"}
@@ -35,3 +37,17 @@ def test_the_prices_of_the_catalogue_are_a_click_away():
     sound(page.run())
     assert page.query_params["price"] == "aws-p5e.48xlarge=40"
     assert "Take 8 x H200 SXM 141 GB (AWS p5e.48xlarge)" in words(page)
+
+
+def test_a_price_taken_or_filled_in_is_of_the_kind_that_it_says():
+    """A rent on demand stays one beside spot prices, and one filled in counts beside owned machines."""
+    (offer,) = [one for one in Catalogue.built_in().instances() if one.instance == "p4d.24xlarge"]
+    on_demand = offer.every_price()[0]
+    query = plan_prices._at({"pricing": ("spot",), "region": "nowhere"}, on_demand)
+    assert query == {"pricing": "spot,on-demand"}
+    assert plan_prices._at({}, on_demand) == {"pricing": "on-demand"}
+    filled = plan_prices._with_price({"pricing": ("owned",), "price": "a=1,200,dgx-1v=3"}, "dgx-1v", 4.0)
+    assert filled == {"pricing": "owned,on-demand", "price": "a=1,200,dgx-1v=4"}
+    again = {"pricing": ("owned", "on-demand"), "price": filled["price"]}
+    assert plan_prices._with_price(again, "dgx-1v", 4.0) == plan_prices._query(again)
+    assert plan_prices._rented({"pricing": ("owned", "spot")}) == "spot"

@@ -191,7 +191,17 @@ MACHINES = (
         V100,
         "AWS p3.16xlarge",
     ),
-    Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase"), V100, "NVIDIA DGX-1"),
+    Machine(
+        "dgx-1v",
+        "v100-sxm2-16gb",
+        8,
+        True,
+        None,
+        None,
+        Price(20.0, "owned", kind="owned"),
+        V100,
+        "NVIDIA DGX-1",
+    ),
     Machine("aws-p5e.48xlarge", "h200-sxm-141gb", 8, True, "p5e.48xlarge", "AWS", None, H200, "AWS p5e"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from datetime import date
 from statistics import mean, stdev
@@ -10,16 +11,24 @@ from typing import Any
 
 import pytest
 
+from app.looks import labelled
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import InputError
-from perfmodel.decide.commitments import commitment_of, pays_from
+from perfmodel.decide.chance import run_factors
+from perfmodel.decide.commitments import commitment_of, commitment_words, pays_from
+from perfmodel.decide.comparison import case_of, compare
+from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.decide.economics import at_the_price, economics
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.at_prices import WASTED
+from perfmodel.decide.planning.plan_card import card_of_plan, cost_words
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import _saving
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
-from perfmodel.equations.reliability import goodput_fraction, lost_time_spread
+from perfmodel.equations.reliability import goodput_fraction, lost_time_spread, run_time_sensitivity
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.figures import run_and_cost
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -112,11 +121,13 @@ def test_a_reserved_machine_costs_its_whole_term():
     """Two machines at 10 USD for 8,766 hours: 175,320 USD, of which a run of 1,000 hours uses 20,000."""
     reserved = commitment_of("reserved-1y", 2, 10.0, 1000 * HOUR)
     assert reserved is not None
-    assert (reserved.term, reserved.cost, reserved.unused) == (YEAR, 175_320, pytest.approx(155_320))
-    assert reserved.words.startswith("a commitment of 1 year, $175,320 in all; what the run leaves unused")
+    assert (reserved["term"], reserved["cost"], reserved["unused"]) == (YEAR, 175_320, pytest.approx(155_320))
+    assert commitment_words(reserved).startswith(
+        "a commitment of 1 year, $175,320 in all; what the run leaves unused"
+    )
     longer = commitment_of("reserved-1y", 2, 10.0, 2 * YEAR)
     assert longer is not None
-    assert longer.unused == 0
+    assert longer["unused"] == 0
     assert commitment_of("spot", 2, 10.0, 1.0) is None
     assert pays_from("reserved-3y", 10.0, 10.0) == "it never pays"
 
@@ -166,10 +177,10 @@ def test_a_machine_of_ones_own_stands_beside_rented_ones():
     assert {machine.price.basis for machine in result.machines if machine.price} == {
         "on demand",
         "spot",
-        "purchase",
+        "owned",
     }
     alone = search(Goal(**P4D, purchase_prices=names))
-    assert [machine.price.basis for machine in alone.machines if machine.price] == ["purchase"]
+    assert [machine.price.basis for machine in alone.machines if machine.price] == ["owned"]
 
 
 def test_a_plan_by_transformer_layouts_at_spot_is_that_on_demand_but_for_its_losses():
@@ -209,3 +220,142 @@ def test_what_does_not_go_together_is_refused(conditions, why):
     job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
     with pytest.raises(InputError, match=why):
         economics(job, Conditions(epochs=1.0, **conditions), CATALOGUE)
+
+
+def test_a_budget_pays_for_the_whole_term_of_a_reserved_price():
+    """A run of $205 on one machine that is reserved for $122,032 is beyond $500, and within $130,000."""
+    run: dict[str, Any] = P4D | {"deadline": 24 * HOUR, "pricing": ("reserved-1y",)}
+    result = search(Goal(**run, budget=500.0))
+    surest = result.surest
+    assert result.chosen is None
+    assert surest is not None
+    assert (surest["nodes"], surest["within_budget"], surest["budget_risk"]) == (1, False, 1.0)
+    assert surest["cost"] < 500 < surest["cost_at_most"] == surest["committed_cost"]
+    within = search(Goal(**run, budget=130_000.0)).chosen
+    assert within is not None
+    assert within["nodes"] == 1
+    assert cost_words(within, result.goal).endswith("of a commitment of $122,032")
+
+
+def test_the_card_of_a_prediction_names_the_kind_of_price_and_what_it_commits_to():
+    job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
+
+    def row(kind: PriceKind) -> str:
+        money = economics(job, Conditions(epochs=1.0, pricing=kind), CATALOGUE)
+        return run_and_cost(job, money)["cost"]
+
+    assert row("reserved-1y").endswith("reserved for 1 year, of a commitment of $122,032")
+    assert row("spot").endswith("one aws-p4d.24xlarge, spot")
+    assert row("on-demand").endswith("one aws-p4d.24xlarge")
+
+
+def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
+    """Twice the machines are taken back twice as often: the run takes longer and costs more."""
+    spot = Conditions(pricing="spot", tokens=1e12)
+    job: dict[str, Any] = {"workload": "llama-3-70b", "node": "aws-p5.48xlarge", "global_batch_size": 384}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
+    small, large = (case_of(f"{n} GPUs", job | {"gpus": n}, CATALOGUE, spot) for n in (192, 384))
+    answer = compare([small, large])
+    assert answer.card.advice.startswith("Take 192 GPUs: 384 GPUs is 0.8")
+    rows = {row.quantity: row.values for row in answer.rows}
+    (one, two), samples = rows["run_time"], 1e12 / 8192
+    assert one is not None
+    assert two is not None
+    assert one < two
+    assert small.rate == pytest.approx(samples / one)
+    assert speed_over(large, small).value == pytest.approx(one / two)
+    assert rows["run_cost"] == pytest.approx([case.cost * samples for case in (small, large) if case.cost])
+    assert "failures and checkpoints take the rest" in answer.card.limit
+
+
+def test_a_dearer_kind_of_price_costs_times_as_much_and_not_a_probability():
+    row = {"cost": 459.0, "run_time": 30.0, "interruptions": 2.0, "nodes": 1, "goodput": 0.9}
+    assert _saving(row, {"cost": 100.0}) == "costs 4.59 times as much ($459)"
+    assert _saving(row, {"cost": 410.0}) == "costs 12 % more ($459)"
+    assert _saving(row, {"cost": 459_000.0}) == "saves 99.9 % ($459)"
+
+
+def test_a_kind_of_price_that_is_not_known_is_named_with_that_on_demand():
+    goal = Goal(**P4D, pricing=("reserved-3y",))
+    said = card_of_plan(search(goal)).advice
+    assert said.startswith("No price reserved for 3 years is known of 8 x A100 SXM4 40 GB (p4d.24xlarge); on")
+    assert "on demand it is $21.96 an hour: --pricing on-demand; or give --price NODE=USD" in said
+    assert "MACHINE=USD" in labelled(said)
+    assert "NODE" not in labelled(said)
+    money = economics(
+        predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE),
+        Conditions(epochs=1.0, pricing="reserved-3y"),
+        CATALOGUE,
+    )
+    assert money["unknown"][0].startswith("no price reserved for 3 years is known of aws-p4d.24xlarge")
+
+
+def test_a_plan_and_a_prediction_at_spot_prices_have_one_interval():
+    """Both widen that of the iterations for the chance of interruptions and for their assumed rate."""
+    for given in (None, 0.2):
+        goal = Goal(**P4D, pricing=("spot",), conditions=Conditions(interruptions=given))
+        result = search(goal)
+        chosen = result.chosen
+        assert chosen is not None
+        job, spot = result.predicted(chosen), Conditions(pricing="spot", samples=chosen["samples"])
+        money = economics(job, spot.model_copy(update={"interruptions": given}), CATALOGUE)
+        interval = job.interval
+        assert interval is not None
+        ends = run_factors(money["reliability"], job.iteration_time, interval.low_80, interval.high_80)
+        time = money["run"]["time"]
+        plan = chosen["run_time_low_80"], chosen["run_time_high_80"]
+        assert result.fit is None
+        assert (time * ends[0], time * ends[1]) == pytest.approx(plan)
+        assert ends[1] > interval.high_80 / job.iteration_time
+        assert ("taken back every 16.4 h, assumed" in card_of_plan(result).rests_on) == (given is None)
+        assert ("taken back every 16.4 h" in run_and_cost(job, money).get("rests_on", "")) == (given is None)
+
+
+def test_an_assumed_rate_is_as_uncertain_as_the_traces_differ():
+    """202 stops in 431.2 h of one machine, 179 in 735 h of four, 246 in 452.3 h of sixteen."""
+    rates = [202 / 431.2, 179 / (735 * 4), 246 / (452.3 * 16)]
+    (measured,) = CATALOGUE.interruptions
+    assert measured.rate_spread == pytest.approx(stdev(map(math.log, rates)), abs=5e-3)
+    job = predict(Scenario(node="p4d.24xlarge", world_size=64), CATALOGUE)
+
+    def width(rate: float | None) -> float:
+        spot = Conditions(pricing="spot", samples=1e9, interruptions=rate)
+        return float(economics(job, spot, CATALOGUE)["reliability"]["loss_high_80"])
+
+    assert width(None) > 2 * width(measured.per_machine_hour) > 0
+
+
+def test_the_sensitivity_to_a_rate_is_that_of_the_run_time():
+    """A second method: the run of a job at a rate 1 % higher and lower."""
+    job = predict(Scenario(node="p4d.24xlarge", world_size=64), CATALOGUE)
+
+    def run(rate: float) -> tuple[float, Any]:
+        spot = Conditions(pricing="spot", samples=1e10, interruptions=rate)
+        money = economics(job, spot, CATALOGUE)
+        return money["run"]["time"], money["reliability"]
+
+    (low, _), (_, at), (high, _) = map(run, (0.0609 / 1.01, 0.0609, 0.0609 * 1.01))
+    wait = CATALOGUE.interruptions[0].back_after
+    expected = run_time_sensitivity(at["checkpoint_interval"], wait, at["failure_interval"], at["goodput"])
+    assert math.log(high / low) / (2 * math.log(1.01)) == pytest.approx(expected, rel=0.01)
+
+
+def test_servers_of_another_machine_are_reserved_at_their_own_price():
+    """A plan and a prediction commit to the trainers and to the servers, each at its price."""
+    (trainer, server) = ("aws-p4d.24xlarge", "aws-p4de.24xlarge")
+    goal = Goal(
+        **P4D | {"max_gpus": 16, "strategies": ("parameter-server",), "server_node": server},
+        pricing=("reserved-1y",),
+    )
+    result = search(goal)
+    chosen = result.chosen
+    assert chosen is not None
+    each = [price_of(CATALOGUE, node, Conditions(pricing="reserved-1y")) for node in (trainer, server)]
+    prices = [price.usd_per_hour for price in each if price is not None]
+    assert prices[0] != prices[1]
+    whole = (chosen["nodes"] * prices[0] + chosen["servers"] * prices[1]) * YEAR / HOUR
+    assert chosen["committed_cost"] == pytest.approx(whole)
+    run = Conditions(pricing="reserved-1y", samples=chosen["samples"])
+    predicted = economics(result.predicted(chosen), run, CATALOGUE)["commitment"]
+    assert predicted["cost"] == pytest.approx(whole)
+    assert predicted["unused"] == pytest.approx(chosen["unused_cost"])

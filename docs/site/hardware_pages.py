@@ -236,12 +236,13 @@ def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
         "For each machine of a job and hour at work, and after how long half of them were back; "
         "``--interruptions`` and ``--restart-time`` take yours.\n",
         rst.table(
-            ("provider", "instance", "an hour", "back after [s]", "from", "source", "note"),
+            ("provider", "instance", "an hour", "spread (log)", "back after [s]", "from", "source", "note"),
             [
                 (
                     rst.text(one.provider),
                     rst.text(one.instance),
                     f"{one.per_machine_hour:.3g}",
+                    "" if one.rate_spread is None else f"{one.rate_spread:.3g}",
                     f"{one.back_after:,.0f}",
                     _day(one.measured_on),
                     rst.text(one.source),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from perfmodel.core import ops
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, duration
+from perfmodel.core.units import dollars, duration, plural
 from perfmodel.decide.price_kinds import HOUR, TERMS, YEAR
+from perfmodel.decide.prices import Price
 from perfmodel.equations.commitment import committed_cost, unused_cost, worthwhile_time
+from perfmodel.equations.cost import both_costs
 
 
-class CommitmentCost(TypedDict):
+class Commitment(TypedDict):
     """What a reserved price commits to."""
 
     term: float
@@ -24,40 +27,79 @@ class CommitmentCost(TypedDict):
     """Of the rest of it after the run [USD]; null where the run's length is not known."""
 
 
-class Commitment(NamedTuple):
-    """What a reserved price commits to."""
+def commitment_words(commitment: Commitment) -> str:
+    """Return a commitment in words, to follow "the price needs".
 
-    term: float
-    """[s]"""
-    cost: float
-    """Of the whole term [$]."""
-    unused: float | None
-    """Of the rest of it after the run [$]; None where the length of the run is not known."""
-
-    @property
-    def words(self) -> str:
-        """The commitment in words, to follow "the price needs"."""
-        years = round(self.term / YEAR)
-        whole = f"a commitment of {years} {'year' if years == 1 else 'years'}, {dollars(self.cost)} in all"
-        if not self.unused:
-            return whole
-        return f"{whole}; what the run leaves unused of it is {dollars(self.unused)}"
+    >>> commitment_words({"term": 3 * YEAR, "cost": 90_000.0, "unused": None})
+    'a commitment of 3 years, $90,000 in all'
+    """
+    years = round(commitment["term"] / YEAR)
+    whole = f"a commitment of {years} {plural('year', years)}, {dollars(commitment['cost'])} in all"
+    if not commitment["unused"]:
+        return whole
+    return f"{whole}; what the run leaves unused of it is {dollars(commitment['unused'])}"
 
 
-def commitment_of(kind: PriceKind, machines: Any, usd_per_hour: float, wall_time: Any) -> Commitment | None:
-    """Return what some machines at a reserved price commit to; None at another kind of price.
+def of_commitment(cost: float | None) -> str:
+    """Return the clause that a run's cost is part of a commitment; empty without one.
+
+    >>> of_commitment(122_032.0)
+    ', of a commitment of $122,032'
+    """
+    return "" if cost is None else f", of a commitment of {dollars(cost)}"
+
+
+def whole_and_unused(
+    machines: Any, usd_per_hour: Any, servers: Any, server_usd_per_hour: Any, term: Any, wall_time: Any
+) -> tuple[Any, Any]:
+    """Return the cost of a whole term, and of the rest of it after a run [USD]; numbers or arrays.
 
     Parameters
     ----------
-    machines : number of them
+    machines, servers : that train, and of parameter servers
+    usd_per_hour, server_usd_per_hour : of one of each at the reserved price; 0 of what is not reserved
+    term, wall_time : of the reservation, and of the run [s]
+    """
+    train, serve = (machines, usd_per_hour / HOUR), (servers, server_usd_per_hour / HOUR)
+    whole = both_costs(committed_cost(*train, term), committed_cost(*serve, term))
+    unused = both_costs(unused_cost(*train, term, wall_time), unused_cost(*serve, term, wall_time))
+    return whole, unused
+
+
+def commitment_of(
+    kind: PriceKind,
+    machines: Any,
+    usd_per_hour: float,
+    wall_time: Any,
+    servers: Any = 0,
+    server_usd_per_hour: float = 0.0,
+) -> Commitment | None:
+    """Return what some machines at a reserved price commit to; None at another kind or an unknown price.
+
+    Parameters
+    ----------
     wall_time : of the run [s]; None where it is not known
+    machines, usd_per_hour, servers, server_usd_per_hour : as of ``whole_and_unused``
     """
     term = TERMS.get(kind)
     if term is None:
         return None
-    per_second = usd_per_hour / HOUR
-    unused = None if wall_time is None else ops.number(unused_cost(machines, per_second, term, wall_time))
-    return Commitment(term, ops.number(committed_cost(machines, per_second, term)), unused)
+    time = term if wall_time is None else wall_time
+    whole, unused = whole_and_unused(machines, usd_per_hour, servers, server_usd_per_hour, term, time)
+    if math.isnan(ops.number(whole)):
+        return None
+    rest = None if wall_time is None else ops.number(unused)
+    return {"term": term, "cost": ops.number(whole), "unused": rest}
+
+
+def reserved_too(server: Price | None, price: Price) -> float:
+    """Return the price of a server that is reserved as the other machines are [USD/h].
+
+    0 of one that is not, nan where its price is not known.
+    """
+    if server is None:
+        return math.nan
+    return server.usd_per_hour if server.kind == price.kind else 0.0
 
 
 def pays_from(kind: PriceKind, usd_per_hour: float, usd_by_the_hour: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.decide.price_kinds import BASIS, interruption_words
-from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, Price, carbon_intensity_of, kind_of
+from perfmodel.decide.price_kinds import interruption_words
+from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, Price, carbon_intensity_of, kind_of, no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 
@@ -52,13 +52,18 @@ def assumed(
     return lines
 
 
-def unknown(conditions: Conditions, price: Price | None, node: str, powered: bool) -> list[str]:
+def unknown(
+    conditions: Conditions, price: Price | None, node: str, powered: bool, catalogue: Catalogue
+) -> list[str]:
     """Return a line for each missing input: what is unknown, and the option that gives it."""
     lines = []
     if price is None:
         kind = kind_of(price, conditions)
-        of_kind = "" if kind == "on-demand" else f", {BASIS[kind]}"
-        lines.append(f"price of {node}{of_kind}: give --price, USD per hour of one node, or --purchase-price")
+        if kind == "on-demand":
+            first = f"price of {node}: "
+        else:
+            first = f"{no_price_words(catalogue, node, kind, node)}; or "
+        lines.append(f"{first}give --price, USD per hour of one node, or --purchase-price")
     elif price.kind == "owned" and conditions.electricity_price is None:
         lines.append("electricity: give --electricity-price, USD per kWh; left out of the cost")
     if not powered:

@@ -10,10 +10,11 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
-from perfmodel.decide.commitments import commitment_of
+from perfmodel.decide.chance import widths_of_run
+from perfmodel.decide.commitments import commitment_of, reserved_too
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
 from perfmodel.decide.failures import goodput_of, states_bytes
-from perfmodel.decide.price_kinds import HOUR, interrupted, uninterrupted
+from perfmodel.decide.price_kinds import HOUR, interrupted, rate_spread, uninterrupted
 from perfmodel.decide.prices import OWN, Price, carbon_intensity_of, kind_of, price_of, server_price_of
 from perfmodel.equations.cost import (
     amount_over,
@@ -286,7 +287,8 @@ def economics(
         power of an iteration; with its ``samples``, and its ``epochs`` or ``tokens`` where those were given
     commitment : of a reserved price: term [s], its cost [$] and that of the rest which the run leaves unused;
         None at another
-    reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
+    reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, and
+        ``loss_low_80``, ``loss_high_80``, the half-widths of the run's interval due to interruptions; or
         None; the checkpoint interval is None where the run is too short to write any
     assumed : assumptions, one sentence each
     unknown : missing inputs, each with the option that gives it
@@ -301,9 +303,13 @@ def economics(
     amounts = amounts or spending(prediction, conditions, catalogue)
     price, server_price = amounts.price, amounts.server_price
     server_node = scenario.get("server_node") or node
-    alike = server_count if server_node == node else 0
     committed = price and commitment_of(
-        price.kind, scenario["nodes"] + alike, price.usd_per_hour, amounts.run and amounts.run.time
+        price.kind,
+        scenario["nodes"],
+        price.usd_per_hour,
+        amounts.run and amounts.run.time,
+        server_count,
+        reserved_too(server_price, price) if server_count else 0.0,
     )
     length = {"epochs": conditions.epochs, "samples": amounts.samples, "tokens": conditions.tokens}
     return {
@@ -318,10 +324,10 @@ def economics(
         "per_iteration": amounts.iteration.report(),
         "per_epoch": amounts.epoch.report() if amounts.epoch else None,
         "run": {**length, **amounts.run.report()} if amounts.run else None,
-        "commitment": committed and committed._asdict(),
-        "reliability": _reliability(amounts),
+        "commitment": committed or None,
+        "reliability": _reliability(amounts, prediction, conditions, catalogue),
         "assumed": assumed(conditions, price, powered, bool(server_count), catalogue),
-        "unknown": unknown(conditions, price, node, powered)
+        "unknown": unknown(conditions, price, node, powered, catalogue)
         + ([NO_SERVER_PRICE.format(server_node)] if server_count and price and not server_price else []),
     }
 
@@ -359,15 +365,28 @@ def _span(result: Rates, time: float) -> Span:
     return Span(time, total(result.cost), total(result.energy), total(result.carbon))
 
 
-def _reliability(amounts: Spending) -> dict[str, float | None] | None:
+def _reliability(
+    amounts: Spending, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+) -> dict[str, float | None] | None:
     """Return goodput, failure and checkpoint intervals and failures by name; None without a failure rate."""
     result = amounts.rates
     if result.failure_interval is None:
         return None
-    interval = ops.plain(result.checkpoint_interval)
+    interval, price = ops.plain(result.checkpoint_interval), amounts.price
+    low, high = widths_of_run(
+        amounts.run and ops.plain(amounts.run.time),
+        ops.plain(result.goodput),
+        interval,
+        ops.plain(result.failure_interval),
+        ops.plain(prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0)),
+        at_the_price(conditions, price, catalogue),
+        rate_spread(conditions, price and price.provider, catalogue),
+    )
     return {
         "goodput": ops.number(result.goodput),
         "failure_interval": ops.number(result.failure_interval),
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
         "failures": None if amounts.failures is None else ops.number(amounts.failures),
+        "loss_low_80": low,
+        "loss_high_80": high,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,19 +23,43 @@ BASIS: Final[dict[PriceKind, str]] = {
     "spot": "spot",
     "reserved-1y": "reserved for 1 year",
     "reserved-3y": "reserved for 3 years",
-    "owned": "purchase",
+    "owned": "owned",
 }
-"""Kind of a price of the catalogue, or of a purchase -> what the answer calls its basis."""
+"""Kind of a price of the catalogue, or of a machine bought -> what the answer calls its basis."""
 TERMS: Final[dict[str, float]] = {"reserved-1y": YEAR, "reserved-3y": 3 * YEAR}
 """Kind of a reserved price -> its term [s]."""
+TAKEN_BACK: Final = "a spot machine is taken back every"
 OF_FAILURES: Final = ("checkpoint_time", "checkpoint_bandwidth", "restart_time")
 """Conditions that need a failure rate."""
+
+
+def kind_words(basis: str | None) -> str:
+    """Return the basis of a price behind a comma; empty where it is on demand, given or not known.
+
+    >>> kind_words("spot"), kind_words("on demand")
+    (', spot', '')
+    """
+    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
 
 
 def measured_interruptions(provider: str | None, catalogue: Catalogue) -> Interruptions | None:
     """Return how often spot machines were taken back: the provider's, else any; None where none are known."""
     known = catalogue.interruptions
     return next((each for each in known if each.provider == provider), next(iter(known), None))
+
+
+def rate_spread(conditions: Conditions, provider: str | None, catalogue: Catalogue) -> float:
+    """Return how far off the rate of interruptions may be: its standard deviation in log rate.
+
+    0 where the rate is given, or where nothing is known of it.
+    """
+    measured = measured_interruptions(provider, catalogue)
+    return 0.0 if conditions.interruptions is not None or measured is None else measured.rate_spread or 0.0
+
+
+def rate_words(lines: Iterable[str]) -> str:
+    """Return the sentence of ``interruption_words`` on the rate without its source; empty without one."""
+    return next((line.partition(":")[0] for line in lines if line.startswith(TAKEN_BACK)), "")
 
 
 def interrupted(conditions: Conditions, provider: str | None, catalogue: Catalogue) -> Conditions:
@@ -105,9 +130,12 @@ def interruption_words(
         basis = "measured" if same else "assumed"
         if conditions.interruptions is None:
             every = duration(HOUR / measured.per_machine_hour)
+            factor = math.exp(measured.rate_spread or 0.0)
+            spread = (
+                f", within a factor of {factor:.0f} at one standard deviation" if measured.rate_spread else ""
+            )
             lines.append(
-                f"a spot machine is taken back every {every}, {basis}: as {which} ({measured.source}; "
-                "--interruptions)"
+                f"{TAKEN_BACK} {every}, {basis}{spread}: as {which} ({measured.source}; --interruptions)"
             )
         if conditions.restart_time is None:
             after = duration(measured.back_after)

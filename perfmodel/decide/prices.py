@@ -18,7 +18,7 @@ from perfmodel.hardware.instance import Instance, OfferPrice
 from perfmodel.model.options.conditions import Conditions
 
 DEFAULT_SERVICE_YEARS = 4.0
-OWN = ("given", "purchase")
+OWN = ("given", BASIS["owned"])
 """Bases of prices that do not include electricity."""
 
 
@@ -27,7 +27,7 @@ class Price(NamedTuple):
 
     usd_per_hour: float
     basis: str
-    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``owned``."""
     instance: str | None = None
     region: str | None = None
     date: str | None = None
@@ -47,7 +47,7 @@ class NodePrice(TypedDict):
     usd_per_hour: float
     """Price of one node [USD/h]."""
     basis: str
-    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``owned``."""
     instance: str | None
     """The provider's name of the node; null where the price was given or is a purchase."""
     region: str | None
@@ -182,6 +182,20 @@ def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | 
     return price.carbon_intensity
 
 
+def no_price_words(catalogue: Catalogue, node: str, kind: PriceKind, called: str) -> str:
+    """Return that no price of a kind is known of a machine, with its price on demand where that is known.
+
+    >>> no_price_words(Catalogue.built_in(), "aws-p4d.24xlarge", "reserved-3y", "it")
+    'no price reserved for 3 years is known of it; on demand it is $21.96 an hour: --pricing on-demand'
+    """
+    of_kind = "" if kind == "on-demand" else f" {BASIS[kind]}"
+    words = f"no price{of_kind} is known of {called}"
+    offers = offers_of(catalogue, node) if of_kind else []
+    if not offers:
+        return words
+    return f"{words}; on demand it is {dollars(offers[0][1].usd_per_hour)} an hour: --pricing on-demand"
+
+
 def hour_words(price: Price) -> str:
     """Return a price per hour and the node it is for, in words.
 
@@ -208,6 +222,6 @@ def price_lines(price: Price) -> list[str]:
     """
     each = hour_words(price)
     if price.basis in OWN:
-        return [f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"]
+        return [f"{each}, {'as given' if price.basis == 'given' else 'as bought'}"]
     where = f"{price.region}, {price.date}, source {price.source}"
     return [f"{each}: {price.instance} {price.basis}", where]

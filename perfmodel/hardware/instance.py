@@ -34,6 +34,8 @@ class Interruptions(Spec):
     """The provider's name of them."""
     per_machine_hour: PositiveFloat
     """Interruptions of a job of several machines, for each of them and hour at work [1/h]."""
+    rate_spread: PositiveFloat | None = None
+    """Standard deviation of the rate between traces of such machines, in log rate [1]; None: not known."""
     back_after: PositiveFloat
     """Time from an interruption until as many machines are back, half the time [s]."""
     measured_on: date

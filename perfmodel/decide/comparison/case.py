@@ -27,25 +27,36 @@ class Case(NamedTuple):
     """Where its hardware is looked up; None: the built-in catalogue."""
 
     @property
+    def goodput(self) -> float:
+        """Share of the time that is kept work; 1 without failures, which are interruptions too."""
+        losses = self.economics and self.economics["reliability"]
+        return float(losses["goodput"]) if losses else 1.0
+
+    @property
     def rate(self) -> float:
-        """Samples per second of the whole job."""
-        return self.prediction.samples_per_second
+        """Samples per second of the whole job that are kept."""
+        return self.prediction.samples_per_second * self.goodput
 
     @property
     def cost_to_target(self) -> float | None:
         """Cost of training to the target [$]; None where no price is known or no target was requested."""
         if self.reached is None or self.cost is None:
             return None
-        samples: float = self.reached["time"] * self.rate
+        samples: float = self.reached["time"] * self.prediction.samples_per_second
         return self.cost * samples
 
     @property
     def cost(self) -> float | None:
-        """Cost of one sample [$]; None where no price is known."""
+        """Cost of one sample that is kept [$]; None where no price is known."""
+        return self.of_a_sample("cost")
+
+    def of_a_sample(self, amount: str) -> float | None:
+        """Return cost [$], energy [kWh] or carbon [g] of one sample that is kept; None where unknown."""
         if self.economics is None:
             return None
-        cost: float | None = self.economics["per_iteration"]["cost"]
-        return None if cost is None else cost / self.prediction.scenario["global_batch_size"]
+        one: float | None = self.economics["per_iteration"][amount]
+        samples = self.prediction.scenario["global_batch_size"] * self.goodput
+        return None if one is None else one / samples
 
 
 def case_of(

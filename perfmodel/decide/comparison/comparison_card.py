@@ -7,12 +7,14 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from perfmodel.core.units import dollars, duration, show, three_digits
+from perfmodel.decide.chance import run_factors
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
+from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
-from perfmodel.model.prediction.intervals.ratio import network_order, ratio_between
+from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Ratio
 
@@ -83,7 +85,7 @@ def _best(able: Sequence[Case]) -> Best | None:
     if len(able) < 2:
         return None
     first, *others = able
-    ratios = [ratio_between(each.prediction, first.prediction, first.name, each.catalogue) for each in others]
+    ratios = [speed_over(each, first) for each in others]
     index = max(range(len(others)), key=lambda one: ratios[one].value)
     return Best(first, others[index], ratios[index], len(others))
 
@@ -131,7 +133,8 @@ def _run(named: Sequence[Case], cases: Sequence[Case]) -> str:
         time, one, interval = run["time"], case.prediction.iteration_time, case.prediction.interval
         if interval is None:
             return [duration(time)]
-        ends = (duration(time * end / one) for end in (interval.low_80, interval.high_80))
+        losses = case.economics and case.economics["reliability"] if not case.reached else None
+        ends = (duration(time * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
         return [f"{duration(time)} (80 %: {' to '.join(ends)})"]
 
     return _each(named, cases, words)
@@ -157,10 +160,7 @@ def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
 def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
     """Return with which probability each case is faster or slower than the first that fits."""
     first = able[0]
-    orders = {
-        case.name: ratio_between(case.prediction, first.prediction, first.name, case.catalogue).order
-        for case in able[1:]
-    }
+    orders = {case.name: speed_over(case, first).order for case in able[1:]}
     return "; ".join(f"{case.name} is {orders[case.name]}" for case in named if orders.get(case.name))
 
 

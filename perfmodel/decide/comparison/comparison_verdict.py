@@ -10,8 +10,8 @@ from perfmodel.core.units import show, three_digits
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
+from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.decide.prices import Price, price_words
-from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.result import Ratio
 from perfmodel.workloads import workload
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
@@ -52,7 +52,7 @@ def _against(first: Case, other: Case) -> str:
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
-    speed = ratio_between(other.prediction, first.prediction, first.name, other.catalogue)
+    speed = speed_over(other, first)
     return f"{other.name} is {speed.sentence}: {rates}"
 
 
@@ -67,7 +67,7 @@ def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
     first = cases[0]
     if case is first or not same_work(cases):
         return None
-    return ratio_between(case.prediction, first.prediction, first.name, case.catalogue)
+    return speed_over(case, first)
 
 
 def _money(first: Case, other: Case) -> str:

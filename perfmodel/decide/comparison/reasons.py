@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from perfmodel.core.errors import InputError
@@ -95,9 +96,12 @@ def why(first: Case, other: Case) -> str:
     parts = [_words(part) for part in _parts(first, other) if _is_large(part, first)]
     sizes = [case.prediction.scenario["world_size"] for case in (first, other)]
     lines = []
+    if not math.isclose(first.goodput, other.goodput, rel_tol=LITTLE):
+        kept = [f"{case.name} keeps the work of {_share(case.goodput)}" for case in (first, other)]
+        lines.append(f"{', '.join(kept)}: failures and checkpoints take the rest")
     if sizes[0] != sizes[1]:
         size = sizes[1] / sizes[0]
-        each = other.rate / first.rate / size
+        each = other.prediction.samples_per_second / first.prediction.samples_per_second / size
         lines.append(f"{three_digits(size)} x the GPUs, each {three_digits(each)} x as fast")
     if parts:
         batches = [_samples(case) for case in (first, other)]

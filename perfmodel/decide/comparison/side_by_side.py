@@ -240,14 +240,13 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
         ("memory_bytes", "B"): answer.memory.bytes,
     }
     if case.economics is not None:
-        price, one, run = (case.economics[key] for key in ("price", "per_iteration", "run"))
+        price, run, losses = (case.economics[key] for key in ("price", "run", "reliability"))
         rows["price_per_hour", "USD/h"] = _per_hour(
             answer.scenario["nodes"], price, case.economics["servers"]
         )
-        per = SAMPLES / answer.scenario["global_batch_size"]
-        rows["cost_per_million_samples", "USD"] = _scaled(one["cost"], per)
-        rows["energy_per_million_samples", "kWh"] = _scaled(one["energy"], per)
-        rows["carbon_per_million_samples", "g"] = _scaled(one["carbon"], per)
+        rows["goodput", "1"] = case.goodput if losses else None
+        for amount, unit in (("cost", "USD"), ("energy", "kWh"), ("carbon", "g")):
+            rows[f"{amount}_per_million_samples", unit] = _scaled(case.of_a_sample(amount), SAMPLES)
         if run:
             rows |= {
                 ("run_time", "s"): run["time"],

@@ -11,7 +11,7 @@ from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.layouts import Job
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.valued import valued
-from perfmodel.decide.price_kinds import TERMS, interrupted, uninterrupted
+from perfmodel.decide.price_kinds import TERMS, interrupted, rate_spread, uninterrupted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
@@ -119,12 +119,16 @@ def _by_conditions(
     group = np.array([distinct.index(id(each)) for each in priced.conditions])[table["machine"]]
     conditions = {id(each): each for each in priced.conditions}
     parts, order = [], []
+    spread = [
+        rate_spread(goal.conditions, each.price and each.price.provider, catalogue)
+        for each in priced.machines
+    ]
     for number, key in enumerate(distinct):
         rows = np.flatnonzero(group == number)
         if len(rows):
             under = goal.model_copy(update={"conditions": conditions[key]})
             part = table if len(rows) == len(group) else rows_of(table, rows)
-            parts.append(valued(part, under, priced.machines, network, fit, catalogue))
+            parts.append(valued(part, under, priced.machines, network, fit, catalogue, spread))
             order.append(rows)
     if len(parts) == 1:
         return parts[0]

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.layouts import Job
 from perfmodel.decide.planning.machines import Machine
-from perfmodel.decide.planning.within import likely
+from perfmodel.decide.planning.within import likely, paid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Jo
     time, wanted = table["run_time"], table["cost"]
     meets = likely(table, goal.limits._replace(budget=None) if by_cost else goal.limits)
     if not meets.any():
-        limited, limit = (time, goal.deadline) if by_cost else (wanted, goal.budget)
+        limited, limit = (time, goal.deadline) if by_cost else (paid(table), goal.budget)
         meets = limited <= (math.inf if limit is None else limit)
     limit = goal.deadline if by_cost else goal.budget
     wanted = wanted if by_cost else time

@@ -85,7 +85,7 @@ class Plan:
     """That the run takes no more than, with the ``confidence`` of the goal, the risk not to fit into memory
     included [s]; None where that risk alone is larger."""
     cost_at_most: float | None
-    """That it costs no more than, with that probability [$]."""
+    """That no more must be paid than, with that probability: at a reserved price at least the term [$]."""
     samples_per_second_at_least: float | None
     """That it reaches, with that probability."""
     usd_per_hour: float | None
@@ -109,9 +109,9 @@ class Plan:
     deadline_risk: float | None
     """Probability that the run takes longer."""
     within_budget: bool | None
-    """Whether it costs no more; None without a budget."""
+    """Whether no more must be paid, for a reserved price the whole term; None without a budget."""
     budget_risk: float | None
-    """Probability that it costs more."""
+    """Probability that more must be paid."""
     probability: float | None
     """Of fitting into memory and keeping within all limits; None where it is not known."""
     memory: dict[str, float]

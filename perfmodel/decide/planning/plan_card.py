@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, many, percent, plural
+from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.planning.alternatives import Alternative, alternatives
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.planning.price_words import basis_words
+from perfmodel.decide.planning.price_words import basis_words, price_notes
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import payment
+from perfmodel.decide.price_kinds import rate_words
+from perfmodel.decide.prices import no_price_words
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.ledger_scales import sources_for
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
@@ -45,7 +51,7 @@ def card_of_plan(result: SearchResult) -> Card:
         chance=chance_words(plan, result.goal, prediction),
         memory=memory_words(prediction),
         limit=limit_of(prediction),
-        rests_on=rests_on(prediction),
+        rests_on="; ".join(filter(None, [rests_on(prediction), rate_words(price_notes(result))])),
     )
 
 
@@ -94,7 +100,7 @@ def _over(goal: Goal, surest: Row) -> str:
     if surest["meets_deadline"] is False:
         over.append(f"over the deadline by {duration(surest['run_time'] - (goal.deadline or 0.0))}")
     if surest["within_budget"] is False:
-        over.append(f"over the budget by {dollars(surest['cost'] - (goal.budget or 0.0))}")
+        over.append(f"over the budget by {dollars(payment(surest) - (goal.budget or 0.0))}")
     return f": as predicted it is {' and '.join(over)}" if over else ""
 
 
@@ -102,7 +108,9 @@ def _without_a_plan(result: SearchResult) -> str:
     """Return the sentence on a search without a plan of known price."""
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.typed for machine in result.machines[:3])
-        return f"No price is known of {names}: give --price NODE=USD, per hour of one node."
+        kind: PriceKind = result.goal.pricing[0] if result.goal.pricing else "on-demand"
+        first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
+        return f"{first[0].upper()}{first[1:]}; or give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 
@@ -154,7 +162,8 @@ def cost_words(plan: Row, goal: Goal) -> str:
     """Return the cost of a run, with the interval and what it is at most, and the kind of price."""
     if plan["cost"] is None:
         return "no price is known"
-    return f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
+    words = f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
+    return f"{words}{of_commitment(plan.get('committed_cost'))}"
 
 
 def _amount(plan: Row, name: str, show: Any, goal: Goal) -> str:

@@ -233,7 +233,7 @@ def _of_failures(conditions: Conditions) -> list[str]:
 
 def _of_ones_own(result: SearchResult) -> list[str]:
     """Return sentences with assumptions on purchased machines; none where none is purchased."""
-    if not any(machine.price and machine.price.basis == "purchase" for machine in result.machines):
+    if not any(machine.price and machine.price.kind == "owned" for machine in result.machines):
         return []
     conditions, lines = result.goal.conditions, []
     if conditions.service_years is None:

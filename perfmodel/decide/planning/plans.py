@@ -92,7 +92,7 @@ class MachinePrice(TypedDict):
     usd_per_hour: float
     """Of one node [USD/h]."""
     basis: str
-    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``purchase``."""
+    """``on demand``, ``spot``, ``reserved for 1 year`` or ``3 years``, ``given`` or ``owned``."""
     instance: str | None
     """The provider's name of it; null where nobody rents it out."""
     region: str | None

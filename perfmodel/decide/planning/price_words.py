@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, many, percent, plural, three_digits
-from perfmodel.decide.commitments import Commitment, pays_from
+from perfmodel.core.units import dollars, many, plural, three_digits
+from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words
+from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words, kind_words
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 
@@ -31,8 +31,7 @@ def basis_words(row: Mapping[str, Any]) -> str:
     >>> basis_words({"price_basis": "spot"}), basis_words({"price_basis": "on demand"})
     (', spot', '')
     """
-    basis = row.get("price_basis")
-    return "" if basis in (None, BASIS["on-demand"], "given") else f", {basis}"
+    return kind_words(row.get("price_basis"))
 
 
 def prices_compared(result: SearchResult) -> list[str]:
@@ -47,7 +46,7 @@ def prices_compared(result: SearchResult) -> list[str]:
         return []
     lines = []
     if own.kind in TERMS:
-        lines.append(f"Its price needs {_commitment(own, mine).words}.")
+        lines.append(f"Its price needs {commitment_words(_commitment(own, mine))}.")
     standard = known.get("on-demand") or next(iter(known.values()))
     for kind, (price, row) in known.items():
         if price is standard[0]:
@@ -58,7 +57,7 @@ def prices_compared(result: SearchResult) -> list[str]:
             lines.append(_spot(row, standard[1], saving, against))
         elif kind in TERMS:
             pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
-            commitment = _commitment(price, row).words
+            commitment = commitment_words(_commitment(price, row))
             whose = f"Its run {saving}" if price is own else f"{BASIS[kind].capitalize()}, its run {saving}"
             whole = "" if price is own else f", but needs {commitment}"
             lines.append(f"{whose} against {against}{whole}; {pays}.")
@@ -119,17 +118,29 @@ def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKin
 
 
 def _commitment(price: Price, row: Row) -> Commitment:
-    return Commitment(TERMS[price.kind], row["committed_cost"], row["unused_cost"])
+    return {"term": TERMS[price.kind], "cost": row["committed_cost"], "unused": row["unused_cost"]}
 
 
 def _saving(row: Row, standard: Row) -> str:
     """Return how much less or more a run costs than at a standard price, in words."""
     if row["cost"] is None or not standard["cost"]:
         return "has no known end"
-    ratio = row["cost"] / standard["cost"] - 1
-    how = "saves" if ratio <= 0 else "costs"
-    more = "" if ratio <= 0 else " more"
-    return f"{how} {percent(round(abs(ratio), 2))}{more} ({dollars(row['cost'])})"
+    times = row["cost"] / standard["cost"]
+    how = f"saves {_share(1 - times)}" if times <= 1 else f"costs {_increase(times, 'more', 'as much')}"
+    return f"{how} ({dollars(row['cost'])})"
+
+
+def _increase(times: float, more: str, as_much: str) -> str:
+    """Return how much larger an amount is: a share, from twice on a multiple.
+
+    >>> _increase(1.12, "longer", "as long"), _increase(4.59, "more", "as much")
+    ('12 % longer', '4.59 times as much')
+    """
+    return f"{_share(times - 1)} {more}" if times < 2 else f"{three_digits(times)} times {as_much}"
+
+
+def _share(part: float) -> str:
+    return f"{100 * part:.{1 if part > 0.995 else 0}f} %"
 
 
 def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
@@ -138,12 +149,12 @@ def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
         return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
     times = row["run_time"] / standard["run_time"]
-    longer = f"{percent(round(times - 1, 2))} longer" if times < 2 else f"{three_digits(times)} times as long"
+    longer = _increase(times, "longer", "as long")
     return f"Spot {saving} against {against} and takes {longer}, with {_count(row)} expected."
 
 
 def _expected(row: Row) -> str:
-    lost = percent(round(1 - row["goodput"], 2))
+    lost = _share(1 - row["goodput"])
     return f"At spot prices {_count(row)} are expected: {lost} of the time goes to them and to checkpoints."
 
 

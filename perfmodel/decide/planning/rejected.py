@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.front import TIE
-from perfmodel.decide.planning.within import Limits, likely
+from perfmodel.decide.planning.within import Limits, likely, paid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def _best(table: Table, rows: Any, safe: Any, limits: Limits) -> int:
     deadline, budget, by_cost = limits.deadline, limits.budget, limits.by_cost
     time, cost = table["run_time"][rows], table["cost"][rows]
     in_time = time <= (np.inf if deadline is None else deadline)
-    in_budget = cost <= (np.inf if budget is None else budget)
+    in_budget = paid(table)[rows] <= (np.inf if budget is None else budget)
     for able in (safe, in_time & in_budget, in_time if by_cost else in_budget):
         if able.any():
             rows = rows[able]
@@ -88,8 +88,9 @@ def _held_against(table: Table, one: int, chosen: int, safe: Any, limits: Limits
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
         return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
-    if budget is not None and cost > budget:
-        return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
+    pays = float(paid(table)[one])
+    if budget is not None and pays > budget:
+        return Rejected(one, "over the budget", f"over the budget by {dollars(pays - budget)}")
     sure = table["probability"]
     if not safe[one] and (safe[chosen] or sure[one] < sure[chosen]):
         money = f"cheaper by {dollars(-more)}" if more < 0 else f"dearer by {dollars(more)}"

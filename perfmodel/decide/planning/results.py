@@ -15,7 +15,7 @@ from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.rejected import Rejected, rejected_plans
 from perfmodel.decide.planning.startable import instead, startable, startable_front
-from perfmodel.decide.planning.within import SETTINGS, likely, surest_first
+from perfmodel.decide.planning.within import SETTINGS, likely, paid, payment, surest_first
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.model.fitted.calibration import Calibration
@@ -95,7 +95,7 @@ class SearchResult:
             "meets_deadline": None
             if goal.deadline is None
             else (row["run_time"] or math.inf) <= goal.deadline,
-            "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
+            "within_budget": None if goal.budget is None or cost is None else payment(row) <= goal.budget,
             "memory": odds,
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
@@ -113,7 +113,7 @@ class SearchResult:
     @cached_property
     def front_rows(self) -> NDArray[np.intp]:
         """Indices of ``front``."""
-        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(self.candidates["cost"])]
+        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(paid(self.candidates))]
         return startable_front(self.candidates, limits)
 
     @property
@@ -146,7 +146,7 @@ class SearchResult:
     @cached_property
     def fastest_row(self) -> int | None:
         """Index of ``fastest``."""
-        able = self._in_budget(self.candidates["cost"][self.front_rows])
+        able = self._in_budget(paid(self.candidates)[self.front_rows])
         return int(self.front_rows[able][0]) if able.any() else None
 
     @property

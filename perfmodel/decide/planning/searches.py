@@ -9,6 +9,7 @@ from perfmodel.decide.planning.candidates import candidates
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.machines import machines_of
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import paid
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.input.data import fed_with
@@ -82,7 +83,7 @@ def _of_published_batches(table: Table, goal: Goal, fit: EpochsFit, left_out: di
     batch = table["global_batch_size"]
     shown = (fit.smallest_batch_size <= batch) & (batch <= fit.largest_batch_size)
     in_time = table["run_time"] <= (LARGEST if goal.deadline is None else goal.deadline)
-    in_budget = table["cost"] <= (LARGEST if goal.budget is None else goal.budget)  # not of an unknown price
+    in_budget = paid(table) <= (LARGEST if goal.budget is None else goal.budget)  # not of an unknown price
     if not (shown & in_time & in_budget).any() or shown.all():
         return table
     left_out[f"a batch {fit.outside}, while others meet the limits"] = int((~shown).sum())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from perfmodel.core.errors import refusal
+from perfmodel.decide.chance import Z_80, loss_widths, widened
+from perfmodel.decide.commitments import reserved_too, whole_and_unused
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
 from perfmodel.decide.failures import states_bytes
 from perfmodel.decide.planning.goal import Goal
@@ -16,13 +17,11 @@ from perfmodel.decide.planning.machines import Machine, server_of
 from perfmodel.decide.planning.within import judged
 from perfmodel.decide.price_kinds import HOUR, TERMS
 from perfmodel.decide.prices import OWN, carbon_intensity_of
-from perfmodel.equations.commitment import committed_cost, unused_cost
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.equations.reliability import (
     expected_failures,
     interruption_interval,
     job_failure_interval,
-    lost_time_spread,
 )
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.step.terms import TERMS as TERMS_OF_A_STEP
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = dict[str, NDArray[Any]]
-
-Z_80 = NormalDist().inv_cdf(0.9)
-"""Standard deviations from the mean to either end of an interval of 80 %."""
 
 _PARTS: Final = (
     "node",
@@ -55,6 +51,7 @@ def valued(
     network: Workload,
     fit: EpochsFit | None,
     catalogue: Catalogue,
+    rate_spread: Sequence[float] = (),
 ) -> Table:
     """Return a table with run time, money, energy and risks in place of the terms of an iteration.
 
@@ -64,6 +61,7 @@ def valued(
     goal, machines : give the length of the run and the price of a node
     network, fit : of the goal's workload
     catalogue : has the power of the accelerators
+    rate_spread : of each machine, as of ``price_kinds.rate_spread``; by default none
     """
     machine_of = table["machine"]
     server_counts = np.nan_to_num(table["servers"].astype(np.float64))
@@ -76,13 +74,23 @@ def valued(
     goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), machine_of.shape)
     with np.errstate(divide="ignore", over="ignore"):
         run_time = work_time / goodput
-    of_prices = _of_prices(table["nodes"] + server_counts, run_time, machine_of, machines, goal)
-    chance = _chance(of_prices["interruptions"], result["checkpoint_interval"], work_time, run_time, goal)
+    of_prices = _of_prices(table["nodes"], server_counts, run_time, machine_of, machines, goal, catalogue)
+    widths = loss_widths(
+        of_prices["interruptions"],
+        result["checkpoint_interval"],
+        result["failure_interval"],
+        goodput=goodput,
+        work_time=work_time,
+        run_time=run_time,
+        restart_time=goal.conditions.restart_time or 0.0,
+        rate_spread=np.asarray(rate_spread)[machine_of] if len(rate_spread) else 0.0,
+    )
+    of_fit = 0.0 if fit is None else Z_80 * fit.residual
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
     below, near = (
-        _widened(factor.astype(np.float64), fit, chance)
-        for factor in (point / table["low_80"], table["high_80"] / point)
+        widened(widened(factor.astype(np.float64), of_fit), width)
+        for factor, width in zip((point / table["low_80"], table["high_80"] / point), widths, strict=True)
     )
     report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS_OF_A_STEP)}
     report["servers"] = server_counts.astype(np.int64)
@@ -107,53 +115,45 @@ def valued(
 
 
 def _of_prices(
-    count: Any, run_time: Any, machine_of: Any, machines: Sequence[Machine], goal: Goal
+    nodes: Any,
+    servers: Any,
+    run_time: Any,
+    machine_of: Any,
+    machines: Sequence[Machine],
+    goal: Goal,
+    catalogue: Catalogue,
 ) -> dict[str, Any]:
     """Return interruptions expected at spot prices, and what reserved ones commit to; nan at others.
 
     Parameters
     ----------
-    count : machines of each plan, parameter servers included
+    nodes, servers : machines of each plan that train, and of parameter servers
     run_time : of each [s]
     """
+    nodes = nodes.astype(np.float64)
     prices = [machine.price for machine in machines]
     of_kinds = [None if price is None else price.kind for price in prices]
     per_hour = goal.conditions.interruptions or np.nan
     rate = np.array([per_hour if kind == "spot" else np.nan for kind in of_kinds])[machine_of]
     term = np.array([TERMS.get(kind or "", np.nan) for kind in of_kinds])[machine_of]
-    per_second = np.array([np.nan if price is None else price.usd_per_hour / HOUR for price in prices])
-    count = count.astype(np.float64)
+    each = np.array([np.nan if price is None else price.usd_per_hour for price in prices])[machine_of]
+    of_server = np.array(
+        [
+            reserved_too(server_of(machine, goal, catalogue).price, price)
+            if price is not None and price.kind in TERMS
+            else np.nan
+            for machine, price in zip(machines, prices, strict=True)
+        ]
+    )[machine_of]
+    of_server = np.where(servers > 0, of_server, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        interval = job_failure_interval(interruption_interval(rate / HOUR), count)
+        interval = job_failure_interval(interruption_interval(rate / HOUR), nodes + servers)
+        whole, unused = whole_and_unused(nodes, each, servers, of_server, term, run_time)
         return {
             "interruptions": expected_failures(run_time, interval),
-            "committed_cost": committed_cost(count, per_second[machine_of], term),
-            "unused_cost": unused_cost(count, per_second[machine_of], term, run_time),
+            "committed_cost": whole,
+            "unused_cost": unused,
         }
-
-
-def _chance(interruptions: Any, interval: Any, work_time: Any, run_time: Any, goal: Goal) -> Any:
-    """Return the relative spread of each run from the chance of its interruptions; 0 without any.
-
-    Parameters
-    ----------
-    interruptions : expected in each run; nan at other prices than spot
-    interval : between checkpoints [s], infinite where writing none is best; None without failures
-    work_time, run_time : of each run, without failures and with them [s]
-    """
-    if interval is None or not np.isfinite(interruptions).any():
-        return 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        between = np.minimum(interval, work_time)
-        spread = lost_time_spread(interruptions, between, goal.conditions.restart_time or 0.0, run_time)
-    return np.nan_to_num(spread, posinf=0.0)
-
-
-def _widened(factor: Any, fit: EpochsFit | None, chance: Any) -> Any:
-    """Return the factor of a run's interval from that of its iterations, of epochs to a target, of chance."""
-    if fit is not None:
-        factor = np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
-    return np.exp(np.hypot(np.log(factor), Z_80 * chance)) if np.any(chance) else factor
 
 
 def samples_of(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:
@@ -242,5 +242,6 @@ def _rates(
         "carbon": carbon,
         "goodput": rented.goodput,
         "checkpoint_interval": rented.checkpoint_interval,
+        "failure_interval": rented.failure_interval,
         "power": both_energies(rated, serving),  # of one second
     }

@@ -8,6 +8,7 @@ another: the probabilities of both multiply.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 SETTINGS: Final = (0.5, 0.8, 0.95)
 """How sure a buyer usually wants to be: as likely as not, likely, all but certain (a choice)."""
+
+CERTAIN_WIDTH: Final = 1e-3
+"""Width in logarithm that stands for none, to order plans that certainly exceed the budget (a choice)."""
 
 
 class Limits(NamedTuple):
@@ -52,6 +56,7 @@ def judged(table: Table, limits: Limits) -> Table:
 
     ``run_time_at_most``, ``cost_at_most`` and ``samples_per_second_at_least`` hold with the ``confidence`` of
     the limits, the memory's risk included; they are unknown where the memory alone has more risk.
+    At a reserved price the budget is for the whole term, which ``cost_at_most`` includes.
     ``probability`` is that of fitting into memory and keeping within all limits.
 
     Parameters
@@ -59,7 +64,7 @@ def judged(table: Table, limits: Limits) -> Table:
     table : with times, costs and memory of plans, shape (plans,) each
     limits : of the run
     """
-    time, cost = (_numbers(table, name) for name in ("run_time", "cost"))
+    time, cost, payment = _numbers(table, "run_time"), _numbers(table, "cost"), paid(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (_numbers(table, f"run_time_{end}") / time for end in ("low_80", "high_80"))
         odds = _memory_odds(table)
@@ -75,12 +80,14 @@ def judged(table: Table, limits: Limits) -> Table:
                 ("budget_risk", cost, limits.budget),
             )
         }
+        if limits.budget is not None:
+            risks["budget_risk"] = np.where(_commits_beyond(table, limits), 1.0, risks["budget_risk"])
         rate = table["samples_per_second"] / slower
     columns = {
         "cost_low_80": cost * low,
         "cost_high_80": cost * high,
         "run_time_at_most": time * at_most,
-        "cost_at_most": cost * at_most,
+        "cost_at_most": np.where(payment > cost * at_most, payment, cost * at_most),
         "samples_per_second_at_least": rate,
         "fits_probability": odds.fits_probability,
         "memory_low_80": odds.low_80,
@@ -88,6 +95,25 @@ def judged(table: Table, limits: Limits) -> Table:
         **risks,
     }
     return columns | {"probability": _probability(columns, limits)}
+
+
+def paid(table: Table) -> NDArray[np.float64]:
+    """Return what must be paid for each plan: its run, at a reserved price the whole term [$]; (plans,).
+
+    >>> paid({"cost": np.array([3.0, 3.0]), "committed_cost": np.array([np.nan, 8.0])}).tolist()
+    [3.0, 8.0]
+    """
+    cost = _numbers(table, "cost")
+    if "committed_cost" not in table:
+        return cost
+    committed = _numbers(table, "committed_cost")
+    with np.errstate(invalid="ignore"):
+        return np.where(committed > cost, committed, cost)
+
+
+def payment(row: Mapping[str, Any]) -> float:
+    """Return what must be paid for one plan of known price [$]."""
+    return float(max(row["cost"], row.get("committed_cost") or 0.0))
 
 
 def likely(table: Table, limits: Limits) -> NDArray[np.bool_]:
@@ -119,12 +145,17 @@ def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
     table : with the columns of ``judged``
     limits : of the run
     """
-    room = np.full(len(table["run_time"]), np.inf)
+    margins = np.full(len(table["run_time"]), np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        for amount, limit in _amounts(table, limits):
-            room = np.minimum(room, np.log(limit / amount))
-        high = _numbers(table, "run_time_high_80") / table["run_time"]
-        margins = room / np.log(high) * NORMAL_80 if limits.words else np.full(len(room), np.inf)
+        width = np.log(_numbers(table, "run_time_high_80") / table["run_time"])
+        if limits.deadline is not None:
+            margins = np.log(limits.deadline / _numbers(table, "run_time")) / width
+        if limits.budget is not None:
+            certain = _commits_beyond(table, limits)
+            amount = np.where(certain, paid(table), _numbers(table, "cost"))
+            room = np.log(limits.budget / amount) / np.where(certain, CERTAIN_WIDTH + 0 * width, width)
+            margins = np.minimum(margins, room)
+        margins = margins * NORMAL_80
         return -_log_normal(margins) - np.log(table["fits_probability"])
 
 
@@ -194,7 +225,14 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     return np.asarray(table[name], dtype=np.float64)
 
 
+def _commits_beyond(table: Table, limits: Limits) -> NDArray[np.bool_]:
+    """Return which plans commit to more than the budget, whatever their run costs; shape (plans,)."""
+    payment = paid(table)
+    with np.errstate(invalid="ignore"):
+        return (payment > _numbers(table, "cost")) & (payment > (limits.budget or 0.0))
+
+
 def _amounts(table: Table, limits: Limits) -> list[tuple[NDArray[np.float64], float]]:
-    """Return times and costs of plans, each with its limit, of the limits that there are."""
-    pairs = (("run_time", limits.deadline), ("cost", limits.budget))
-    return [(_numbers(table, name), limit) for name, limit in pairs if limit is not None]
+    """Return times and payments of plans, each with its limit, of the limits that there are."""
+    pairs = ((_numbers(table, "run_time"), limits.deadline), (paid(table), limits.budget))
+    return [(amount, limit) for amount, limit in pairs if limit is not None]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from typing_extensions import TypedDict
 
-from perfmodel.decide.commitments import CommitmentCost
+from perfmodel.decide.commitments import Commitment
 from perfmodel.decide.economics import economics
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
@@ -44,7 +44,7 @@ class Costs(TypedDict):
     per_iteration: SpanCosts
     per_epoch: SpanCosts | None
     run: RunCosts | None
-    commitment: CommitmentCost | None
+    commitment: Commitment | None
     reliability: dict[str, float | None] | None
     assumed: list[str]
     unknown: list[str]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfmodel.decide.commitments import Commitment
 
 
 def show_economics(result: Mapping[str, Any]) -> None:
@@ -37,12 +40,12 @@ def _price(price: dict[str, Any] | None) -> list[str]:
     return [f"{label:<22}{line}" for label, line in zip(("price", ""), lines, strict=False)]
 
 
-def _committed(commitment: dict[str, Any] | None) -> list[str]:
+def _committed(commitment: Commitment | None) -> list[str]:
     if commitment is None:
         return []
-    from perfmodel.decide.commitments import Commitment
+    from perfmodel.decide.commitments import commitment_words
 
-    return [f"{'':<22}it needs {Commitment(**commitment).words}"]
+    return [f"{'':<22}it needs {commitment_words(commitment)}"]
 
 
 def _failures(reliability: dict[str, Any] | None) -> list[str]:

@@ -53,7 +53,7 @@ def show_plan(result: SearchResult, card: Card) -> None:
     _show_unpriced(result)
     layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
     kinds = len({each[:2] for each in result.machines})
-    tried = f"tried: {len(result):,} plans on {kinds} machines{layouts}"
+    tried = f"tried: {len(result):,} plans on {counted(kinds, 'machine')}{layouts}"
     lines_to(out, f"{tried}; {_left_out(result)}")
     if result.impossible:
         lines_to(out, f"no plan is left on: {', '.join(result.impossible)}")
@@ -237,7 +237,7 @@ def _show_prices(result: SearchResult, shown: list[Row]) -> None:
     machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
     lines = []
     for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
-        source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
+        source = price["source"] or {"given": "as given", "owned": "as bought"}.get(price["basis"])
         where = ", ".join(filter(None, (price["region"], price["date"], source)))
         kind = basis_words({"price_basis": price["basis"]})
         lines.append((machines[price["name"]] + kind, (f"{price['usd_per_hour']:,.4g}",), where, ""))
@@ -252,7 +252,7 @@ def _show_unpriced(result: SearchResult) -> None:
     out = console()
     count = sum(row["candidates"] for row in unpriced)
     where = f" in {result.goal.conditions.region}" if result.goal.conditions.region else ""
-    title = f"Price unknown{where} of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
+    title = f"Price unknown{where} of {counted(len(unpriced), 'machine')}, {count:,} plans: --price NODE=USD"
     lines_to(out, title, style="bold")
     lines = [
         (

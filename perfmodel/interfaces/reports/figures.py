@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.decide.chance import run_factors
+from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.economics import spans
+from perfmodel.decide.price_kinds import kind_words, rate_words
 from perfmodel.decide.prices import Price, hour_words
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import card_of
+from perfmodel.model.prediction.card import card_of, rests_on
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.prediction.memory import largest_words
 from perfmodel.model.prediction.result import Interval, Prediction
@@ -287,7 +290,9 @@ def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:
     """Return what a run costs as text; ``money`` is the result of ``economics``, the others as above."""
     cost = money["run"]["cost"]
     spread = "" if ends is None else " (80 %: {} to {})".format(*(dollars(cost * end / time) for end in ends))
-    return f"{dollars(cost)}{spread}, at {hour_words(Price(**money['price']))}"
+    committed = money.get("commitment")
+    price, whole = Price(**money["price"]), of_commitment(committed and committed["cost"])
+    return f"{dollars(cost)}{spread}, at {hour_words(price)}{kind_words(price.basis)}{whole}"
 
 
 def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
@@ -299,14 +304,19 @@ def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
 def run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, str]:
     """Return time and cost of the run, or the cost of an hour where its length is not given, for the card."""
     interval, run, time = prediction.interval, money["run"], prediction.iteration_time
-    ends = None if interval is None else (interval.low_80, interval.high_80)
+    ends = None
+    if interval is not None:
+        low, high = run_factors(money["reliability"], time, interval.low_80, interval.high_80)
+        ends = low * time, high * time
     if (each := money["per_iteration"]["cost"]) is None:
-        cost = NO_PRICE
+        cost = next((line for line in money["unknown"] if line.startswith("no price")), NO_PRICE)
     elif run is None:
         cost = f"{dollars(each * 3600 / time)} an hour; --epochs or --tokens say how long"
     else:
         cost = run_cost_words(money, time, ends)
-    return {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
+    rows = {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
+    rate = rate_words(money["assumed"])
+    return rows | ({"rests_on": f"{rests_on(prediction)}; {rate}"} if rate else {})
 
 
 def ruled_out_lines(layout: RuledOut | None) -> list[str]:

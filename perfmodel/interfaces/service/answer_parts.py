@@ -4,7 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.decide.commitments import CommitmentCost
+from perfmodel.decide.commitments import Commitment
 from perfmodel.decide.prices import NodePrice
 from perfmodel.workloads.recipes.recipes import Evidence
 
@@ -55,6 +55,10 @@ class Reliability(TypedDict):
     """Time between two checkpoints [s]; null where the run is too short to write any."""
     failures: float | None
     """Expected failures in the run; null where its length is not given."""
+    loss_low_80: float | None
+    """Half-width of the 80 % interval of the run's time due to interruptions, in log time, below it."""
+    loss_high_80: float | None
+    """The same above it."""
 
 
 class Economics(TypedDict):
@@ -70,7 +74,7 @@ class Economics(TypedDict):
     """Of one epoch; null where the size of the data set is unknown."""
     run: RunSpan | None
     """Of the run; null where its length is not given."""
-    commitment: CommitmentCost | None
+    commitment: Commitment | None
     """What a reserved price commits to; null at another."""
     reliability: Reliability | None
     """Losses to failures; null without a failure rate."""

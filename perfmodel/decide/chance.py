@@ -1,0 +1,108 @@
+"""How far the time of a run is off by its interruptions: by their chance, and by a rate that is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.decide.price_kinds import HOUR
+from perfmodel.equations.reliability import lost_time_spread, run_time_sensitivity
+from perfmodel.model.options.conditions import Conditions
+
+Z_80: Final = NormalDist().inv_cdf(0.9)
+"""Standard deviations from the mean to either end of an interval of 80 %."""
+
+
+def loss_widths(
+    interruptions: Any,
+    checkpoint_interval: Any,
+    failure_interval: Any,
+    *,
+    goodput: Any,
+    work_time: Any,
+    run_time: Any,
+    restart_time: float,
+    rate_spread: Any,
+) -> tuple[Any, Any]:
+    """Return the half-widths of the 80 % interval of a run's time due to interruptions, in log time.
+
+    That below the time ends where nothing is lost.  Both are 0 without interruptions.
+
+    Parameters
+    ----------
+    interruptions : expected in the run; nan at other prices than spot
+    checkpoint_interval, failure_interval : [s], the first infinite where writing none is best; None
+        without failures
+    work_time, run_time : without failures and with them [s]
+    rate_spread : standard deviation of the rate of interruptions, in log rate; 0 of one that is given
+    """
+    if checkpoint_interval is None or not np.isfinite(interruptions).any():
+        return 0.0, 0.0
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        between = np.minimum(checkpoint_interval, work_time)
+        chance = lost_time_spread(interruptions, between, restart_time, run_time)
+        share = interruptions / run_time * failure_interval  # of all failures
+        sensitivity = run_time_sensitivity(between, restart_time, failure_interval, goodput)
+        width = np.nan_to_num(Z_80 * np.hypot(chance, rate_spread * share * sensitivity), posinf=0.0)
+        return np.minimum(width, -np.log(goodput)), width
+
+
+def widths_of_run(
+    run_time: float | None,
+    goodput: float,
+    checkpoint_interval: float,
+    failure_interval: float,
+    machines: float,
+    conditions: Conditions,
+    rate_spread: float,
+) -> tuple[float | None, float | None]:
+    """Return ``loss_widths`` of one run; None where its length is not known.
+
+    Parameters
+    ----------
+    run_time, checkpoint_interval, failure_interval : [s]
+    machines : of the job, parameter servers included
+    conditions : at the price of the machines
+    """
+    if run_time is None:
+        return None, None
+    per_second = (conditions.interruptions or np.nan) / HOUR * machines
+    low, high = loss_widths(
+        np.float64(run_time * per_second),
+        checkpoint_interval,
+        failure_interval,
+        goodput=goodput,
+        work_time=run_time * goodput,
+        run_time=run_time,
+        restart_time=conditions.restart_time or 0.0,
+        rate_spread=rate_spread,
+    )
+    return float(low), float(high)
+
+
+def widened(factor: Any, width: Any) -> Any:
+    """Return the factor to an end of an interval, widened by an independent half-width in log time.
+
+    >>> float(widened(1.2, 0.0).round(6)), float(widened(1.0, 0.5).round(4))
+    (1.2, 1.6487)
+    """
+    return np.exp(np.hypot(np.log(factor), width))
+
+
+def run_factors(
+    reliability: Mapping[str, Any] | None, time: float, low_80: float, high_80: float
+) -> tuple[float, float]:
+    """Return the ends of the 80 % interval of a run's time, over the time itself.
+
+    Parameters
+    ----------
+    reliability : of the result of ``economics``
+    time, low_80, high_80 : of one iteration, with the ends of its interval [s]
+    """
+    widths = [(reliability or {}).get(f"loss_{end}") or 0.0 for end in ("low_80", "high_80")]
+    if not any(widths):
+        return low_80 / time, high_80 / time
+    return float(1 / widened(time / low_80, widths[0])), float(widened(high_80 / time, widths[1]))
