@@ -43,11 +43,17 @@ def card_of(prediction: Prediction) -> Card:
 def _machines(prediction: Prediction) -> str:
     """Return the accelerators of a job by name, of those of the catalogue, and id, with their placement."""
     count, id = prediction.scenario["world_size"], prediction.scenario["accelerator"]
-    try:
-        called = f"{accelerator_words(Catalogue.built_in().accelerator(id))} ({id})"
-    except InputError:
-        called = id
+    name = accelerator_name(id)
+    called = id if name == id else f"{name} ({id})"
     return f"{count} x {called}: {prediction.placement}"
+
+
+def accelerator_name(id: str, catalogue: Catalogue | None = None) -> str:
+    """Return what people call an accelerator of a catalogue; of others, as of a saved answer, its id."""
+    try:
+        return accelerator_words(Catalogue.of(catalogue).accelerator(id))
+    except InputError:
+        return id
 
 
 def with_card(fields: Mapping[str, Any]) -> Prediction:
