@@ -37,6 +37,7 @@ from perfmodel.core.units import duration, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, target_words
 from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction.card import accelerator_name
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
 
@@ -145,7 +146,10 @@ def page(request: PageRequest) -> None:
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
         st.subheader(
-            plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
+            plain(
+                f"{result['world_size']:,} x {accelerator_name(result['accelerator'])} "
+                f"training {result['workload']}"
+            ),
             anchor=False,
         )
         answer_card.show(answer.card)
