@@ -30,6 +30,7 @@ from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.cli.app import streamlit_words
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.card import accelerator_name
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {
@@ -439,7 +440,10 @@ def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
     button(test, "Load the chosen plan into Predict").click()
     sound(test.run())
     chosen = found.chosen
-    assert test.subheader[0].value == f"{chosen['world_size']} x {chosen['accelerator']} training resnet50"
+    assert (
+        test.subheader[0].value
+        == f"{chosen['world_size']} x {accelerator_name(chosen['accelerator'])} training resnet50"
+    )
     assert test.metric[0].value == show(chosen["iteration_time"], "s")
 
 

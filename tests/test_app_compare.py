@@ -191,7 +191,7 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
     }
     name = "C (ethernet-100g-rdma)"
     assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ x as fast as A", words(test))
-    assert f"what limits {name}: computing" in words(test)
+    assert f"What limits {name} most is computing" in words(test)
     test.switch_page("views/compare.py")  # where the browser is by then
     sound(button(test, "100 or 400 Gbit/s?").click().run())
     assert address(test)["b-inter-link"] == "ethernet-400g-rdma"

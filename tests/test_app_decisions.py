@@ -154,7 +154,10 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     test = opened("compare", **NETWORKS)
     said = words(test)
     assert "**C (ethernet-100g-rdma) is 1.04 x as fast as A (ethernet-25g-tcp)" in said
-    assert re.search(r"80 %: 1 to [\d.]+\), no slower, but may gain nothing: take the cheaper\.", said)
+    assert re.search(
+        r"80 %: 1 to [\d.]+\), no slower, but may gain nothing: ask for the prices, and take the cheaper\.",
+        said,
+    )
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
         "A: ethernet-25g-tcp",

@@ -130,7 +130,7 @@ def test_hardware_of_ones_own_goes_along_to_the_process(tmp_path):
     work = quote_work.work(a_quote(1, accelerator="example-gpu", gpus=8), Catalogue([tmp_path]), None)
     given, size = bounded.by_a_process(work, lambda text: None)
     assert given == work.call(*work.arguments)
-    assert "example-gpu" in given[0].scenario
+    assert "Example GPU 80 GB" in given[0].scenario
     assert size * quotes.MOST < bounded.MOST_KEPT
 
 

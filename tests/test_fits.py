@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from perfmodel import fits, predict
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import percent
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
@@ -136,7 +137,33 @@ def test_the_batch_to_take_surely_fits() -> None:
     chances = [fits(**job, local_batch_size=size).fits_probability for size in sizes]
     assert chances[0] >= 0.95 > chances[1]
     assert chances[2] >= 0.5 > chances[3]
-    assert f"at most {sure} to be sure" in answer.card.advice
+    assert f"at most {sure} to be sure" in predict(**job, local_batch_size=256).card.advice
+
+
+@pytest.mark.parametrize(
+    ("job", "confidence", "begin"),
+    [
+        ({"workload": "llama-3-70b", "gpus": 16}, 0.8, "It does not fit: "),
+        ({"workload": "llama-3-8b", "gpus": 16}, 0.8, "It probably does not fit ("),
+        ({**TOO_LARGE, "micro_batch_size": 1, "context_parallel": 2}, 0.95, "It fits with probability "),
+    ],
+)
+def test_the_advice_is_the_first_change_and_nothing_else(
+    job: dict[str, Any], confidence: float, begin: str
+) -> None:
+    """It once said to take GPUs with more memory, above changes by which the job fits on these."""
+    answer = fits(**{"accelerator": "h100-sxm5-80gb", **job}, confidence=confidence)
+    advice, first = answer.card.advice, answer.changes[0]
+    assert advice.startswith(begin)
+    assert (answer.fits_probability < 0.5) == ("not fit" in advice)
+    assert f", take {first.words}: it then fits with {percent(first.fits_probability)}" in advice
+    assert "more memory" not in advice
+
+
+def test_the_advice_says_that_nothing_was_found() -> None:
+    answer = fits(workload="llama-3.1-405b", accelerator="v100-sxm2-16gb", gpus=1)
+    assert not answer.changes or answer.changes[0].fits_probability < answer.confidence
+    assert ("Nothing tried makes it fit with 80 %" if answer.changes else "No change") in answer.card.advice
 
 
 def test_changes_that_keep_the_training_come_first() -> None:

@@ -58,7 +58,7 @@ def test_a_claim_that_other_software_reached_is_possible_and_the_run_is_named(un
     assert run.software_taken.startswith("pytorch@")
     words = f"{run.source} reached 3,458 images/s per accelerator with mlperf-mxnet (2022)"
     assert words in unnamed.sentence
-    assert "the quote states no software and no batch" in unnamed.sentence
+    assert "The quote states no software and no batch" in unnamed.sentence
 
 
 def test_mlperf_stands_among_the_measured_runs_with_its_software(unnamed):
@@ -71,7 +71,7 @@ def test_other_software_that_the_quote_names_stays_doubtful():
     named = checked(RESNET | {"framework": "pytorch", "local_batch_size": 408}, **A100)
     assert named.verdict == "optimistic"
     assert (named.judgement, named.reached_by.is_other, named.reached_by.left_open) == ("doubtful", True, [])
-    assert "the quote states pytorch" in named.sentence
+    assert "The quote states pytorch" in named.sentence
     assert "reached" in named.sentence
 
 
@@ -169,7 +169,7 @@ def test_every_door_says_by_whom_it_was_reached(unnamed, tmp_path):
     page = page_of_quote(quote, [unnamed], None)
     assert page.tables[1].rows[0][1] == f"reached: {BETTER}"
     assert page.answer[1] == "1 claim: 1 reached."
-    assert "so it is possible, though better than the model expects: MLPerf" in page.answer[2]
+    assert "So it is possible, though better than the model expects. MLPerf" in page.answer[2]
     assert any(run.source in cell for table in page.tables for row in table.rows for cell in map(str, row))
     assert any(run.source in answer for answer in page.answer)
     sentence = card_of_quote([unnamed]).advice

@@ -60,7 +60,7 @@ def test_beyond_the_limit_of_bf16_a_claim_needs_fp8_unless_the_quote_states_bf16
     assert (open_.verdict, open_.judgement, open_.probability) == ("conditional", "doubtful", None)
     assert needs(open_) == ["fp8"]
     assert "possible only with fp8, which the quote does not state" in open_.sentence
-    assert "ask the vendor" in open_.sentence
+    assert "Ask the vendor" in open_.sentence
     assert "which precision it is in" in open_.sentence
     assert "as the quote states no precision" in open_.assumed
     assert (stated.verdict, stated.probability, stated.only_with) == ("impossible", 0.0, [])

@@ -15,6 +15,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
+from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.claim_judgement import DOUBTFUL, probability_of
 from perfmodel.decide.quote.completed_job import completed_job
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -274,7 +275,7 @@ def test_a_run_of_the_same_job_is_better_evidence_than_the_model_alone():
     assert math.log(run.high_80 / run.low_80) < 0.5 * math.log(found.high_80 / found.low_80)
     assert found.probability == run.probability
     assert (found.verdict, found.judgement) == ("plausible", "doubtful")
-    assert f"measured runs like it reach {run.value:.1f}" in found.sentence
+    assert f"Measured runs like it reach {run.value:.1f}" in found.sentence
 
 
 # --- tricks
@@ -306,7 +307,7 @@ def test_a_trick_is_named_and_the_vendor_asked(scenario, claim, trick):
     told = next(each for each in found.tricks if each.name.startswith(trick))
     assert told.ask.removeprefix("ask ") in found.sentence
     if told.factor is not None:
-        assert re.search(rf"it would be possible if [^;]*{told.condition}", found.sentence)
+        assert re.search(rf"It would be possible if [^.]*{told.condition}", found.sentence)
 
 
 @pytest.mark.parametrize(
@@ -357,20 +358,42 @@ def test_json_python_and_text_say_the_same(invoke):
         assert ", ".join(names(each)) in table
 
 
+def test_a_card_expects_what_its_probability_takes():
+    """Both are by the similar run, whose interval is the narrower one; the model's own value is elsewhere."""
+    found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=10_150)
+    run = found.similar_run
+    assert run is not None
+    card = card_of_quote([found])
+    assert f"Expect {run.value:,.0f} tokens/s" in card.advice
+    assert run.value != found.expected
+    assert "80 %" not in card.rests_on
+    assert run.source in card.rests_on
+
+
+def test_a_conditional_claim_has_a_chance():
+    found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=25_000)
+    with_fp8 = checked(LLAMA | {"precision": "fp8"}, quantity="tokens_per_second_per_gpu", value=25_000)
+    chance = card_of_quote([found]).chance
+    said = re.fullmatch(r"only with fp8, and then at most ([\d.]+) % likely to be reached", chance)
+    assert said is not None
+    assert with_fp8.verdict == "optimistic"  # beyond the good end of the model's 80 % interval
+    assert with_fp8.probability <= float(said[1]) / 100 < 0.1
+
+
 def test_a_sentence_can_stand_alone():
     found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=14_000)
     assert found.judgement == "doubtful"
     assert re.fullmatch(
-        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x h100-sxm5-80gb; we checked "
-        r"it in 8 nodes with 8 x ib-ndr-400g, .*; we assumed .*, framework megatron-core \(2026\).*: please "
-        r"confirm; physics allows at most "
-        r"[\d,]+ tokens/s per accelerator; .* reach .* \(80 %: .* to .*\).*; so it is doubtful "
-        r"\(.* likely to be reached\); ask the vendor for .*\.",
+        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x H100 SXM5 80 GB\. "
+        r"We checked it in 8 nodes with 8 x ib-ndr-400g, .*\. We assumed .*, "
+        r"framework megatron-core \(2026\).*: please confirm\. Physics allows at most "
+        r"[\d,]+ tokens/s per accelerator\. .* reach .* \(80 %: .* to .*\).*\. So it is doubtful "
+        r"\(.* likely to be reached\)\. Ask the vendor for .*\.",
         found.sentence,
     )
     stated = checked(LLAMA | {"framework": "nemo@2025"}, quantity="tokens_per_second_per_gpu", value=14_000)
     assert "framework" not in stated.sentence
-    assert "physics needs at least" in checked(LLAMA, quantity="iteration_time", value="1s").sentence
+    assert "Physics needs at least" in checked(LLAMA, quantity="iteration_time", value="1s").sentence
 
 
 def test_a_figure_in_another_unit_is_pointed_out():

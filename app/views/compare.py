@@ -39,6 +39,7 @@ from perfmodel.decide.comparison.comparison_words import shown_input
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.card import accelerator_name
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -199,7 +200,9 @@ def page(request: PageRequest) -> None:
     named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
-        job = f"{first['world_size']:,} x {first['accelerator']} training {first['workload']}"
+        job = (
+            f"{first['world_size']:,} x {accelerator_name(first['accelerator'])} training {first['workload']}"
+        )
         st.subheader(plain(f"{job}, compared with others"), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):

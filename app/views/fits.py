@@ -12,7 +12,6 @@ from app.layout import (
     download_buttons,
     errors_shown,
     scenario_form,
-    sentence,
 )
 from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import SCENARIO, options, written
@@ -21,7 +20,7 @@ from perfmodel.core.units import percent, show
 from perfmodel.decide.fits.answer import Change, Fits
 from perfmodel.interfaces.commands.fits import largest_words, shown_places
 from perfmodel.model.options.scenario import SHORT
-from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, states_exceed
+from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict
 
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
@@ -82,17 +81,6 @@ def query_of(picked: Mapping[str, Any], change: Change) -> dict[str, str]:
     return {name: written(tuple(v) if isinstance(v, list) else v) for name, v in kept.items()}
 
 
-def verdict(answer: Fits) -> str:
-    """Return whether the job fits, and the cheapest change by which it does, as sentences."""
-    exceed = states_exceed(answer.known_bytes, answer.capacity)
-    first = sentence(f"{answer.verdict}: {exceed}" if exceed else answer.verdict)
-    if not answer.changes or answer.changes[0].fits_probability < answer.confidence:
-        return first
-    change = answer.changes[0]
-    cost = f"{abs(change.slowdown):.0%} {'more' if change.slowdown > 0 else 'less'} GPU time a step"
-    return f"{first} The first change to try: {labelled(change.words)} ({cost})."
-
-
 def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
     """Draw the changes by which the job comes to fit, and a button that makes the first."""
     if answer.fits_probability >= answer.confidence:
@@ -148,7 +136,6 @@ def page() -> None:
     with request.top:
         presets()
         st.subheader(plain(answer.headline), anchor=False)
-        st.markdown(f"**{plain(verdict(answer))}**")
         answer_card.show(answer.card)
     show_warnings(answer.warnings)
     figures(answer)

@@ -35,8 +35,9 @@ from app.options import MONEY, options
 from app.plain import plain
 from perfmodel.core.units import duration, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
-from perfmodel.interfaces.reports.figures import interval_95, target_words
+from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction.card import accelerator_name
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
 
@@ -145,14 +146,17 @@ def page(request: PageRequest) -> None:
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
         st.subheader(
-            plain(f"{result['world_size']:,} x {result['accelerator']} training {result['workload']}"),
+            plain(
+                f"{result['world_size']:,} x {accelerator_name(result['accelerator'])} "
+                f"training {result['workload']}"
+            ),
             anchor=False,
         )
         answer_card.show(answer.card)
         if remedy:
             st.markdown(f"What would fit: {remedy}.")
         st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings([*prediction.warnings, *decisions.without_effect(prediction, request.picked)])
+    show_warnings([*notes_of(prediction), *decisions.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")

@@ -35,6 +35,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction.card import accelerator_name
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
 
@@ -305,7 +306,10 @@ def page(request: PageRequest) -> None:
     first = next(iter(result.values()))
     with request.top:
         last = first[-1]
-        st.subheader(plain(f"{last.scenario['workload']} on {last.scenario['accelerator']}"), anchor=False)
+        st.subheader(
+            plain(f"{last.scenario['workload']} on {accelerator_name(last.scenario['accelerator'])}"),
+            anchor=False,
+        )
         st.caption(f"By the {last.model} model.")
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))

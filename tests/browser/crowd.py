@@ -96,7 +96,7 @@ def _session(address: str, index: int, end: float) -> CrowdResult:
         elements = list(_elements(state["tree"]))
         head = next((e["props"]["body"] for e in elements if e["type"] == "subheader"), "")
         number = next((e["props"]["value"] for e in elements if e["type"] == "metric"), "")
-        if head != f"{gpus} x v100-sxm2-16gb training {workload}" or number != expected:
+        if head != f"{gpus} x V100 SXM2 16 GB training {workload}" or number != expected:
             wrong.append(f"{index}: {workload} on {gpus}, {expected} expected, shown: {head}, {number}")
         if state["status"] == "error" or state["query_params"]["gpus"] != [str(gpus)]:
             wrong.append(f"{index}: {state['status']}, {state['query_params']}")
@@ -142,7 +142,7 @@ async def _window(browser: Browser, address: str, index: int, end: float) -> Cro
         start = time.monotonic()
         await field.fill(str(gpus))
         await field.press("Enter")
-        head = f"{gpus} x v100-sxm2-16gb training {workload}"
+        head = f"{gpus} x V100 SXM2 16 GB training {workload}"
         try:
             await page.wait_for_selector(f"h3:has-text('{head}')")
             await page.wait_for_selector(f"[data-testid=stMetric]:has-text('Iteration') :text('{expected}')")

@@ -42,7 +42,7 @@ def test_the_first_page_leads_on_and_back_leads_back(window):
     page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=8")
     page.get_by_role("button", name="Predict an iteration").click()
     page.wait_for_url("**/predict?**")
-    page.wait_for_selector("h3:has-text('8 x v100-sxm2-16gb training resnet50')")
+    page.wait_for_selector("h3:has-text('8 x V100 SXM2 16 GB training resnet50')")
     window.settled()
     page.go_back()
     page.wait_for_selector("h3:has-text('What do you want to know?')")
@@ -81,7 +81,7 @@ def test_a_url_reopened_restores_the_state(window, other):
     answer = predict(Scenario(workload="vgg16", world_size=24))
     again = other.open(page.url.removeprefix(other.address + "/"))
     for each in (page, again):
-        expect(each.locator("h3").first).to_have_text("24 x v100-sxm2-16gb training vgg16")
+        expect(each.locator("h3").first).to_have_text("24 x V100 SXM2 16 GB training vgg16")
         expect(each.locator(ITERATION)).to_have_text(show(answer.iteration_time, "s"))
     page.go_back()
     page.wait_for_selector("h3:has-text('16 x')")
@@ -109,7 +109,7 @@ def test_back_and_forward_restore_every_state_one_entry_a_change(window):
         assert page.locator(ERRORS).count() == 0
     paths = [address.partition("?")[0] for address, _ in places]
     assert paths == ["/compare", "/predict", "/compare", "/scale"]
-    assert places[1] == ("/predict?gpus=16", "16 x v100-sxm2-16gb training resnet50")
+    assert places[1] == ("/predict?gpus=16", "16 x V100 SXM2 16 GB training resnet50")
     assert places[0] == places[2]
     assert page.evaluate("history.length") == before + 2
 

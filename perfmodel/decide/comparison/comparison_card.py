@@ -6,20 +6,27 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from perfmodel.core.units import dollars, duration, show, three_digits
+from perfmodel.core.units import dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.gains import gains
-from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
+from perfmodel.decide.comparison.reasons import (
+    NETWORK,
+    common_limit,
+    differ_in_network,
+    differing,
+    network_limits,
+    why,
+    why_nothing,
+)
 from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
+from perfmodel.model.prediction.card import accelerator_name, limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Ratio
 
-SURE = 0.9
-"""Least probability that a case is faster at which it is recommended."""
 SAME = 0.01
 """Relative difference in speed below which a case gains nothing."""
 LITTLE = 1.05
@@ -51,7 +58,11 @@ class Best(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether the order of the two is sure enough to decide by."""
-        return self.ratio.sure is not None and self.ratio.sure >= SURE and not self.ratio.may_be_nothing
+        return (
+            self.ratio.sure is not None
+            and self.ratio.sure >= USUAL_CONFIDENCE
+            and not self.ratio.may_be_nothing
+        )
 
 
 def card_of_comparison(cases: Sequence[Case]) -> Card:
@@ -75,7 +86,7 @@ def card_of_comparison(cases: Sequence[Case]) -> Card:
         cost=_cost(named, cases),
         chance=_chance(named, able) if best is not None else "",
         memory=_memory(named, cases),
-        limit=_limit(named, cases, best, able),
+        limit=_limit(named, cases, best),
         rests_on=_each(named, cases, lambda case: rests_on(case.prediction).split("; "), "; "),
     )
 
@@ -116,7 +127,8 @@ def _machines(cases: Sequence[Case]) -> Callable[[Case], list[str]]:
 
     def words(case: Case) -> list[str]:
         one = case.prediction.scenario
-        parts = [f"{one['world_size']} x {one['accelerator']}: {case.prediction.placement}"]
+        called = accelerator_name(one["accelerator"], case.catalogue)
+        parts = [f"{one['world_size']} x {called}: {case.prediction.placement}"]
         joined = len(networks) > 1 and one["nodes"] > 1
         return [*parts, f"{one['nics']} x {one['inter_link']} between"] if joined else parts
 
@@ -160,8 +172,13 @@ def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
 def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
     """Return with which probability each case is faster or slower than the first that fits."""
     first = able[0]
-    orders = {case.name: speed_over(case, first).order for case in able[1:]}
-    return "; ".join(f"{case.name} is {orders[case.name]}" for case in named if orders.get(case.name))
+    lines = []
+    for case in named:
+        if case in able[1:]:
+            how, _, chance = speed_over(case, first).order.partition(" with ")
+            probability = f" with a probability of {chance}" if chance else ""
+            lines += [f"{case.name} is {how} than {first.name}{probability}"] if how else []
+    return "; ".join(lines)
 
 
 def _memory(named: Sequence[Case], cases: Sequence[Case]) -> str:
@@ -171,17 +188,31 @@ def _memory(named: Sequence[Case], cases: Sequence[Case]) -> str:
     return _each(named, cases, lambda case: [memory_words(case.prediction)])
 
 
-def _limit(named: Sequence[Case], cases: Sequence[Case], best: Best | None, able: Sequence[Case]) -> str:
-    """Return why the speeds differ as they do; or what limits each, where there is nothing to explain."""
+def _limit(named: Sequence[Case], cases: Sequence[Case], best: Best | None) -> str:
+    """Return the first reason why the speeds differ; what limits each, where they do not."""
     if best is None or best.gains_nothing:
         return _each(named, cases, lambda case: [limit_of(case.prediction)])
-    lines = [why(best.first, best.case)]
-    lines += [
-        f"{case.name} gains nothing over {best.first.name}: {why_nothing(best.first, case)}"
-        for case in able
-        if case.name not in (best.first.name, best.case.name) and abs(case.rate / best.first.rate - 1) < SAME
-    ]
-    return ". ".join(lines[:MOST])
+    return why(best.first, best.case)[0]
+
+
+def further_reasons(cases: Sequence[Case]) -> list[str]:
+    """Return why the speeds of cases differ as they do, beyond the reason that the card names."""
+    able = [case for case in cases if case.prediction.memory.fits]
+    best = _best(able) if same_work(cases) else None
+    if best is None or best.gains_nothing:
+        return []
+    first, fastest = best.first, best.case
+    lines = why(first, fastest)[1:]
+    if len(cases) == 2:
+        lines += network_limits(first, fastest)
+    for case in able:
+        if case in (first, fastest) or abs(case.rate / first.rate - 1) >= SAME:
+            continue
+        reason, limit = why_nothing(first, case), common_limit(first, case)
+        if limit is not None:  # a note has it in full
+            reason = reason.replace(limit, limit.partition(" (")[0])
+        lines.append(f"{case.name} gains nothing over {first.name}: {reason}")
+    return lines[:MOST]
 
 
 def _advice(cases: Sequence[Case], able: Sequence[Case], best: Best | None) -> str:
@@ -205,23 +236,23 @@ def _advice(cases: Sequence[Case], able: Sequence[Case], best: Best | None) -> s
 
 def _which(able: Sequence[Case], best: Best) -> str:
     """Return which case to take of those that fit, in a sentence or two."""
-    first, other, ratio = best.first.name, best.case.name, best.ratio
+    other, ratio = best.case.name, best.ratio
     if best.gains_nothing:
         less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
         verb = "gains nothing over it" if whole == more.name else "gains anything over it"
-        return f"Take {less.name}: {whole} {verb}: {why_nothing(best.first, best.case)}."
+        return f"Take {_taken(less)}: {whole} {verb}: {why_nothing(best.first, best.case)}."
     if best.is_sure:
         return f"{_at_cost(best)}."
     if ratio.may_be_nothing:
         nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
-        return f"{other} is {ratio.sentence}, {nothing}: take the cheaper{_cheapest_clause(able)}."
-    most, fastest = "fastest" if best.others > 1 else "faster", other if ratio.value > 1 else first
-    is_faster = f"{'it' if fastest == other else other} is {ratio.sentence}"
-    if _cheapest(able) == fastest:
-        return f"Take {fastest}, which is cheaper and seems the {most}: {is_faster}."
+        return f"{other} is {ratio.sentence}, {nothing}: {_cheaper(able)}."
+    most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
+    is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
+    if _cheapest(able) is fastest:
+        return f"Take {_taken(fastest)}, which is cheaper and seems the {most}: {is_faster}."
     return (
-        f"{fastest} seems the {most}: {is_faster}. That is too little to decide by: "
+        f"{_taken(fastest)} seems the {most}: {is_faster}. That is too little to decide by: "
         f"{_instead(able, best)}, or measure."
     )
 
@@ -229,7 +260,7 @@ def _which(able: Sequence[Case], best: Best) -> str:
 def _instead(able: Sequence[Case], best: Best) -> str:
     """Return what to decide by where speed is too uncertain: cost, else memory, else simplicity."""
     if differing(best.first, best.case) & {*HARDWARE}:
-        return f"take the cheaper{_cheapest_clause(able)}"
+        return _cheaper(able)
     chances = [case.prediction.memory.probability for case in (best.first, best.case)]
     if abs(chances[0] - chances[1]) > 1 - CERTAIN:
         surer = best.first if chances[0] > chances[1] else best.case
@@ -248,9 +279,10 @@ def _is_less(case: Case, other: Case) -> bool:
 
 def _at_cost(best: Best) -> str:
     """Return which of two cases to take, the faster for sure, with their costs of a sample where known."""
-    first, other, cost, base = best.first.name, best.case.name, best.case.cost, best.first.cost
+    other, cost, base = best.case.name, best.case.cost, best.first.cost
     is_faster = best.ratio.value > 1
-    taken, left = (other, first) if is_faster else (first, other)
+    cases = (best.case, best.first) if is_faster else (best.first, best.case)
+    taken, left = map(_taken, cases)
     words = f"{'it' if is_faster else other} is {best.ratio.sentence}"
     if not is_faster and best.others > 1:
         words = f"all others are slower, of which {words}"
@@ -264,18 +296,30 @@ def _at_cost(best: Best) -> str:
     return f"{choice}: {words}, at {times} x the cost of a sample"
 
 
-def _cheapest(able: Sequence[Case]) -> str | None:
-    """Return the name of the case that costs least; None where a price is unknown or all cost the same."""
-    costs = [(case.cost, case.name) for case in able if case.cost is not None]
-    if len(costs) < len(able) or max(costs)[0] / min(costs)[0] - 1 < SAME_COST:
+def _cheapest(able: Sequence[Case]) -> Case | None:
+    """Return the case that costs least; None where a price is unknown or all cost the same."""
+    costs = [case.cost for case in able if case.cost is not None]
+    if len(costs) < len(able) or max(costs) / min(costs) - 1 < SAME_COST:
         return None
-    return min(costs)[1]
+    return able[costs.index(min(costs))]
 
 
-def _cheapest_clause(able: Sequence[Case]) -> str:
-    """Return which case costs least, as a clause; empty where that is not known."""
-    name = _cheapest(able)
-    return "" if name is None else f", which is {name}"
+def _cheaper(able: Sequence[Case]) -> str:
+    """Return that the cheaper case is to be taken, and which that is; to ask for prices that nobody knows."""
+    lacking = [case.name for case in able if case.cost is None]
+    if lacking:
+        which = f"the price of {', '.join(lacking)}"
+        if len(lacking) == len(able):
+            which = "both prices" if len(able) == 2 else "the prices"
+        return f"ask for {which}, and take the cheaper"
+    cheapest = _cheapest(able)
+    return "take the cheaper" if cheapest is None else f"take the cheaper, which is {_taken(cheapest)}"
+
+
+def _taken(case: Case) -> str:
+    """Return the name of a recommended case, with the probability that it fits where that is small."""
+    chance = case.prediction.memory.probability
+    return case.name if chance >= USUAL_CONFIDENCE else f"{case.name} (fits with only {percent(chance)})"
 
 
 def _what_would(best: Best) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.comparison.comparison_card import further_reasons
 from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
 from perfmodel.decide.comparison.speeds import speed_over
@@ -92,6 +93,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
     lines += _models(cases)
     lines += dict.fromkeys(note for case in cases for note in _of_network(case))
+    lines += further_reasons(cases)
     lines += _limits(cases)
     lines += software_notes(cases)
     unpriced = [case.name for case in cases if case.cost is None]
@@ -122,16 +124,19 @@ def _of_network(case: Case) -> list[str]:
 
 
 def _limits(cases: Sequence[Case]) -> list[str]:
-    """Return a note per case whose network is limited by something other than its links.
+    """Return a note per limit of networks other than their links, with the cases that it limits.
 
-    None where no network option differs, or with two cases, whose card says it.
+    None where no network option differs, or with two cases, whose reasons name it.
     """
-    limits = {case.name: case.prediction.network_limit for case in cases}
     scenarios = [case.prediction.scenario for case in cases]
     alike = all(one.get(name) == scenarios[0].get(name) for one in scenarios for name in NETWORK)
     if len(cases) == 2 or alike:
         return []
-    return [f"{name}: the network's limit is {limit}" for name, limit in limits.items() if limit is not None]
+    limits: dict[str, list[str]] = {}
+    for case in cases:
+        if case.prediction.network_limit is not None:
+            limits.setdefault(case.prediction.network_limit, []).append(case.name)
+    return [f"{', '.join(names)}: the network's limit is {limit}" for limit, names in limits.items()]
 
 
 def _models(cases: Sequence[Case]) -> list[str]:

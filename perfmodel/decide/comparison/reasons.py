@@ -9,6 +9,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.decide.comparison.case import Case
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.limits import without_remedy
 from perfmodel.model.step.terms import added, bound_words, by_bound
@@ -91,8 +92,8 @@ def _why_no_network_helps(first: Case, other: Case) -> str:
     return f"both networks are limited by {limit}; {most}" if limit else f"{limit_of(two)}; {most}"
 
 
-def why(first: Case, other: Case) -> str:
-    """Return why a job is faster or slower than another, and what limits it then, as text."""
+def why(first: Case, other: Case) -> list[str]:
+    """Return why a job is faster or slower than another, and what limits it then, as at least one clause."""
     parts = [_words(part) for part in _parts(first, other) if _is_large(part, first)]
     sizes = [case.prediction.scenario["world_size"] for case in (first, other)]
     lines = []
@@ -107,12 +108,20 @@ def why(first: Case, other: Case) -> str:
         batches = [_samples(case) for case in (first, other)]
         same = "" if batches[0] == batches[1] else f"for each {batches[0]:g} samples on a GPU "
         lines.append(f"{same}{', '.join(parts)}")
-    lines += _hardware(first, other)
-    if differing(first, other) & {*NETWORK}:
-        limit = common_limit(first, other)
-        lines += [f"both networks are limited by {limit}"] if limit else [*map(_own_limit, (first, other))]
-    lines = [line for line in lines if line]
-    return "; ".join([*lines, f"what limits {other.name}: {limit_of(other.prediction)}"])
+    return [
+        *lines,
+        *_hardware(first, other),
+        f"what limits {other.name} most is {limit_of(other.prediction)}",
+    ]
+
+
+def network_limits(first: Case, other: Case) -> list[str]:
+    """Return what other than their links limits the networks of two jobs that differ in them, as clauses."""
+    if not differing(first, other) & {*NETWORK}:
+        return []
+    limit = common_limit(first, other)
+    own = [f"both networks are limited by {limit}"] if limit else map(_own_limit, (first, other))
+    return [line for line in own if line]
 
 
 def _own_limit(case: Case) -> str:
@@ -182,6 +191,6 @@ def _hardware(first: Case, other: Case) -> list[str]:
     memory = chips[1].memory_bandwidth.value / chips[0].memory_bandwidth.value
     peak = peaks[1] / peaks[0]
     return [
-        f"by its data sheet the memory of {scenarios[1]['accelerator']} is {three_digits(memory)} x as fast, "
+        f"by its data sheet the memory of {accelerator_words(chips[1])} is {three_digits(memory)} x as fast, "
         f"its peak {three_digits(peak)} x"
     ]

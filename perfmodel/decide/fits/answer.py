@@ -1,12 +1,13 @@
 """The answer of ``fits``: the memory of every stage, the verdict, and changes that make a job fit."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import counted
+from perfmodel.core.units import counted, percent
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -14,6 +15,7 @@ from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled
+from perfmodel.model.prediction.card import card_of, unfit_words
 from perfmodel.model.prediction.memory_odds import CERTAIN, odds_of
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
@@ -71,7 +73,7 @@ class Fits(Record, Table):
     headline: str
     """The job in one line."""
     card: Card
-    """The answer in short, as ``predict`` gives it."""
+    """The answer in short, as ``predict`` gives it; its advice is the first change where one helps."""
     verdict: str
     """``fits``, ``fits with probability 70 %``, ``does not fit``."""
     fits_probability: float
@@ -151,9 +153,13 @@ def fits(
     if memory.probability < confidence:
         changes = changes_of(scenario, setting, confidence, catalogue, numbers)
     spent = prediction.iteration_time * setting.world_size
+    listed = [_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]]
+    card = card_of(prediction)
+    if memory.probability < confidence:
+        card = card.model_copy(update={"advice": _advice(memory, listed, confidence)})
     return Fits.model_construct(
         headline=prediction.headline,
-        card=prediction.card,
+        card=card,
         verdict=memory.verdict,
         fits_probability=memory.probability,
         bytes=memory.bytes,
@@ -167,13 +173,31 @@ def fits(
         batch=int(setting.local_batch_size),
         places=_places(setting, memory),
         confidence=confidence,
-        changes=[_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]],
+        changes=listed,
         starts={} if memory.probability <= 1 - CERTAIN else starts_of(setting),
         change_starts=starts_of(changes[0].setting) if changes else {},
         software=setting.software_name,
         defaults=list(prediction.defaults),
         warnings=[*_few_passes(setting), *setting.warnings],
     )
+
+
+def _advice(memory: Memory, changes: Sequence[Change], confidence: float) -> str:
+    """Return that a job does not fit as surely as asked for, and the first change by which it does."""
+    first = f"It {memory.verdict}." if memory.fits else unfit_words(memory)
+    if not changes:
+        return f"{first} No change of options was found that makes it fit: take GPUs with more memory."
+    change = changes[0]
+    chance = percent(change.fits_probability)
+    if change.fits_probability < confidence:
+        asked = percent(confidence)
+        return (
+            f"{first} Nothing tried makes it fit with {asked}; {change.words} comes closest, with {chance}."
+        )
+    more = f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
+    other = "" if change.same_training else ", but it changes the training"
+    begin = "To be surer" if memory.fits else "To make it fit"
+    return f"{first} {begin}, take {change.words}: it then fits with {chance}, at {more}{other}."
 
 
 def _few_passes(setting: Setting) -> list[str]:

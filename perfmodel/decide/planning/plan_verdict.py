@@ -110,14 +110,16 @@ def _surer(result: SearchResult) -> list[str]:
 
 
 def _otherwise(result: SearchResult) -> list[str]:
-    """Return a sentence for each other value of a default that helps to meet the limits."""
-    lines, helping = [], alternatives(result)
-    for one in helping:
-        at_risk = "" if one.option in SHOWN else _at_risk(one.plan, ",")
-        lines.append(
-            f"{'With' if one.meets else 'Nearer with'} {one.words}: "
-            f"{one.plan['machines']}: {_words(one.plan)}{at_risk}."
-        )
+    """Return a sentence for each other value of a default that helps to meet the limits.
+
+    Other limits are in the advice.
+    """
+    helping = [one for one in alternatives(result) if one.option not in SHOWN]
+    lines = [
+        f"{'With' if one.meets else 'Nearer with'} {one.words}: "
+        f"{one.plan['machines']}: {_words(one.plan)}{_at_risk(one.plan, ',')}."
+        for one in helping
+    ]
     if any("batch" in one.option for one in helping):
         lines.append("A larger batch may need more samples to the same quality.")
     if any(one.option == "precision" for one in helping):

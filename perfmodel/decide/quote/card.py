@@ -6,19 +6,21 @@ from collections.abc import Sequence
 
 from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
+from perfmodel.decide.quote.claim_judgement import probability_within
 from perfmodel.decide.quote.claim_words import software_words
 from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (
     BETTER,
     asked_of,
     evidence_words,
+    expected_words,
     likely_words,
     needed_words,
     needs_reached,
     open_clause,
-    ranged,
     reached_words,
 )
+from perfmodel.decide.quote.unstated import OnlyWith
 from perfmodel.model.prediction.answer_card import Card
 
 ADVICE = {
@@ -82,8 +84,8 @@ def _advice(claim: Checked, among: str) -> str:
     lines = [f"{advice}: {value_words(claim, claim.value)} is {what}{likely}{among}."]
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
-    if claim.expected is not None:
-        lines.append(f"Expect {ranged(claim, claim.expected, claim.low_80, claim.high_80)}.")
+    if expected := expected_words(claim):
+        lines.append(f"Expect {expected}.")
     if not claim.only_with:
         lines += [f"It may be {trick.name}: {trick.ask}." for trick in claim.tricks[:1]]
     return " ".join(lines)
@@ -92,8 +94,8 @@ def _advice(claim: Checked, among: str) -> str:
 def _expected(claims: Sequence[Checked], quantity: str) -> str:
     """Return what to expect instead of the first claim of a quantity, with its 80 % interval."""
     for claim in claims:
-        if claim.quantity == quantity and claim.expected is not None:
-            return f"{ranged(claim, claim.expected, claim.low_80, claim.high_80)} expected"
+        if claim.quantity == quantity and (expected := expected_words(claim)):
+            return f"{expected} expected"
     return ""
 
 
@@ -114,11 +116,22 @@ def _chance(claim: Checked) -> str:
     if claim.verdict == "impossible":
         return "impossible"
     if claim.only_with:
-        return f"possible {needed_words(claim)}"
+        then = [one for each in claim.only_with if (one := _chance_with(claim, each)) is not None]
+        chance = f", and then at most {percent(max(then))} likely to be reached" if then else ""
+        return f"{needed_words(claim)}{chance}"
     if claim.probability is None:
         return "not known"
     at_most = "at most " if claim.limited_by is not None else ""
     return f"{at_most}{percent(claim.probability)} likely to be reached"
+
+
+def _chance_with(claim: Checked, needed: OnlyWith) -> float | None:
+    """Return the probability of a claim with what it needs; None where the model predicts nothing."""
+    if needed.expected is None or needed.low_80 is None or needed.high_80 is None:
+        return None
+    return probability_within(
+        claim.value, needed.expected, needed.low_80, needed.high_80, claim.higher_is_better
+    )
 
 
 def _limit(claim: Checked) -> str:
@@ -132,4 +145,8 @@ def _evidence(claim: Checked) -> str:
     """Return what the verdict rests on: peaks and links, similar runs, or the model."""
     if claim.judgement == "impossible":
         return "the peaks and links of the data sheets alone"
+    if claim.similar_run is not None:
+        return f"a measured run like it of {claim.similar_run.source}, scaled to this job by the model"
+    if claim.expected is not None:
+        return "a model fitted to measured runs"
     return evidence_words(claim) or "the peaks and links of the data sheets; no measured run like it is known"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.arguments import FILE, TEXT, a, expect
 from perfmodel.core.units import three_digits
 from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
-from perfmodel.decide.quote.claim_judgement import EXACT, judgement_of, probability_of, verdict_of
+from perfmodel.decide.quote.claim_judgement import (
+    EXACT,
+    judgement_of,
+    probability_of,
+    probability_within,
+    verdict_of,
+)
 from perfmodel.decide.quote.claim_words import job_words, layout_words, machine_words, shown
 from perfmodel.decide.quote.completed_job import CompletedJob, completed_job
 from perfmodel.decide.quote.evidence import (
@@ -263,8 +268,7 @@ def _probability(
         return similar.probability
     if expected is None:
         return None
-    half = math.log(max(expected.high_80 / expected.expected, expected.expected / expected.low_80))
-    return probability_of(value, expected.expected, half, better)
+    return probability_within(value, expected.expected, expected.low_80, expected.high_80, better)
 
 
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:

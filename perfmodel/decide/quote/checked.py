@@ -116,7 +116,7 @@ class Checked(BaseModel):
     target: str | None = None
     """Target of training, where the quote states no length."""
     sentence: str = ""
-    """The verdict in a sentence, ready for a message to the vendor."""
+    """The verdict in short sentences, ready for a message to the vendor."""
     memory: str | None
     """The memory that the job needs, where that is more than its accelerators have."""
     arithmetic: list[str]

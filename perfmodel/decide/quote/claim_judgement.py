@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
@@ -50,6 +51,26 @@ def probability_of(value: float, expected: float, half_width: float, higher_is_b
     0.9
     """
     return chance_above_one(expected / value if higher_is_better else value / expected, half_width)
+
+
+def probability_within(
+    value: float, expected: float, low_80: float, high_80: float, higher_is_better: bool
+) -> float:
+    """Return the probability that a job does as well as claimed, or better, by an 80 % interval's wider side.
+
+    Parameters
+    ----------
+    value, expected : claimed and predicted value
+    low_80, high_80 : ends of the prediction's interval
+    higher_is_better : whether more of it is better
+
+    Examples
+    --------
+    >>> round(probability_within(2.0, 1.0, 0.5, 2.0, True), 3)
+    0.1
+    """
+    half_width = math.log(max(high_80 / expected, expected / low_80))
+    return probability_of(value, expected, half_width, higher_is_better)
 
 
 def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:

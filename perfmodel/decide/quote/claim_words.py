@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.core.units import duration, show
 from perfmodel.decide.quote.file import KINDS
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.hardware.software import parts
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.flops import Count
@@ -83,4 +84,5 @@ def layout_words(setting: Setting) -> str | None:
 def machine_words(setting: Setting) -> str:
     """Return accelerators, nodes and network of a job in short."""
     between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
-    return f"{setting.world_size} x {setting.accelerator.id}{between if setting.domains > 1 else ''}"
+    machines = f"{setting.world_size} x {accelerator_words(setting.accelerator)}"
+    return machines + (between if setting.domains > 1 else "")

@@ -1,4 +1,4 @@
-"""The verdict on a claim as a sentence for a message to the vendor, and how measured runs compare."""
+"""The verdict on a claim in short sentences for a message to the vendor, and how measured runs compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SELDOM = 0.5
 
 
 def sentence_of(claim: Checked) -> str:
-    """Return the verdict on a claim in a sentence: limit, evidence, judgement, questions to the vendor."""
+    """Return the verdict on a claim in sentences: limit, evidence, judgement, questions to the vendor."""
     claimed = _written(claim, claim.value)
     if not claim.quantity.endswith("per_second"):
         claimed = f"{KINDS[claim.quantity].words} of {claimed}"
@@ -37,7 +37,8 @@ def sentence_of(claim: Checked) -> str:
     parts.append(evidence_words(claim) or "no measured run like it is known")
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
-    return "; ".join([*parts, _sure(claim), *_conditions(claim), _ask(claim)]) + "."
+    parts += [*_sure(claim), *_conditions(claim), _ask(claim)]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
 
 def _job(claim: Checked) -> tuple[str, str]:
@@ -144,39 +145,49 @@ def ranged(claim: Checked, value: float, low: float | None, high: float | None) 
     return f"{_written(claim, value)} (80 %: {ends})"
 
 
+def expected_words(claim: Checked) -> str | None:
+    """Return what to expect, as the probability of a claim takes it: by a similar run, else the model."""
+    run = claim.similar_run
+    if run is not None:
+        return ranged(claim, run.value, run.low_80, run.high_80)
+    if claim.expected is not None:
+        return ranged(claim, claim.expected, claim.low_80, claim.high_80)
+    return None
+
+
 def evidence_words(claim: Checked) -> str | None:
     """Return what similar runs reach, by the best available evidence, in words; None without evidence."""
     if claim.similar_run is not None:
-        run = claim.similar_run
-        values = ranged(claim, run.value, run.low_80, run.high_80)
-        return f"measured runs like it reach {values}, by a run of {run.source}"
+        return f"measured runs like it reach {expected_words(claim)}, by a run of {claim.similar_run.source}"
     if claim.expected is not None:
-        values = ranged(claim, claim.expected, claim.low_80, claim.high_80)
-        return f"runs like it reach {values} by a model fitted to measured ones"
+        return f"runs like it reach {expected_words(claim)} by a model fitted to measured ones"
     if claim.measured:
         near = claim.measured[0]
         return f"measured: {near.words} ({near.source})"
     return None
 
 
-def _sure(claim: Checked) -> str:
-    """Return the judgement with its probability and any run that reached the claim, in words."""
+def _sure(claim: Checked) -> list[str]:
+    """Return the judgement with its probability and any run that reached the claim, in sentences."""
     if claim.judgement == "impossible":
-        return "so it is impossible as stated"
+        return ["so it is impossible as stated"]
     if claim.only_with:
-        return f"so it is {claim.judgement}: possible {needed_words(claim)}, which the quote does not state"
+        needed = f"possible {needed_words(claim)}, which the quote does not state"
+        return [f"so it is {claim.judgement}: {needed}"]
     if claim.probability is None:
-        return f"so it is {claim.judgement}"
+        return [f"so it is {claim.judgement}"]
     likely = likely_words(claim)
     run = claim.reached_by
     if run is None or not needs_reached(claim):
-        return f"so it is {claim.judgement} ({likely})"
+        return [f"so it is {claim.judgement} ({likely})"]
     taken = f"{software_words(run.software_taken)}, {claim.scenario.partition(', ')[2]}"
     though = ", though better than the model expects" if claim.verdict == "reached" else ""
-    return (
-        f"so it is {claim.judgement}{though}: {reached_words(claim)}; {open_clause(claim)}, "
-        f"and with {taken}, it is {likely}"
-    )
+    return [
+        f"so it is {claim.judgement}{though}",
+        reached_words(claim),
+        open_clause(claim),
+        f"with {taken}, it is {likely}",
+    ]
 
 
 def asked_of(claim: Checked) -> list[str]:

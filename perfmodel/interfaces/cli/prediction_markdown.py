@@ -11,9 +11,9 @@ from perfmodel.interfaces.reports.figures import (
     cost_rows,
     figures,
     interval_lines,
+    notes_of,
     target_lines,
     term_rows,
-    unfit,
 )
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Prediction
@@ -34,10 +34,9 @@ def prediction_markdown(
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
-    heading = [unfit(prediction), prediction.headline]
+    heading = [f"**{prediction.headline}**", card_markdown(card)]
     parts = [
-        *(f"**{line}**" for line in heading if line),
-        card_markdown(card),
+        *(heading if prediction.memory.fits else reversed(heading)),
         markdown_table(terms),
         markdown_table(facts),
     ]
@@ -50,7 +49,7 @@ def prediction_markdown(
     parts.append(prediction.verdict)
     if prediction.defaults:
         parts.append("Defaults taken: " + ", ".join(f"`{option}`" for option in prediction.defaults))
-    parts += [f"Note: {warning}" for warning in prediction.warnings]
+    parts += [f"Note: {warning}" for warning in notes_of(prediction)]
     if money is not None:
         parts += [f"Assumed: {line}" for line in money["assumed"]]
         parts += [f"Unknown: {line}" for line in money["unknown"]]

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from perfmodel.core.drawing import POINT, drawn
 from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
-from perfmodel.interfaces.reports.figures import figures, interval_lines, overflows, target_lines, unfit
+from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.prediction.result import Prediction
@@ -62,15 +62,17 @@ def show_prediction(
     verbose : whether to print every figure, default and note
     """
     out = console()
-    if line := unfit(prediction):
-        lines_to(out, line, style="bold")
+    if not prediction.memory.fits:
+        lines_to(out, card.advice, style="bold")
     out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     interval, times = prediction.interval, None
     if interval is not None:
         times = interval.low_80, prediction.iteration_time, interval.high_80
     out.print()
-    show_card(out, card, times, leave_out=("machines",))
+    if prediction.memory.fits:
+        lines_to(out, card.advice, style="bold")
+    show_rows(out, card, times, leave_out=("machines",))
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and TERMS[name].kind == "busy"
@@ -91,24 +93,29 @@ def show_prediction(
         left = len(prediction.defaults) - len(defaults)
         more = f" and {left} more (--verbose)" if left else ""
         out.print(Text(f"defaults taken: {', '.join(defaults)}{more}"))
-    for warning in prediction.warnings:
+    for warning in notes_of(prediction):
         out.print(Text(f"note: {warning}"))
 
 
-def show_card(
+def show_card(out: Console, card: Card, times: tuple[float, float, float] | None = None) -> None:
+    """Print an answer card, with the times of ``show_rows``."""
+    lines_to(out, card.advice, style="bold")
+    show_rows(out, card, times)
+
+
+def show_rows(
     out: Console,
     card: Card,
     times: tuple[float, float, float] | None = None,
     leave_out: Sequence[str] = (),
 ) -> None:
-    """Print an answer card.
+    """Print an answer card below its advice.
 
     Parameters
     ----------
     times : of an iteration, the least, expected and largest [s], drawn below its row; None for no drawing
     leave_out : labels of rows that the text has elsewhere
     """
-    lines_to(out, card.advice, style="bold")
     for label, value in card.rows:
         if label not in leave_out:
             lines_to(out, value, f"{label:<{LABEL}}")

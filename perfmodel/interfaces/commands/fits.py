@@ -67,13 +67,10 @@ def text(answer: "Fits", request: object) -> None:
     from rich.text import Text
 
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card
-    from perfmodel.model.prediction.memory_odds import states_exceed
     from perfmodel.model.step.memory import listed
 
     out = console()
-    exceed = states_exceed(answer.known_bytes, answer.capacity)
-    verdict = f"{answer.verdict}: {exceed}" if exceed else answer.verdict
-    lines_to(out, f"{answer.headline}: {verdict}", style="bold")
+    lines_to(out, answer.headline)
     show_card(out, answer.card)
     if answer.not_stated:
         stated = ", ".join(f"--{name}" for name in answer.not_stated)

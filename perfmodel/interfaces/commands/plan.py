@@ -291,7 +291,7 @@ COMMAND = Command(
         "perfmodel plan --workload bert-large --deadline 12h --accelerator a100-sxm4-40gb",
         "perfmodel plan --epochs 90 --node dgx-1v,dgx-a100-40gb --price dgx-1v=12",
         "perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64",
-        'perfmodel plan --workload llama-3-70b --tokens 1T --deadline "60 days" --budget 5M --instance p5.48xlarge',
+        "perfmodel plan --workload llama-3-70b --tokens 1T --deadline 60d --budget 5M --instance p5.48xlarge",
         "perfmodel plan --epochs 90 --deadline 2h --instance p3.16xlarge --confidence 95%",
         "perfmodel plan --epochs 90 --instance p4d.24xlarge --pricing on-demand,spot,reserved-1y",
         "perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm",

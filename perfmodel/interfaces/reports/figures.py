@@ -14,7 +14,6 @@ from perfmodel.decide.prices import Price, hour_words
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import card_of, rests_on
 from perfmodel.model.prediction.intervals.bound import clipped_words
-from perfmodel.model.prediction.memory import largest_words
 from perfmodel.model.prediction.result import Interval, Prediction
 from perfmodel.model.step.memory import listed
 from perfmodel.model.step.terms import TERMS, sent
@@ -53,12 +52,10 @@ def overflows(predictions: Sequence[Prediction]) -> str | None:
     return ", ".join(f"{need} at {count}" for need, count in zip(needs, counts, strict=True))
 
 
-def unfit(prediction: Prediction) -> str | None:
-    """Return a message where a job does not fit, with the largest batch that does; None where it fits."""
-    line, largest = overflow(prediction), prediction.memory.largest_local_batch_size
-    what = "batch" if prediction.layout is None else "micro-batch"
-    most = largest_words(prediction.memory, what) if largest else f"not even a {what} of 1 does"
-    return line and f"{line}; {most}"
+def notes_of(prediction: Prediction) -> list[str]:
+    """Return the warnings of a prediction, without that it does not fit: its card says so."""
+    unfit = None if prediction.memory.fits else f"{prediction.memory.verdict}: "
+    return [line for line in prediction.warnings if unfit is None or not line.startswith(unfit)]
 
 
 def _held(prediction: Prediction) -> str:

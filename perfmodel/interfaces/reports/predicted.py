@@ -12,9 +12,9 @@ from perfmodel.interfaces.reports.figures import (
     card_with,
     figures,
     interval_lines,
+    notes_of,
     target_lines,
     term_rows,
-    unfit,
 )
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
@@ -44,7 +44,7 @@ def page_of_prediction(
     facts = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     tables = [Listing("In figures", ("", ""), facts, texts=2)]
     assumptions = [f"defaults taken: {', '.join(prediction.defaults)}"] if prediction.defaults else []
-    notes = list(prediction.warnings)
+    notes = notes_of(prediction)
     if money is not None:
         tables.append(cost_listing(money))
         assumptions += money["assumed"]
@@ -73,8 +73,8 @@ def page_of_prediction(
     card = card_with(prediction, money)
     tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
     answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
-    if line := unfit(prediction):
-        answer = [f"{line}.", card.advice, f"It would take {card.time} if it did.", prediction.verdict]
+    if not prediction.memory.fits:
+        answer = [card.advice, f"It would take {card.time} if it did.", prediction.verdict]
     return Page(
         question=f"How long does an iteration take: {prediction.headline}?",
         answer=answer,

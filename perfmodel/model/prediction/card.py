@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import plural, three_digits
+from perfmodel.core.units import percent, plural, three_digits
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.ledger_scales import FEW
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
-from perfmodel.model.prediction.result import Prediction
+from perfmodel.model.prediction.result import Memory, Prediction
 from perfmodel.model.step.terms import bound_words, by_bound
 
 GIB = 2**30
@@ -43,11 +43,17 @@ def card_of(prediction: Prediction) -> Card:
 def _machines(prediction: Prediction) -> str:
     """Return the accelerators of a job by name, of those of the catalogue, and id, with their placement."""
     count, id = prediction.scenario["world_size"], prediction.scenario["accelerator"]
-    try:
-        called = f"{accelerator_words(Catalogue.built_in().accelerator(id))} ({id})"
-    except InputError:
-        called = id
+    name = accelerator_name(id)
+    called = id if name == id else f"{name} ({id})"
     return f"{count} x {called}: {prediction.placement}"
+
+
+def accelerator_name(id: str, catalogue: Catalogue | None = None) -> str:
+    """Return what people call an accelerator of a catalogue; of others, as of a saved answer, its id."""
+    try:
+        return accelerator_words(Catalogue.of(catalogue).accelerator(id))
+    except InputError:
+        return id
 
 
 def with_card(fields: Mapping[str, Any]) -> Prediction:
@@ -96,11 +102,7 @@ def advice(prediction: Prediction) -> str:
     """Return the advice about a prediction: the throughput to plan with and its confidence, or what to do."""
     rates, memory = throughput_range(prediction), prediction.memory
     if not memory.fits:
-        return (
-            f"It {memory.verdict}: {memory.bytes / GIB:,.1f} GiB of memory are needed on each GPU, "
-            f"{memory.capacity / GIB:,.1f} are there. "
-            f"What to do: {_smaller(prediction)}."
-        )
+        return f"{unfit_words(memory)} What to do: {_smaller(prediction)}."
     if rates is None:
         return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
     if is_too_wide(prediction):
@@ -116,6 +118,17 @@ def advice(prediction: Prediction) -> str:
     )
 
 
+def unfit_words(memory: Memory) -> str:
+    """Return that a job needs more memory than is there, as a sentence with both."""
+    verdict = f"It {memory.verdict}"
+    if memory.probability > 1 - CERTAIN:
+        verdict = f"It probably does not fit ({percent(memory.probability)} that it does)"
+    if memory.states_exceed is not None:
+        return f"{verdict}: {memory.states_exceed}."
+    needed = f"{memory.bytes / GIB:,.1f} GiB of memory are needed on each GPU"
+    return f"{verdict}: {needed}, {memory.capacity / GIB:,.1f} are there."
+
+
 def _smaller(prediction: Prediction) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
     sure, most = prediction.memory.largest_sure_batch_size, prediction.memory.largest_local_batch_size
@@ -124,7 +137,9 @@ def _smaller(prediction: Prediction) -> str:
         return f"take fewer {of}, at most {sure:,} to be sure, or GPUs with more memory"
     if most:
         return f"take GPUs with more memory, or at most {most:,} {of}, which fit with even odds"
-    shared = " or share the network out (perfmodel layouts)" if prediction.tokens_per_second else ""
+    shared = (
+        " or split the network over more GPUs (perfmodel layouts)" if prediction.tokens_per_second else ""
+    )
     return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 
