@@ -12,6 +12,7 @@ from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.reasons import NETWORK, differ_in_network, differing, why, why_nothing
 from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.decide.price_kinds import rate_words
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
@@ -76,8 +77,14 @@ def card_of_comparison(cases: Sequence[Case]) -> Card:
         chance=_chance(named, able) if best is not None else "",
         memory=_memory(named, cases),
         limit=_limit(named, cases, best, able),
-        rests_on=_each(named, cases, lambda case: rests_on(case.prediction).split("; "), "; "),
+        rests_on=_each(named, cases, _grounds, "; "),
     )
+
+
+def _grounds(case: Case) -> list[str]:
+    """Return what the interval of a case rests on, an assumed rate of interruptions included."""
+    rate = rate_words(case.economics["assumed"]) if case.economics else ""
+    return [*rests_on(case.prediction).split("; "), *([rate] if rate else [])]
 
 
 def _best(able: Sequence[Case]) -> Best | None:
