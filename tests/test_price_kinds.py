@@ -34,6 +34,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 
 CATALOGUE = Catalogue.built_in()
+RESERVED = Conditions(pricing="reserved-3y")
 P4D = {"epochs": 90.0, "instances": ("p4d.24xlarge",), "max_gpus": 64}
 
 
@@ -266,6 +267,10 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
     assert speed_over(large, small).value == pytest.approx(one / two)
     assert rows["run_cost"] == pytest.approx([case.cost * samples for case in (small, large) if case.cost])
     assert "failures and checkpoints take the rest" in answer.card.limit
+    assert answer.card.rests_on.count("taken back every 16.4 h, assumed") == 1
+    unknown = [case_of(name, {"gpus": 8, "node": "p4d.24xlarge"}, CATALOGUE, RESERVED) for name in "AB"]
+    (said,) = [note for note in compare(unknown).notes if note.startswith("no price")]
+    assert "no price reserved for 3 years is known of aws-p4d.24xlarge; on demand it is $21.96" in said
 
 
 def test_a_dearer_kind_of_price_costs_times_as_much_and_not_a_probability():

@@ -20,6 +20,7 @@ from perfmodel.decide.comparison.reasons import (
     why_nothing,
 )
 from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.decide.price_kinds import rate_words
 from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import accelerator_name, limit_of, memory_words, rests_on
@@ -87,8 +88,14 @@ def card_of_comparison(cases: Sequence[Case]) -> Card:
         chance=_chance(named, able) if best is not None else "",
         memory=_memory(named, cases),
         limit=_limit(named, cases, best),
-        rests_on=_each(named, cases, lambda case: rests_on(case.prediction).split("; "), "; "),
+        rests_on=_each(named, cases, _grounds, "; "),
     )
+
+
+def _grounds(case: Case) -> list[str]:
+    """Return what the interval of a case rests on, an assumed rate of interruptions included."""
+    rate = rate_words(case.economics["assumed"]) if case.economics else ""
+    return [*rests_on(case.prediction).split("; "), *([rate] if rate else [])]
 
 
 def _best(able: Sequence[Case]) -> Best | None:

@@ -17,6 +17,8 @@ from perfmodel.model.prediction.result import Ratio
 from perfmodel.workloads import workload
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
+NO_PRICE = "no price"
+"""How the lines of ``economics`` on a price of a kind that is not known begin."""
 SAME = 5e-4
 """Relative difference below which two predictions are called equal."""
 
@@ -99,7 +101,14 @@ def notes(cases: Sequence[Case]) -> list[str]:
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
         whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
-        lines.append(f"no price is known for {whose}: give --price, USD per hour of one node")
+        of_kinds = dict.fromkeys(
+            line
+            for case in cases
+            if case.economics and case.cost is None
+            for line in case.economics["unknown"]
+            if line.startswith(NO_PRICE)
+        )
+        lines += of_kinds or [f"{NO_PRICE} is known for {whose}: give --price, USD per hour of one node"]
     lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
     assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
     if len(cases) > 2:
