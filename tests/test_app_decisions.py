@@ -56,7 +56,7 @@ def test_nothing_is_planned_with_what_the_model_does_not_know_within_a_factor_of
     said = words(opened(gpus="65536", **job))
     assert "**Measure before you plan: the model does not know this job well enough." in said
     assert "Plan with" not in said
-    assert "65,536 x h100-sxm5-80gb" in said
+    assert "65,536 x H100 SXM5 80 GB" in said
     compared = words(opened("compare", gpus="65536", **job, **{"b-overlap": "fused"}))
     assert "e+0" not in compared
     assert "too wide to plan with" in words(opened("scale", gpus="65536", **job))
@@ -288,7 +288,7 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
     assert f"What to do: take fewer samples for each GPU, at most {sure:,} to be sure" in words(batch)
     layout = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", framework="megatron-core")
     assert "What would fit: take zero2, which needs " in words(layout)
-    assert "the page “Transformers” lists what would" in words(layout)
+    assert "split the network over more GPUs (the page “Transformers”)" in words(layout)
     for test in (batch, layout):
         assert "If it fitted, an iteration would take " in words(test)
         assert "Throughput" not in {metric.label for metric in test.metric}
