@@ -41,6 +41,7 @@ _CONSOLE_LINE = re.compile(r"^\$ (perfmodel .*)$", re.MULTILINE)
 _COLLECTIVE = "perfmodel collective --ranks 8 --size 1MB --intra-link pcie3-x16"
 _ORDER = "perfmodel stragglers --order-statistic 7:8 --distribution"
 _PREDICT = "perfmodel predict --gpus 16"
+_P4D = f"{_PREDICT} --node aws-p4d.24xlarge --cost --epochs 90"
 _TPU = "perfmodel predict --gpus 16 --accelerator tpu-v3 --precision bf16"
 _LLAMA = "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100"
 _MORE = (
@@ -62,6 +63,10 @@ _MORE = (
     f"{_ORDER} pareto:scale=1,shape=3",
     f"{_PREDICT} --cost --purchase-price 150000 --electricity-price 0.1 --epochs 90",
     f"{_PREDICT} --cost --epochs 90 --node-mtbf 6000h --checkpoint-bandwidth 2GB/s",
+    f"{_P4D} --pricing spot",
+    f"{_P4D} --pricing spot --node-mtbf 6000h",
+    f"{_P4D} --pricing reserved-1y",
+    "perfmodel plan --epochs 90 --instance p4d.24xlarge --max-gpus 8 --pricing on-demand,reserved-1y",
     f"{_PREDICT} --strategy parameter-server --server-shards greedy --jitter pareto:scale=1,shape=3",
     f"{_PREDICT} --strategy parameter-server --server-shards large-split",
     f"{_PREDICT} --strategy parameter-server --server-shards round-robin",
