@@ -454,7 +454,7 @@ def test_a_claim_is_judged_as_the_command_line_does():
     assert page.code[0].value.startswith("The quote claims scaling efficiency of 150% for ")
     days = {"gpus": "64", "node": "dgx-h100", "workload": "llama-3-8b", "quantity": "days_to_train"}
     page = opened("quote", **days, value="0.5", tokens="1T")
-    assert "physics needs at least" in page.code[0].value
+    assert "Physics needs at least" in page.code[0].value
     assert "impossible" in words(page)
     assert "'fast'" in errors(opened("quote", **(query | {"value": "fast"})))
     assert "from_gpus" not in errors(opened("quote", **(query | {"quantity": "mfu", "from-gpus": "4"})))

@@ -142,7 +142,8 @@ def test_compare_sweep_and_sensitivity_mention_the_cap():
     found = perfmodel.compare(P3, P3 | {"inter_link": "ethernet-10g-tcp"})
     assert "both networks are limited by the network limit of aws-p3.2xlarge (312 MB/s)" in found.card.advice
     found = perfmodel.compare(P3, P3 | {"network_cap": False})
-    assert "the network of A is limited by the network limit of aws-p3.2xlarge" in found.card.limit
+    limited = "the network of A is limited by the network limit of aws-p3.2xlarge (312 MB/s)"
+    assert limited in found.notes
     swept = sweep(node="aws-p3.2xlarge", gpus=[1, 8], inter_link=[None, "ethernet-10g-tcp"])
     assert len([note for note in swept.notes if "may send 312 MB/s" in note]) == 1
     assert not sweep(node="aws-p3.2xlarge", gpus=8, network_cap=False).notes

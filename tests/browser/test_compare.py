@@ -65,7 +65,7 @@ def test_the_name_of_a_case_is_no_link_and_no_markup(window: Window, names: tupl
     assert main.locator("a[href]").count() == 0
     seen = main.inner_text().replace("\u2060", "")  # the word joiner, which has no width
     assert f"Take D ({names[-1]}) for speed" in seen
-    assert f"what limits D ({names[-1]}): " in seen
+    assert f"D ({names[-1]}): 32 x V100 SXM2" in seen
     assert [name for name in names if name not in seen] == []
 
 
