@@ -181,10 +181,12 @@ def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
     first = able[0]
     lines = []
     for case in named:
-        if case in able[1:]:
-            how, _, chance = speed_over(case, first).order.partition(" with ")
-            probability = f" with a probability of {chance}" if chance else ""
-            lines += [f"{case.name} is {how} than {first.name}{probability}"] if how else []
+        if case not in able[1:]:
+            continue
+        ratio = speed_over(case, first)
+        if ratio.sure is not None and ratio.direction:
+            probability = "" if ratio.may_be_nothing else f" with a probability of {percent(ratio.sure)}"
+            lines.append(f"{case.name} is {ratio.direction} than {first.name}{probability}")
     return "; ".join(lines)
 
 

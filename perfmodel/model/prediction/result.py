@@ -180,11 +180,19 @@ class Ratio(_Result):
         >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.2, sure=1.0).order
         'no slower'
         """
+        direction = self.direction
+        if self.sure is None or not direction or self.may_be_nothing:
+            return direction
+        return f"{direction} with {percent(self.sure)}"
+
+    @property
+    def direction(self) -> str:
+        """``order`` without the probability."""
         if self.sure is None or three_digits(self.value) == "1":
             return ""
         if self.may_be_nothing:
             return "no slower" if self.value > 1 else "no faster"
-        return f"{'faster' if self.value > 1 else 'slower'} with {percent(self.sure)}"
+        return "faster" if self.value > 1 else "slower"
 
     @property
     def may_be_nothing(self) -> bool:
