@@ -64,7 +64,7 @@ def judged(table: Table, limits: Limits) -> Table:
     table : with times, costs and memory of plans, shape (plans,) each
     limits : of the run
     """
-    time, cost, payment = _numbers(table, "run_time"), _numbers(table, "cost"), paid(table)
+    time, cost, owed = _numbers(table, "run_time"), _numbers(table, "cost"), paid(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = (_numbers(table, f"run_time_{end}") / time for end in ("low_80", "high_80"))
         odds = _memory_odds(table)
@@ -81,13 +81,14 @@ def judged(table: Table, limits: Limits) -> Table:
             )
         }
         if limits.budget is not None:
-            risks["budget_risk"] = np.where(_commits_beyond(table, limits), 1.0, risks["budget_risk"])
+            beyond = _commits_beyond(cost, owed, limits.budget)
+            risks["budget_risk"] = np.where(beyond, 1.0, risks["budget_risk"])
         rate = table["samples_per_second"] / slower
     columns = {
         "cost_low_80": cost * low,
         "cost_high_80": cost * high,
         "run_time_at_most": time * at_most,
-        "cost_at_most": np.where(payment > cost * at_most, payment, cost * at_most),
+        "cost_at_most": np.where(owed > cost * at_most, owed, cost * at_most),
         "samples_per_second_at_least": rate,
         "fits_probability": odds.fits_probability,
         "memory_low_80": odds.low_80,
@@ -151,8 +152,9 @@ def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
         if limits.deadline is not None:
             margins = np.log(limits.deadline / _numbers(table, "run_time")) / width
         if limits.budget is not None:
-            certain = _commits_beyond(table, limits)
-            amount = np.where(certain, paid(table), _numbers(table, "cost"))
+            cost, owed = _numbers(table, "cost"), paid(table)
+            certain = _commits_beyond(cost, owed, limits.budget)
+            amount = np.where(certain, owed, cost)
             room = np.log(limits.budget / amount) / np.where(certain, CERTAIN_WIDTH + 0 * width, width)
             margins = np.minimum(margins, room)
         margins = margins * NORMAL_80
@@ -225,11 +227,15 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     return np.asarray(table[name], dtype=np.float64)
 
 
-def _commits_beyond(table: Table, limits: Limits) -> NDArray[np.bool_]:
-    """Return which plans commit to more than the budget, whatever their run costs; shape (plans,)."""
-    payment = paid(table)
+def _commits_beyond(cost: NDArray[np.float64], owed: NDArray[np.float64], budget: float) -> NDArray[np.bool_]:
+    """Return which plans commit to more than the budget, whatever their run costs; shape (plans,).
+
+    Parameters
+    ----------
+    cost, owed : of the runs, and what must be paid for them [$]
+    """
     with np.errstate(invalid="ignore"):
-        return (payment > _numbers(table, "cost")) & (payment > (limits.budget or 0.0))
+        return (owed > cost) & (owed > budget)
 
 
 def _amounts(table: Table, limits: Limits) -> list[tuple[NDArray[np.float64], float]]:
