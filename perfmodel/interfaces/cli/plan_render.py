@@ -22,9 +22,8 @@ from perfmodel.decide.planning.table_words import (
     of_front,
     short_names,
 )
-from perfmodel.interfaces.cli.render import LABEL, console, filled, lines_to, show_card
+from perfmodel.interfaces.cli.render import LABEL, console, filled, lines_to, show_card, times_of
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.transformers.layout_words import short
 
 Row = Mapping[str, Any]
@@ -37,7 +36,7 @@ def show_plan(result: SearchResult, card: Card) -> None:
     """Print the answer of a search."""
     out = console()
     chosen = result.in_question
-    show_card(out, card, None if chosen is None else _times(result.predicted(chosen)))
+    show_card(out, card, None if chosen is None else times_of(result.predicted(chosen)))
     more = verdict(result)[1:]
     if more:
         out.print()
@@ -59,12 +58,6 @@ def show_plan(result: SearchResult, card: Card) -> None:
         lines_to(out, f"no plan is left on: {', '.join(result.impossible)}")
     for note in notes(result):
         lines_to(out, f"note: {note}")
-
-
-def _times(prediction: Prediction) -> tuple[float, float, float] | None:
-    """Return the least, expected and largest time of an iteration; None without an interval."""
-    interval = prediction.interval
-    return None if interval is None else (interval.low_80, prediction.iteration_time, interval.high_80)
 
 
 def show_script(result: SearchResult, as_slurm: bool) -> None:

@@ -66,13 +66,10 @@ def show_prediction(
         lines_to(out, card.advice, style="bold")
     out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
-    interval, times = prediction.interval, None
-    if interval is not None:
-        times = interval.low_80, prediction.iteration_time, interval.high_80
     out.print()
     if prediction.memory.fits:
         lines_to(out, card.advice, style="bold")
-    show_rows(out, card, times, leave_out=("machines",))
+    show_rows(out, card, times_of(prediction), leave_out=("machines",))
     rows = table("iteration" if prediction.memory.fits else IF_IT_FITTED, "time", "share")
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and TERMS[name].kind == "busy"
@@ -95,6 +92,12 @@ def show_prediction(
         out.print(Text(f"defaults taken: {', '.join(defaults)}{more}"))
     for warning in notes_of(prediction):
         out.print(Text(f"note: {warning}"))
+
+
+def times_of(prediction: Prediction) -> tuple[float, float, float] | None:
+    """Return the least, expected and largest time of an iteration [s]; None without an interval."""
+    interval = prediction.interval
+    return None if interval is None else (interval.low_80, prediction.iteration_time, interval.high_80)
 
 
 def show_card(out: Console, card: Card, times: tuple[float, float, float] | None = None) -> None:
