@@ -134,3 +134,11 @@ def go_to(page: str, query: Mapping[str, str]) -> None:
     if "workload" in query:
         marks.pop(parameter("network"), None)
     st.switch_page(f"views/{page}.py", query_params={**query, **marks})
+
+
+def examples(of: Mapping[str, tuple[str, Mapping[str, str]]]) -> None:
+    """Draw a button for each example: question -> the page that answers it, and its query."""
+    with st.container(horizontal=True):
+        for question, (page, query) in of.items():
+            if st.button(question, key=f"preset-{question}"):
+                go_to(page, query)

@@ -56,14 +56,6 @@ def gib(size: float) -> str:
     return f"{size / GIB:.1f}"
 
 
-def presets() -> None:
-    """Draw buttons that open example jobs."""
-    with st.container(horizontal=True):
-        for question, query in PRESETS.items():
-            if st.button(question, key=f"preset-{question}"):
-                file_marks.go_to("fits", query)
-
-
 def figures(answer: Fits) -> None:
     """Draw the main numbers."""
     with st.container(horizontal=True):
@@ -134,7 +126,7 @@ def page() -> None:
     with errors_shown():
         answer, _, python = answer_of("fits", request.picked, NAMES)
     with request.top:
-        presets()
+        file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
         st.subheader(plain(answer.headline), anchor=False)
         answer_card.show(answer.card)
     show_warnings(answer.warnings)

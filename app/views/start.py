@@ -189,10 +189,7 @@ def page() -> None:
             if st.button(label, type="secondary" if index else "primary", key=f"to-{leads_to}"):
                 file_marks.go_to(leads_to, query(picked, on, has_tokens))
     st.caption("Or see an example")
-    with st.container(horizontal=True):
-        for question, (leads_to, given) in EXAMPLES.items():
-            if st.button(question, key=f"preset-{question}"):
-                file_marks.go_to(leads_to, given)
+    file_marks.examples(EXAMPLES)
 
 
 page()

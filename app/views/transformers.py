@@ -70,14 +70,6 @@ SHOWN = 500
 # Most rows of the list.
 
 
-def presets() -> None:
-    """Draw buttons that open example searches."""
-    with st.container(horizontal=True):
-        for question, query in PRESETS.items():
-            if st.button(question, key=f"preset-{question}"):
-                file_marks.go_to("transformers", query)
-
-
 def uploaded() -> tuple[str, str] | None:
     """Draw the upload field for a network; return path and name of the uploaded file, None without one."""
     with st.sidebar, fold("A network of your own") as is_open:
@@ -257,7 +249,7 @@ def answer_of(request: PageRequest, path: str | None) -> Layouts:
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with request.top:
-        presets()
+        file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
     with errors_shown():
         own = uploaded()
         path, file_name = own or (None, None)
