@@ -50,7 +50,9 @@ def askable(runs):
             yield run, time, scenario
 
 
-SAMPLED = random.Random(20261121).sample(list(askable(shipped_runs())), 200)
+@pytest.fixture(scope="module")
+def sampled():
+    return random.Random(20261121).sample(list(askable(shipped_runs())), 200)
 
 
 def rate_claimed(run, time, scenario, rate):
@@ -60,8 +62,8 @@ def rate_claimed(run, time, scenario, rate):
 
 @pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
-def test_no_measured_run_is_called_impossible(part):
-    for run, time, scenario in SAMPLED[part::4]:
+def test_no_measured_run_is_called_impossible(part, sampled):
+    for run, time, scenario in sampled[part::4]:
         samples = scenario.local_batch_size * scenario.world_size * scenario.accumulation_steps
         found = rate_claimed(run, time, scenario, samples / time)
         assert found.verdict != "impossible", (run.run_id, found.arithmetic)
@@ -69,8 +71,8 @@ def test_no_measured_run_is_called_impossible(part):
 
 @pytest.mark.any_version
 @pytest.mark.parametrize("part", range(4))
-def test_a_run_three_times_faster_than_its_bound_is_impossible(part):
-    for run, _, scenario in SAMPLED[part::4]:
+def test_a_run_three_times_faster_than_its_bound_is_impossible(part, sampled):
+    for run, _, scenario in sampled[part::4]:
         setting = resolve(scenario, CATALOGUE)
         time = least_computation_time(setting) / 3
         found = rate_claimed(run, time, scenario, setting.global_batch_size / time)
