@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Generator, Iterator
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,21 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name a case by its argument where the value is bytes: they may hold a time, or half a kilobyte."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def networks_built_once(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Build each network once for all tests, which go through every one of them; a process else keeps 64.
+
+    Benchmarks time what is shipped.
+    """
+    from perfmodel.workloads import catalogue
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not pytestconfig.getoption("benchmark_enable"):
+            kept = lru_cache(maxsize=1024)(catalogue._built_in.__wrapped__)
+            patch.setattr(catalogue, "_built_in", kept)
+        yield
 
 
 SHARED = Path(__file__).parents[2] / "shared"
