@@ -169,6 +169,7 @@ def test_tokens_cross_the_uplinks_on_their_way_to_experts():
     assert experts_time(**near, rack_nodes=2, oversubscription=4.0) == experts_time(**near)
 
 
+@pytest.mark.any_version
 @given(
     st.sampled_from([1, 2, 4, 8]),
     st.sampled_from([1, 2, 4, 8]),

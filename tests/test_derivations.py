@@ -139,6 +139,7 @@ def test_there_are_a_hundred():
     assert len(LINES) == len({*LINES}) == 100
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("line", LINES)
 def test_every_number_has_an_origin(line):
     case = case_of(scenario_of(options(line)), CATALOGUE, calibration(), Conditions(price=1.0))

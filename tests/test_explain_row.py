@@ -126,6 +126,7 @@ def test_time_and_memory_of_one_run_are_both_explained() -> None:
     assert [row.campaign.kind for row in explain_row("simumax-003").rows] == ["transformers", "memory"]
 
 
+@pytest.mark.any_version
 def test_held_out_and_learned_rows_are_told_apart() -> None:
     held_out, learned = explain_row("cscs-ofi-8").rows[0], explain_row("titan-0006").rows[0]
     assert (held_out.held_out, held_out.is_learned_from) == (True, False)
@@ -214,6 +215,7 @@ def test_rows_of_a_table_of_few_columns_are_explained(tmp_path: Path) -> None:
     assert row.outcome.predicted
 
 
+@pytest.mark.any_version
 def test_refused_rows_are_counted_by_kind_and_reason() -> None:
     reasons = {kind: CAMPAIGNS[kind].reasons() for kind in ("transformers", "collectives", "memory")}
     table = refused_table(reasons)

@@ -32,6 +32,8 @@ from perfmodel.model.setting.transport import LIKE_TCP
 from perfmodel.model.step.evaluate import evaluate
 from perfmodel.workloads import names as workload_names
 
+pytestmark = pytest.mark.any_version
+
 BUILT_IN = Catalogue.built_in()
 KINDS = ("accelerators", "links", "nodes")
 PACKAGE = Path(perfmodel.__file__).parent

@@ -23,6 +23,8 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import (
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import COLLECTIVE_FIT, FITTED, TRANSFORMER_FIT
 
+pytestmark = pytest.mark.any_version
+
 VALIDATION = folder("validation")
 MEASURED = VALIDATION / "measured"
 SHARED = Path(__file__).parents[1].parent / "shared" / "measured"

@@ -52,6 +52,7 @@ def given_times(of_first: tuple[float, float, float]) -> tuple[dict[str, float],
     return dict(zip(KINDS, (0.4, 0.35, 0.25), strict=True)), dict(zip(KINDS, of_first, strict=True))
 
 
+@pytest.mark.any_version
 @settings(deadline=None, max_examples=300)
 @given(st.integers(2, 12), st.integers(1, 30), st.integers(0, 24), st.data(), leading_times)
 def test_1f1b(stages: int, micro_batches: int, more: int, data: Any, first_times: Any):

@@ -44,6 +44,8 @@ from perfmodel.model.fitted.calibration import FITTED, calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 
+pytestmark = pytest.mark.any_version
+
 MEASURED = folder("validation") / "measured" / "mlperf.csv"
 SHARED = Path(__file__).parents[1].parent / "shared" / "measured" / "mlperf.csv"
 CATALOGUE = Catalogue.built_in()
@@ -80,7 +82,6 @@ def test_rows_are_as_published():
         assert {key: value for key, value in mine.items() if key != "source"}.items() <= theirs.items()
 
 
-@pytest.mark.any_version
 def test_coverage_of_rows_in_no_fit_is_told_as_it_is(specs):
     """The share inside, from the file and `predict`'s own interval; and its line in the report."""
     with MEASURED.open(newline="", encoding="utf-8") as file:
@@ -139,7 +140,6 @@ def test_a_row_by_hand(specs):
     assert row.error == pytest.approx(time / 1748.796 - 1, rel=1e-9)
 
 
-@pytest.mark.any_version
 def test_report_says_what_the_rows_say(specs, anchored):
     """The lines people read first, from the shipped rows again; and the section stands in the report."""
     report = (folder("validation") / "report.md").read_text("utf-8")
@@ -203,7 +203,6 @@ def test_an_anchor_comes_from_another_round():
             assert now.predicted < before.predicted
 
 
-@pytest.mark.any_version
 def test_a_forecast_sees_no_later_round():
     """v1.0 comes out the same whether v1.1 was held or not; hindsight is another answer."""
     early = ROUNDS[: ROUNDS.index("v1.1")]

@@ -149,6 +149,7 @@ def answer(*words: str) -> dict[str, Any]:
     return dict(json.loads(result.stdout))
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(("field", "name", "id"), TYPED)
 def test_what_people_type_is_the_thing_they_mean(field, name, id):
     gpus = 1 if id == "gh200-96gb" else 4  # whose usual machine holds one, without a network

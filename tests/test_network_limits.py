@@ -271,6 +271,7 @@ def test_rdma_is_proposed_on_the_ports_of_tcp():
 RACKS = {"oversubscription": 2.0, "rack_nodes": 2}
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("connections", [1, 16, 32, 64, 512])
 @pytest.mark.parametrize("rate", ["10g", "25g", "40g", "100g"])
 def test_the_kernels_tcp_never_carries_more_than_rdma_on_the_same_port(rate, connections):

@@ -87,6 +87,7 @@ SEVERAL = [
 ]
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(("more", "ranks", "place"), SEVERAL)
 def test_machines_that_measured_are_predicted_as_measured(
     more: dict[str, object], ranks: int, place: str
@@ -104,6 +105,7 @@ def test_machines_that_measured_are_predicted_as_measured(
         assert any(f"the anchor's run, {place}" in words for words in elsewhere.warnings)
 
 
+@pytest.mark.any_version
 @given(
     st.sampled_from(["v100-sxm2-16gb", "gb300"]),
     st.sampled_from([2, 4, 8, 12, 16, 40, 64, 72, 76, 144, 288]),

@@ -22,6 +22,8 @@ from perfmodel.model.step.all_reduce import ONLY_ON_REQUEST
 from perfmodel.model.transformers.machine import EIGHT_OVER_SIXTEEN, chip_of
 from perfmodel.workloads import names, workload
 
+pytestmark = pytest.mark.any_version
+
 BUILT_IN = Catalogue.built_in()
 ACCELERATORS = {id: BUILT_IN.accelerator(id) for id in BUILT_IN.ids("accelerators")}
 MESHES = {id for id in BUILT_IN.ids("links") if BUILT_IN.link(id).peer_graph}
@@ -193,7 +195,6 @@ def test_every_pair_of_nested_networks_is_known():
             assert together or measured, (smaller, larger)
 
 
-@pytest.mark.any_version
 @pytest.mark.parametrize("precision", ["fp32", "tf32", "amp", "bf16"])
 def test_a_network_with_more_of_the_same_layers_is_never_faster(precision):
     """VGG-13, which nobody measured, was up to 2 % faster than VGG-11 at batch 1: 6 % was learned of that."""

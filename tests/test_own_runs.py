@@ -67,6 +67,7 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(("job", "rows"), PLACES)
 @pytest.mark.parametrize("factor", [SLOWER, 1 / SLOWER])
 def test_four_runs_bring_their_own_kind_within_three_per_cent(tmp_path, job, rows, factor):

@@ -45,6 +45,7 @@ def names(found):
 # --- public figures
 
 
+@pytest.mark.any_version
 @pytest.mark.published(
     "Llama 2, Nemotron-4 and DeepSeek-V3 reports; MosaicML on MPT-7B; MLPerf Training 3.0; nccl-tests 212"
 )

@@ -136,6 +136,7 @@ def answers_of(network):
     return result
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("network", NETWORKS)
 def test_software_alone_separates_answers_only_by_what_was_measured(network):
     answers = answers_of(network)

@@ -493,6 +493,7 @@ def test_the_built_in_files_hold_nothing_suspicious():
     assert {finding.kind for finding in findings} - {"stale"} == {"assumed", "missing"}
 
 
+@pytest.mark.any_version
 def test_report_finds_what_is_doubtful(tmp_path):
     assert found(tmp_path, K80) == {}
     assert found(tmp_path, K80.replace("value = 2.8e12", "value = 8.74e12")) == {"fp32 peak": "suspicious"}

@@ -10,6 +10,8 @@ from perfmodel.evidence.fitting.straggler_fit import NAMES, Row, StragglerFit, s
 from perfmodel.evidence.traces.over_ranks import spread_over_ranks
 from perfmodel.model.fitted.calibration import before_fit
 
+pytestmark = pytest.mark.any_version
+
 LAW = parse_distribution("stalling:cv=0.02,probability=0.01,length=0.3")
 
 

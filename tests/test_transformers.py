@@ -199,6 +199,7 @@ def test_no_time_falls_when_a_link_or_a_chip_gets_worse(number, what):
     assert after <= before * (1 + 1e-9)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
 @pytest.mark.parametrize("sharding", SHARDING)
 def test_every_stack_has_a_time(name, sharding):
@@ -809,6 +810,7 @@ def test_a_missing_column_is_named(tmp_path):
         read_transformer_runs(tmp_path / "a.csv", CATALOGUE)
 
 
+@pytest.mark.any_version
 def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
     rows = [shipped_transformer_runs(as_stated) for as_stated in (False, True)]
     kinds = [

@@ -557,6 +557,7 @@ def test_anchors_are_averaged_geometrically_and_may_differ_by_a_tenth(
     assert (found["n"], found["ambiguous"]["n"]) == ((1, 0) if unique else (0, 1))
 
 
+@pytest.mark.any_version
 def test_anchors_of_the_shipped_runs(anchored_rows: list[Row]) -> None:
     """Counted in the published file by the rule in words, with another tool: a group-by on nine columns."""
     singles: dict[tuple[str, ...], list[tuple[str, float]]] = {}
@@ -668,6 +669,7 @@ def test_trust_c_stands_apart_and_d_is_left_out(tmp_path: Path) -> None:
     assert found["by"]["source"]["us"]["n"] == 2
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("mode", ["specs", "anchored"])
 def test_nothing_is_dropped(mode: str, specs_rows: list[Row], anchored_rows: list[Row]) -> None:
     rows = specs_rows if mode == "specs" else anchored_rows

@@ -447,6 +447,7 @@ def test_longer_sequences_cost_more_than_in_proportion():
 # what holds for every table
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("name", names())
 def test_every_table(name):
     network = workload(name)
