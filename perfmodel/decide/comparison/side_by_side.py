@@ -13,7 +13,9 @@ from perfmodel.core.files.tables import Cell, Record, Table, aligned
 from perfmodel.core.units import UNITS, show, without_rounding
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.comparison_card import card_of_comparison
-from perfmodel.decide.comparison.comparison_verdict import notes, ratio_to_first, verdict
+from perfmodel.decide.comparison.comparison_verdict import notes, verdict
+from perfmodel.decide.comparison.standing import Standing
+from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Ratio
 
@@ -131,8 +133,12 @@ def _shown(value: float | None, unit: str) -> str:
     return show(value, unit) if unit in UNITS else f"{value:.4g} {unit}"
 
 
-def compare(cases: Sequence[Case]) -> Comparison:
+def compare(cases: Sequence[Case], confidence: float = USUAL_CONFIDENCE) -> Comparison:
     """Compare predictions with the first of them.
+
+    Parameters
+    ----------
+    confidence : how sure to be that a recommended case fits, and that one is faster or cheaper
 
     Raises
     ------
@@ -157,22 +163,23 @@ def compare(cases: Sequence[Case]) -> Comparison:
     for name in names:
         if names.count(name) > 1:
             raise refusal("compare.twice", "names", name=name)
+    standing = Standing(cases, confidence)
     return Comparison(
         names=names,
-        card=card_of_comparison(cases),
+        card=card_of_comparison(standing),
         inputs=_inputs(cases),
         rows=_rows(cases),
         cases=[
             Against(
                 name=case.name,
-                ratio=ratio_to_first(case, cases),
+                ratio=standing.to_first(case),
                 model=case.prediction.model,
                 defaults=list(case.prediction.defaults),
             )
             for case in cases
         ],
-        verdict=verdict(cases),
-        notes=notes(cases),
+        verdict=verdict(standing),
+        notes=notes(standing),
         scenarios=[case.prediction.scenario for case in cases],
     )
 
