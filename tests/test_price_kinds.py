@@ -257,7 +257,9 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
     job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
     small, large = (case_of(f"{n} GPUs", job | {"gpus": n}, CATALOGUE, spot) for n in (192, 384))
     answer = compare([small, large])
-    assert answer.card.advice.startswith("Take 192 GPUs: 384 GPUs is 0.8")
+    assert answer.card.advice.startswith(
+        "Take 192 GPUs, which is cheaper and seems the faster: 384 GPUs is 0.8"
+    )
     rows = {row.quantity: row.values for row in answer.rows}
     (one, two), samples = rows["run_time"], 1e12 / 8192
     assert one is not None
