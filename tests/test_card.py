@@ -34,6 +34,7 @@ def one_claim(scenario: dict[str, Any], **claim: Any) -> dict[str, Any]:
 
 P3 = {"epochs": 90, "instances": ["p3.16xlarge"]}
 P3_WORDS = "--epochs 90 --instance p3.16xlarge"
+KINDS = ("on-demand", "spot", "reserved-1y")
 DOCUMENT = openapi()
 DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
     ("predict", {"gpus": 32}),
@@ -115,6 +116,16 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
             "names": ["ethernet-25g-tcp", "ethernet-100g-tcp"],
         },
         "--gpus 32 --inter-link ethernet-25g-tcp,ethernet-100g-tcp",
+    ),
+    (
+        "compare",
+        {
+            "scenarios": [{"gpus": 64, "node": "aws-p4d.24xlarge", "pricing": k} for k in KINDS],
+            "names": ["on demand", "spot", "reserved for 1 year"],
+            "conditions": {"epochs": 90},
+            "confidence": 0.95,
+        },
+        f"--gpus 64 --node aws-p4d.24xlarge --pricing {','.join(KINDS)} --epochs 90 --confidence 95%",
     ),
 ]
 """Commands with the bodies of their requests, each a decision of somebody; and what a shell is told, where it

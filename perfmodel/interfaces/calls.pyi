@@ -344,6 +344,7 @@ def compare(
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        confidence: float = ...,
         catalogue: Catalogue | None = ...,
     ) -> Comparison:
     """Predict several scenarios and compare each with the first.
@@ -352,11 +353,12 @@ def compare(
 
     Parameters
     ----------
-    scenarios : Two or more jobs, each a table of a scenario's options.
+    scenarios : Two or more jobs, each a table of a scenario's options, and of conditions of its own, e.g. pricing.
     names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures; money, energy and carbon are compared in any case.
     time_to_target : Also times and costs of training to a published quality.
     recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
+    confidence : [1] How sure to be that a recommended case fits, and that it is faster, or at another price cheaper, e.g. 0.5, 0.8 or 0.95: one with more risk is not recommended.  [default: 0.8]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -1803,6 +1805,7 @@ class Calls:
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        confidence: float = ...,
     ) -> Comparison: ...
 
     def compression(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from perfmodel.core.errors import InputError
 from perfmodel.decide.chance import NO_LOSSES, Losses, losses_of_run
 from perfmodel.decide.economics import at_the_price, economics
-from perfmodel.decide.price_kinds import rate_spread
+from perfmodel.decide.price_kinds import HOUR, rate_spread
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
@@ -79,6 +79,26 @@ class Case(NamedTuple):
     def cost(self) -> float | None:
         """Cost of one sample that is kept [$]; None where no price is known."""
         return self.of_a_sample("cost")
+
+    @property
+    def owed(self) -> float | None:
+        """What must be paid for one sample that is kept [$]: its cost, or more where a commitment is more."""
+        cost, money = self.cost, self.economics
+        if cost is None or not money or not money["commitment"] or not money["run"]:
+            return cost
+        return max(cost, float(money["commitment"]["cost"] / money["run"]["samples"]))
+
+    @property
+    def interruptions(self) -> float:
+        """Expected interruptions of its run at a spot price; 0 where its length is not known."""
+        money, scenario = self.economics, self.prediction.scenario
+        if not money or not money["run"]:
+            return 0.0
+        per_hour = (
+            at_the_price(self.conditions, self.price, Catalogue.of(self.catalogue)).interruptions or 0.0
+        )
+        machines = scenario["nodes"] + (scenario["servers"] or 0)
+        return float(money["run"]["time"] / HOUR * per_hour * machines)
 
     def of_a_sample(self, amount: str) -> float | None:
         """Return cost [$], energy [kWh] or carbon [g] of one sample that is kept; None where unknown."""

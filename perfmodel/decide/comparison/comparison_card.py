@@ -7,8 +7,11 @@ from itertools import takewhile
 
 from perfmodel.core.units import dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
+from perfmodel.decide.commitments import of_commitment
+from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.gains import gains
+from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
     common_limit,
@@ -28,8 +31,6 @@ from perfmodel.model.prediction.memory_odds import CERTAIN
 
 LITTLE = 1.05
 """Speed ratio below which the answer also says what would gain more."""
-SAME_COST = 5e-3
-"""Relative difference below which two costs count as equal."""
 MOST = 4
 """Cases that the card names; all of them are in the tables."""
 PER_MILLION = 1e6
@@ -49,15 +50,19 @@ def card_of_comparison(standing: Standing) -> Card:
     """
     cases, best = standing.cases, standing.best
     named = _named(cases, best)
+    taken = standing.price_to_take
+    chance = _chance(named, standing) if best is not None else ""
+    if taken is not None:
+        chance = price_advice.chance_words(standing.able, taken)
     return Card.model_construct(
         advice=_advice(standing),
         machines=_each(named, cases, _machines(cases)),
         run=_run(named, cases),
         time=_each(named, cases, lambda case: [case.prediction.time_words]),
         cost=_cost(named, cases),
-        chance=_chance(named, standing) if best is not None else "",
+        chance=chance,
         memory=_memory(named, cases),
-        limit=_limit(named, cases, best),
+        limit=_limit(named, cases, None if taken else best),
         rests_on=_each(named, cases, _grounds, "; "),
     )
 
@@ -107,31 +112,41 @@ def _run(named: Sequence[Case], cases: Sequence[Case]) -> str:
 
     def words(case: Case) -> list[str]:
         run = case.reached or (case.economics and case.economics["run"])
-        if not run:
-            return []
-        time, one, interval = run["time"], case.prediction.iteration_time, case.prediction.interval
-        if interval is None:
-            return [duration(time)]
-        losses = case.economics and case.economics["reliability"] if not case.reached else None
-        ends = (duration(time * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
-        return [f"{duration(time)} (80 %: {' to '.join(ends)})"]
+        return [_spread(case, run["time"], duration)] if run else []
 
     return _each(named, cases, words)
 
 
+def _spread(case: Case, amount: float, show_it: Callable[[float], str]) -> str:
+    """Return an amount that goes with the time of a case's run, with its 80 % interval, as text."""
+    one, interval = case.prediction.iteration_time, case.prediction.interval
+    if interval is None:
+        return show_it(amount)
+    losses = case.economics and case.economics["reliability"] if not case.reached else None
+    ends = (show_it(amount * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
+    return f"{show_it(amount)} (80 %: {' to '.join(ends)})"
+
+
 def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
-    """Return the cost of a million samples of each case, over the first's; empty where none is known."""
+    """Return the cost of a million samples of each case, over the first's; empty where none is known.
+
+    Of jobs at several kinds of price it is that of the run, where its length is known.
+    """
     first = cases[0].cost
+    runs = [case.economics and case.economics["run"] for case in cases]
+    of_runs = all(runs) and len({case.price and case.price.kind for case in cases}) > 1
 
     def words(case: Case) -> list[str]:
-        if case.cost is None:
+        money = case.economics
+        if case.cost is None or money is None:
             return ["no price is known"]
-        times = (
-            f" ({three_digits(case.cost / first)} x)"
-            if first and abs(case.cost / first - 1) > SAME_COST
-            else ""
-        )
-        return [f"{dollars(case.cost * PER_MILLION)} for a million samples{times}"]
+        apart = first and abs(case.cost / first - 1) > SAME_COST
+        times = f" ({three_digits(case.cost / first)} x)" if first and apart else ""
+        whole = of_commitment(money["commitment"] and money["commitment"]["cost"])
+        if of_runs:
+            run = f"{_spread(case, money['run']['cost'], dollars)} for the run"
+            return [f"{run}{price_advice.kind_after(case)}{whole}"]
+        return [f"{dollars(case.cost * PER_MILLION)} for a million samples{times}{whole}"]
 
     return _each(named, cases, words) if any(case.cost is not None for case in cases) else ""
 
@@ -203,6 +218,8 @@ def _advice(standing: Standing) -> str:
         return f"Take {able[0].name}{surely}: {left}."
     lines = [f"{', '.join(unfit)} {'does' if len(unfit) == 1 else 'do'} not fit."] if unfit else []
     lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
+    if (taken := standing.price_to_take) is not None:
+        return " ".join([*lines, price_advice.advice(able, taken, standing.confidence)])
     lines.append(_which(standing, best))
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
@@ -251,8 +268,9 @@ def _instead(able: Sequence[Case], best: Best, confidence: float) -> str:
 
 def _is_less(case: Case, other: Case) -> bool:
     """Return whether a case is the lesser of two equally fast ones: cheaper, else fewer or slower parts."""
-    if case.cost is not None and other.cost is not None and abs(case.cost / other.cost - 1) > SAME_COST:
-        return case.cost < other.cost
+    cost, another = case.owed, other.owed
+    if cost is not None and another is not None and abs(cost / another - 1) > SAME_COST:
+        return cost < another
     if differing(case, other) == {"world_size"}:
         return bool(case.prediction.scenario["world_size"] < other.prediction.scenario["world_size"])
     return network_order(case.prediction, other.prediction, case.catalogue) < 0
@@ -260,7 +278,7 @@ def _is_less(case: Case, other: Case) -> bool:
 
 def _at_cost(best: Best, confidence: float) -> str:
     """Return which of two cases to take, the faster for sure, with their costs of a sample where known."""
-    other, cost, base = best.case.name, best.case.cost, best.first.cost
+    other, cost, base = best.case.name, best.case.owed, best.first.owed
     is_faster = best.ratio.value > 1
     cases = (best.case, best.first) if is_faster else (best.first, best.case)
     taken, left = (_taken(case, confidence) for case in cases)
@@ -270,16 +288,19 @@ def _at_cost(best: Best, confidence: float) -> str:
     if cost is None or base is None:
         return f"Take {taken}{' for speed' if is_faster else ''}: {words}"
     times = three_digits(cost / base)
+    of = "the cost of a sample"
+    if any(case.owed != case.cost for case in cases):
+        of = "what must be paid for a sample, commitments in full"
     if abs(cost / base - 1) < SAME_COST:
         return f"Take {taken}: {words}, at the same cost of a sample"
     is_dearer = (cost > base) == is_faster
     choice = f"Take {taken} for speed, {left} for cost" if is_dearer else f"Take {taken}"
-    return f"{choice}: {words}, at {times} x the cost of a sample"
+    return f"{choice}: {words}, at {times} x {of}"
 
 
 def _cheapest(able: Sequence[Case]) -> Case | None:
     """Return the case that costs least; None where a price is unknown or all cost the same."""
-    costs = [case.cost for case in able if case.cost is not None]
+    costs = [case.owed for case in able if case.owed is not None]
     if len(costs) < len(able) or max(costs) / min(costs) - 1 < SAME_COST:
         return None
     return able[costs.index(min(costs))]

@@ -46,7 +46,7 @@ def _order(standing: Standing) -> str:
     fastest = max(cases, key=lambda case: case.rate)
     speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
     line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
-    priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
+    priced = [(cost, case.name) for case in cases if (cost := case.owed) is not None]
     return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
 
 
@@ -68,7 +68,7 @@ def _ratios(standing: Standing) -> list[str]:
 
 def _money(first: Case, other: Case) -> str:
     """Return a clause with the ratio of costs per sample; empty where a cost is unknown."""
-    base, cost = first.cost, other.cost
+    base, cost = first.owed, other.owed
     if base is None or cost is None:
         return ""
     if abs(cost / base - 1) < SAME:

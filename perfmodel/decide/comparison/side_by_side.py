@@ -15,6 +15,7 @@ from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.comparison_card import card_of_comparison
 from perfmodel.decide.comparison.comparison_verdict import notes, verdict
 from perfmodel.decide.comparison.standing import Standing
+from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Ratio
@@ -191,7 +192,7 @@ def _inputs(cases: Sequence[Case]) -> list[Input]:
     """
     scenarios = [case.prediction.scenario for case in cases]
     options = dict.fromkeys(key for scenario in scenarios for key in scenario)
-    result = []
+    result = _conditions(cases)
     for option in options:
         values = [scenario.get(option) for scenario in scenarios]
         if any(value != values[0] for value in values):
@@ -199,6 +200,12 @@ def _inputs(cases: Sequence[Case]) -> list[Input]:
     independent = [entry for entry in result if entry.option not in _FOLLOWING]
     strong = {case.prediction.scaling for case in cases} == {"strong"}
     return [entry for entry in result if strong and entry.option == "global_batch_size"] + independent
+
+
+def _conditions(cases: Sequence[Case]) -> list[Input]:
+    """Return the prices and other conditions that differ."""
+    values = {name: [getattr(case.conditions, name) for case in cases] for name in Conditions.model_fields}
+    return [Input(option=name, values=each) for name, each in values.items() if len(set(each)) > 1]
 
 
 def _rows(cases: Sequence[Case]) -> list[Row]:

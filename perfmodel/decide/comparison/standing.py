@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.comparison.price_advice import differ_in_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.model.options.run import USUAL_CONFIDENCE
 from perfmodel.model.prediction.result import Ratio
@@ -65,6 +66,13 @@ class Standing:
         first, *others = self.able
         fastest = max(others, key=lambda case: self.speed(case, first).value)
         return Best(first, fastest, self.speed(fastest, first), len(others))
+
+    @cached_property
+    def price_to_take(self) -> Case | None:
+        """The case to take where those to choose from are one job at several prices; None of others."""
+        if len(self.able) < 2 or not differ_in_price(self.able):
+            return None
+        return price_to_take(self.able, self.confidence)
 
     def speed(self, case: Case, first: Case) -> Ratio:
         """Return ``speed_over`` of two of the cases."""

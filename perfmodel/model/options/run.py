@@ -38,6 +38,20 @@ _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
 _GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
 
 
+class Risk(Described):
+    """How sure a recommendation has to be.
+
+    Parameters
+    ----------
+    confidence : [1] How sure to be of what is recommended, e.g. 0.5, 0.8 or 0.95: what has more risk is not
+        recommended.
+    """
+
+    confidence: Annotated[
+        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
+    ] = USUAL_CONFIDENCE
+
+
 class Shared(Described):
     """Options of a scenario that every candidate of a search has alike."""
 
@@ -135,9 +149,7 @@ class Run(Described):
     recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
     deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
     budget: Annotated[_Above | None, OptionInfo(label="Budget [USD]", unit="USD")] = None
-    confidence: Annotated[
-        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
-    ] = USUAL_CONFIDENCE
+    confidence: float = same_as(Risk)
     power_limit: Annotated[_Above | None, OptionInfo(label="Power at most, e.g. 500kW", unit="W")] = None
     accelerators: Annotated[
         tuple[str, ...], OptionInfo(name="accelerator", old="accelerators", offers="accelerators")
