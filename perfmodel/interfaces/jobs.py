@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.errors import InputError, refusal, unknown_name
@@ -35,6 +35,28 @@ def conditions_of(own: Mapping[str, Any], shared: Conditions | None) -> Conditio
         if own["pricing"] != "owned":
             given = {name: value for name, value in given.items() if name not in OF_OWNED}
     return Conditions(**{name: value for name, value in {**given, **own}.items() if value is not None})
+
+
+def all_conditions(
+    own: Sequence[Mapping[str, Any]], shared: Conditions | None
+) -> Iterator[Conditions | None]:
+    """Yield the conditions of each job of a comparison; interruptions hold for spot prices alone.
+
+    Parameters
+    ----------
+    own : conditions of each job by itself
+    shared : of all
+
+    Raises
+    ------
+    InputError : a condition that is out of its range
+    """
+    from perfmodel.decide.price_kinds import uninterrupted
+
+    kinds: set[Any] = {each.get("pricing", shared and shared.pricing) for each in own}
+    for each in own:
+        at = conditions_of(each, shared) if each else shared
+        yield uninterrupted(at, kinds) if at is not None and "spot" in kinds and at.pricing != "spot" else at
 
 
 def with_own(job: Scenario, own: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from perfmodel.core.records.options import Described, OptionInfo, declared
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import forms_of
-from perfmodel.interfaces.jobs import changed_by, conditions_of, parts_of, with_own
+from perfmodel.interfaces.jobs import all_conditions, changed_by, parts_of, with_own
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.run import Risk
@@ -231,28 +231,24 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
     """
     from perfmodel.core.candidates import tries
     from perfmodel.decide.comparison import Case, case_of, compare, saved_case
-    from perfmodel.decide.price_kinds import uninterrupted
 
     jobs, conditions = request.scenarios, request.conditions
     if request.names is not None and len(request.names) != len(jobs):
         raise refusal("compare.names", "names", count=len(request.names), scenarios=len(jobs))
     tries(len(jobs))
     names = [_letter(index) for index in range(len(jobs))] if request.names is None else request.names
-    asked = [(*parts_of(job), name) for job, name in zip(jobs, names, strict=True)]
-    shared = None if conditions is None else conditions.pricing
-    kinds: set[Any] = {own.get("pricing", shared) for _, own, _ in asked}
+    parts = [parts_of(job) for job in jobs]
+    under = all_conditions([own for _, own in parts], conditions)
     cases = []
-    for job, own, name in asked:
+    for (job, _), name in zip(parts, names, strict=True):
         if isinstance(job, Saved):
             job = saved_case(Path(job.file), context.catalogue, conditions)
-        if isinstance(job, Case):
-            cases.append(job if request.names is None else job._replace(name=name))
-            continue
         more: Any = {"target": request.time_to_target, "recipe": request.recipe}
         try:
-            at = conditions_of(own, conditions) if own else conditions
-            if at is not None and "spot" in kinds and at.pricing != "spot":
-                at = uninterrupted(at, kinds)
+            at = next(under)
+            if isinstance(job, Case):
+                cases.append(job if request.names is None else job._replace(name=name))
+                continue
             cases.append(case_of(name, scenario_of(job), context.catalogue, at, **more))
         except InputError as error:
             raise (error if error.inside[:1] == (name,) else error.under(name)) from None
