@@ -866,6 +866,7 @@ def layouts(
         shard_group: int | None = ...,
         against: str | None = ...,
         top: int | None = ...,
+        confidence: float = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Layouts:
@@ -911,6 +912,7 @@ def layouts(
     shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     against : A layout to compare with the first, which may be one that does not fit, e.g. tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2, or as tables print it: "tp8 pp4 dp2, 2 x 4".
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
+    confidence : [1] How sure to be that the layout to take fits into memory, e.g. 0.5, 0.8 or 0.95: one with more risk is not recommended where another has less.  [default: 0.95]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -1931,6 +1933,7 @@ class Calls:
         shard_group: int | None = ...,
         against: str | None = ...,
         top: int | None = ...,
+        confidence: float = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...
 
