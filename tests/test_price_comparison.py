@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from statistics import NormalDist
 from typing import Any
 
 import pytest
 
-from perfmodel import compare
+from perfmodel import compare, predict
+from perfmodel.core.errors import InputError
 from perfmodel.decide.comparison import Case, case_of
 from perfmodel.decide.comparison.price_advice import cheaper
 from perfmodel.decide.comparison.speeds import speed_over
@@ -126,3 +128,23 @@ def test_a_case_with_more_risk_than_asked_is_not_taken():
     card = compare(HARDLY, sure, confidence=0.95).card
     assert card.advice.startswith("Take B: no other fits with 95 % (A with 67 %)")
     assert "no other fits" not in compare(HARDLY, sure, confidence=0.5).card.advice
+
+
+def test_a_prediction_plans_with_a_throughput_as_sure_as_asked():
+    """By hand: the log-normal quantile of the upper end of the 80 % interval."""
+    usual, wide = predict(gpus=32), predict(gpus=32, confidence=0.95)
+    interval = usual.interval
+    assert interval is not None
+    assert predict(gpus=32, confidence=0.9).card == usual.card
+    deviations = NormalDist().inv_cdf(0.95) / NormalDist().inv_cdf(0.9)
+    slower = (interval.high_80 / usual.iteration_time) ** deviations
+    rate = float(re.findall(r"[\d,]+", wide.card.advice)[0].replace(",", ""))
+    assert rate == pytest.approx(usual.samples_per_second / slower, rel=1e-3)
+    assert "95 % of jobs like it are faster, half are faster" in wide.card.advice
+    assert wide.iteration_time == usual.iteration_time
+    with pytest.raises(InputError, match="confidence"):
+        predict(gpus=32, confidence=0.2)
+
+
+def test_a_page_asks_how_sure_to_be():
+    assert "half of the jobs like it are faster" in words(opened("predict", gpus="32", confidence="0.5"))

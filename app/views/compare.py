@@ -38,7 +38,7 @@ from perfmodel.decide.comparison import Comparison, Row
 from perfmodel.decide.comparison.comparison_words import shown_input
 from perfmodel.interfaces.jobs import all_conditions
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import accelerator_name

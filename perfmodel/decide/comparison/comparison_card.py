@@ -23,7 +23,7 @@ from perfmodel.decide.comparison.reasons import (
 )
 from perfmodel.decide.comparison.standing import SAME, Best, Standing
 from perfmodel.decide.price_kinds import rate_words
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import accelerator_name, limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order

@@ -16,7 +16,7 @@ from perfmodel.decide.comparison.comparison_card import card_of_comparison
 from perfmodel.decide.comparison.comparison_verdict import notes, verdict
 from perfmodel.decide.comparison.standing import Standing
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Ratio
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from perfmodel.decide.comparison.case import Case, same_work
 from perfmodel.decide.comparison.price_advice import differ_in_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.result import Ratio
 
 SAME = 0.01

@@ -17,7 +17,7 @@ from perfmodel.interfaces.forms import forms_of
 from perfmodel.interfaces.jobs import all_conditions, changed_by, parts_of, with_own
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.run import Risk
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario, laid_over, options_of, scenario_of
 
 if TYPE_CHECKING:

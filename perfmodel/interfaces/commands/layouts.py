@@ -24,7 +24,7 @@ from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import Form, card_and_table, forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.run import Risk
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.memory_odds import CERTAIN
 

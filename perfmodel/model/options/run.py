@@ -26,30 +26,15 @@ from perfmodel.core.choices import (
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, fresh, same_as
 from perfmodel.model.options.conditions import LARGEST
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
 
 LARGEST_SEARCH = 65_536
 """Largest number of GPUs of a search."""
-USUAL_CONFIDENCE = 0.8
-"""Default probability of keeping within the limits, and of fitting into memory."""
 MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
 _GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
-
-
-class Risk(Described):
-    """How sure a recommendation has to be.
-
-    Parameters
-    ----------
-    confidence : [1] How sure to be of what is recommended, e.g. 0.5, 0.8 or 0.95: what has more risk is not
-        recommended.
-    """
-
-    confidence: Annotated[
-        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
-    ] = USUAL_CONFIDENCE
 
 
 class Shared(Described):
