@@ -42,15 +42,15 @@ class Case(NamedTuple):
     def losses(self) -> Losses:
         """How far its speed is off by interruptions."""
         money, scenario = self.economics, self.prediction.scenario
-        found = money and money["reliability"]
-        if not money or not found:
+        lost = money and money["reliability"]
+        if not money or not lost:
             return NO_LOSSES
         catalogue, price, run = Catalogue.of(self.catalogue), self.price, money["run"]
         return losses_of_run(
             run and run["time"],
-            found["goodput"],
-            found["checkpoint_interval"] or math.inf,
-            found["failure_interval"],
+            lost["goodput"],
+            lost["checkpoint_interval"] or math.inf,
+            lost["failure_interval"],
             scenario["nodes"] + (scenario["servers"] or 0),
             at_the_price(self.conditions, price, catalogue),
             rate_spread(self.conditions, price and price.provider, catalogue),
