@@ -48,9 +48,9 @@ def of_prediction(
     return page
 
 
-def of_comparison(result: Comparison, command: str, picked: Mapping[str, Any]) -> Making:
-    """Return a function that makes the report of a comparison; parameters as of ``of_prediction``."""
-    catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
+def of_comparison(result: Comparison, command: str, conditions: Sequence[Conditions]) -> Making:
+    """Return a function that makes the report of a comparison; parameters as of ``page_of_comparison``."""
+    catalogue = session_hardware.catalogue()
 
     def page() -> Page:
         from perfmodel.interfaces.reports.compared import page_of_comparison

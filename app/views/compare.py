@@ -1,7 +1,7 @@
 """Page Compare: two to six scenarios, their differences, and the probability that one is faster."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -247,7 +247,8 @@ def page(request: PageRequest) -> None:
         copy_buttons("compare", asked, _python(base | money, which, result, chosen), more)
         rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", asked, more)
-        report = report_pages.of_comparison(result, command, money)
+        under = [each or Conditions() for each in conditions_under(base | money, which)]
+        report = report_pages.of_comparison(result, command, under)
         download_buttons("compare", rows, result.model_dump(mode="json"), report)
 
 
@@ -255,10 +256,15 @@ def _flat(result: Comparison, row: Row) -> dict[str, Any]:
     return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
+def conditions_under(base: dict[str, Any], variants: list[Variant]) -> Iterator[Conditions | None]:
+    """Yield the conditions of each case."""
+    own = [cases.own_conditions(each) for each in variants]
+    return all_conditions(own, Conditions(**values(base, MONEY)))
+
+
 def _python(base: dict[str, Any], variants: list[Variant], result: Comparison, chosen: dict[str, Any]) -> str:
     """Return Python code that compares the cases, under the names that the page shows."""
-    shared = Conditions(**values(base, MONEY))
-    under = all_conditions([cases.own_conditions(each) for each in variants], shared)
+    under = conditions_under(base, variants)
     own, catalogue = session_hardware.own_names(), session_hardware.catalogue_words(", ")
     lines, priced = [], False
     for name, each, at in zip(result.names, variants, under, strict=True):

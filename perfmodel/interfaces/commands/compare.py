@@ -278,7 +278,8 @@ def _page(answer: "Comparison", request: CompareRequest, context: Context) -> An
     """Return the page of a comparison."""
     from perfmodel.interfaces.reports.compared import page_of_comparison
 
-    conditions = request.conditions or Conditions()
+    own = [parts_of(job)[1] for job in request.scenarios]
+    conditions = [each or Conditions() for each in all_conditions(own, request.conditions)]
     return page_of_comparison(answer, context.typed, context.catalogue, conditions)
 
 
