@@ -51,6 +51,16 @@ def test_the_price_to_take_is_cheaper_as_surely_as_asked():
     )
 
 
+def test_what_is_certain_is_taken_where_the_other_is_likely_dearer():
+    """A spot job of 64 machines loses most of its time: on demand needs no 80 % to be taken."""
+    job = {"workload": "llama-3-70b", "node": "aws-p5.48xlarge", "gpus": 512, "global_batch_size": 1024}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
+    jobs = [{**job, "pricing": kind} for kind in ("spot", "on-demand")]
+    for confidence in (0.5, 0.8, 0.95):
+        card = compare(*jobs, confidence=confidence, conditions=Conditions(tokens=1e12)).card
+        assert "ake B: it is 67 % cheaper than A, likely (72 %)" in card.advice
+
+
 def test_a_commitment_counts_in_full_where_the_run_is_known():
     """A run of minutes does not pay for a year; of a run of unknown length nobody knows."""
     short, spot = at("reserved-1y", epochs=90.0), at("spot", epochs=90.0)

@@ -29,19 +29,33 @@ def differ_in_price(cases: Sequence[Case]) -> bool:
 
 
 def price_to_take(cases: Sequence[Case], confidence: float) -> Case | None:
-    """Return the cheapest case that is cheaper than every dearer one with a probability.
+    """Return the cheapest case of those that are preferred to every other; None where no price is known.
 
-    None where no price is known.  A reserved price of a run of unknown length is taken only where there is no
-    other: nobody knows whether the run is worth the term.
+    Of two, the one whose cost is less certain has to be the cheaper with the probability asked for.  A
+    reserved price of a run of unknown length is taken only where there is no other: nobody knows whether the
+    run is worth the term.
     """
     known = [case for case in cases if case.owed is not None]
-    rising = sorted(
-        [case for case in known if not _is_open(case)] or known, key=lambda case: case.owed or 0.0
-    )
-    for place, case in enumerate(rising):
-        if all(cheaper(case, dearer)[1] >= confidence for dearer in rising[place + 1 :]):
+    of_known_end = [case for case in known if not _is_open(case)]
+    rising = sorted(of_known_end or known, key=lambda case: case.owed or 0.0)
+    for case in rising:
+        if all(_is_preferred(case, other, confidence) for other in rising if other is not case):
             return case
-    return None
+    return next(iter(rising), None)
+
+
+def _is_preferred(case: Case, other: Case, confidence: float) -> bool:
+    """Return whether a case is to be taken rather than another, which it is where both cost the same."""
+    ratio, sure = cheaper(case, other)
+    chance = sure if ratio <= 1 else 1 - sure
+    if _risk(case) > _risk(other):
+        return chance >= confidence
+    return chance > 1 - confidence if _risk(case) < _risk(other) else ratio <= 1
+
+
+def _risk(case: Case) -> float:
+    """Return how uncertain a case's cost is beside one of the same job: 0 of a commitment, then by losses."""
+    return 0.0 if _is_fixed(case) else 1.0 + case.losses.whole
 
 
 def advice(cases: Sequence[Case], taken: Case, confidence: float) -> str:
