@@ -29,6 +29,7 @@ from perfmodel.interfaces.cli.app import SERVER, TOKEN
 from perfmodel.interfaces.client import Client, ServiceError
 from perfmodel.interfaces.client.connection import refusal_of
 from perfmodel.interfaces.command import Command, Context
+from perfmodel.interfaces.jobs import all_conditions, with_own
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
@@ -86,10 +87,26 @@ class Backend:
 
         return explain(scenario, self.catalogue)
 
-    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> ComparisonAnswer:
-        """Return the comparison of scenarios, given by name, with their costs under the conditions."""
-        cases = [case_of(name, each, self.catalogue, conditions) for name, each in scenarios.items()]
-        return ComparisonAnswer(compare(cases), {case.name: case.prediction for case in cases})
+    def compare(
+        self,
+        scenarios: Mapping[str, Scenario],
+        conditions: Conditions,
+        own: Sequence[Mapping[str, Any]],
+        confidence: float,
+    ) -> ComparisonAnswer:
+        """Return the comparison of scenarios, given by name, with their costs.
+
+        Parameters
+        ----------
+        conditions, own : of all cases, and of each by itself
+        confidence : as of ``compare``
+        """
+        under = all_conditions(own, conditions)
+        cases = [
+            case_of(name, each, self.catalogue, at)
+            for (name, each), at in zip(scenarios.items(), under, strict=True)
+        ]
+        return ComparisonAnswer(compare(cases, confidence), {case.name: case.prediction for case in cases})
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         """Return the sensitivity report of a scenario, as ``perfmodel sensitivity --json`` prints it."""
@@ -179,9 +196,18 @@ class _ServiceBackend(Backend):
     def explain(self, scenario: Scenario) -> Any:
         return self._client.explain(scenario)
 
-    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> ComparisonAnswer:
+    def compare(
+        self,
+        scenarios: Mapping[str, Scenario],
+        conditions: Conditions,
+        own: Sequence[Mapping[str, Any]],
+        confidence: float,
+    ) -> ComparisonAnswer:
         jobs = list(scenarios.values())
-        comparison = self._client.compare(*jobs, names=list(scenarios), conditions=conditions)
+        asked = [with_own(*each) for each in zip(jobs, own, strict=True)]
+        comparison = self._client.compare(
+            *asked, names=list(scenarios), conditions=conditions, confidence=confidence
+        )
         return ComparisonAnswer(comparison, dict(zip(scenarios, self.predict_each(jobs), strict=True)))
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from app.options import MONEY, SCENARIO, Option, options, some_of, text_of, written
+from app.options import MONEY, SCENARIO, Option, options, some_of, text_of, values, written
 from perfmodel.decide.comparison.option_words import option_words
 from perfmodel.model.options.scenario import field_of, laid_over
 
@@ -25,8 +25,11 @@ USUAL = (
     "local-batch-size",
     "algorithm",
     "overlap",
+    "pricing",
 )
 """Options that the form of a case always shows; others appear if the case differs or the user adds them."""
+OF_CASE = (*SCENARIO, "pricing")
+"""Options in which cases may differ."""
 NAME, ALSO, DEFAULT = "name", "also", "default"
 """Parameters of a case, after its letter: its name, options added to its form, and options that it leaves to
 the model though the first case sets them."""
@@ -91,10 +94,10 @@ def variant_options(letter: str) -> dict[str, Option]:
     """Return all options of a case after the first, by their names without the letter."""
     same = {
         name: options()[name]._replace(name=f"{letter}-{name}", session=f"{letter}-{name}", usual="same as A")
-        for name in SCENARIO
+        for name in OF_CASE
     }
     also = some_of(f"{letter}-{ALSO}", SCENARIO, "More options in which the case may differ.")
-    default = some_of(f"{letter}-{DEFAULT}", SCENARIO, "What A sets and this case leaves to the model.")
+    default = some_of(f"{letter}-{DEFAULT}", OF_CASE, "What A sets and this case leaves to the model.")
     return same | {
         ALSO: also._replace(label="Differs also in"),
         DEFAULT: default._replace(label="Left to the model"),
@@ -119,7 +122,7 @@ def variants(picked: Mapping[str, Any]) -> list[Variant]:
     """Return the cases that the chosen options of the page define, the first one included."""
     result = [Variant("a", picked.get(f"a-{NAME}", ""), {})]
     for letter in LETTERS:
-        changed = {name: picked[key] for name in SCENARIO if (key := f"{letter}-{name}") in picked}
+        changed = {name: picked[key] for name in OF_CASE if (key := f"{letter}-{name}") in picked}
         changed |= dict.fromkeys(
             name for name in picked.get(f"{letter}-{DEFAULT}", ()) if name not in changed
         )
@@ -138,6 +141,12 @@ def full(base: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in laid_over(base, changed).items() if value is not None}
 
 
+def own_conditions(case: Variant) -> dict[str, Any]:
+    """Return the conditions that a case has for itself; None is one that it leaves to the model."""
+    own = {name: value for name, value in case.changed.items() if name not in SCENARIO}
+    return dict.fromkeys(own) | values({name: v for name, v in own.items() if v is not None}, own)
+
+
 def difference(base: Mapping[str, Any], picked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes that turn one scenario's options into another's by ``full``.
 
@@ -154,7 +163,7 @@ def difference(base: Mapping[str, Any], picked: Mapping[str, Any]) -> dict[str, 
 def address(cases: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
     """Return the query of the page Compare for cases, each a title and all its options.
 
-    Prices and the length of the run are taken from the first case.
+    Prices but their kind, and the length of the run, are taken from the first case.
 
     >>> address([("", {"gpus": 8, "jitter": "x"}), ("twice", {"gpus": 16})])
     {'gpus': '8', 'jitter': 'x', 'b-gpus': '16', 'b-default': 'jitter', 'b-name': 'twice'}
@@ -163,10 +172,10 @@ def address(cases: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
         return {}
     (title, first), *others = cases
     query = {name: first[name] for name in (*SCENARIO, *MONEY) if name in first}
-    base = {name: first[name] for name in SCENARIO if name in first}
+    base = {name: first[name] for name in OF_CASE if name in first}
     query |= {f"a-{NAME}": title} if title else {}
     for letter, (title, picked) in zip(LETTERS, others, strict=False):
-        changed = difference(base, {name: picked[name] for name in SCENARIO if name in picked})
+        changed = difference(base, {name: picked[name] for name in OF_CASE if name in picked})
         query |= {f"{letter}-{name}": value for name, value in changed.items() if value is not None}
         left = tuple(name for name, value in changed.items() if value is None)
         query |= {f"{letter}-{DEFAULT}": left} if left else {}
@@ -182,7 +191,7 @@ def names(cases: Sequence[Variant], scenarios: Sequence[Mapping[str, Any]]) -> l
     cases : of the comparison
     scenarios : resolved scenario of each, with the values of options left to the model
     """
-    differing = [name for name in SCENARIO if any(name in case.changed for case in cases)]
+    differing = [name for name in OF_CASE if any(name in case.changed for case in cases)]
     result = []
     for case, scenario in zip(cases, scenarios, strict=True):
         title = case.title or _title(differing if case.letter == "a" else case.changed, case, scenario)

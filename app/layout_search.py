@@ -42,6 +42,7 @@ QUESTION = (
     "routing-nodes",
     "expert-imbalance",
     "capacity-factor",
+    "confidence",
 )
 """Options of ``perfmodel layouts`` that the page has."""
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "tokens", "server-price"))

@@ -13,6 +13,7 @@ from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.scaling import scaling_of
@@ -26,6 +27,7 @@ def of_prediction(
     picked: Mapping[str, Any],
     reached: dict[str, Any] | None = None,
     costs: Mapping[str, Any] | None = None,
+    confidence: float = PLANNING_CONFIDENCE,
 ) -> Making:
     """Return a function that makes the report of a prediction.
 
@@ -34,21 +36,21 @@ def of_prediction(
     prediction : of the job
     command : shell command that repeats it
     picked : chosen options, for prices, power and failures
-    reached, costs : as of ``page_of_prediction``
+    reached, costs, confidence : as of ``page_of_prediction``
     """
     catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
 
     def page() -> Page:
         from perfmodel.interfaces.reports.predicted import page_of_prediction
 
-        return page_of_prediction(prediction, command, catalogue, conditions, reached, costs)
+        return page_of_prediction(prediction, command, catalogue, conditions, reached, costs, confidence)
 
     return page
 
 
-def of_comparison(result: Comparison, command: str, picked: Mapping[str, Any]) -> Making:
-    """Return a function that makes the report of a comparison; parameters as of ``of_prediction``."""
-    catalogue, conditions = session_hardware.catalogue(), Conditions(**values(picked, MONEY))
+def of_comparison(result: Comparison, command: str, conditions: Sequence[Conditions]) -> Making:
+    """Return a function that makes the report of a comparison; parameters as of ``page_of_comparison``."""
+    catalogue = session_hardware.catalogue()
 
     def page() -> Page:
         from perfmodel.interfaces.reports.compared import page_of_comparison

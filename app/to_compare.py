@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import file_marks, history
-from app.cases import LETTERS, LONGEST_NAME, QUESTIONS, address
+from app.cases import LETTERS, LONGEST_NAME, OF_CASE, QUESTIONS, address
 from app.options import MONEY, SCENARIO
 from app.plain import plain
 
@@ -72,13 +72,13 @@ def offer(choices: Mapping[str, Mapping[str, Any]], titles: bool = False, questi
 def _add(title: str, picked: Mapping[str, Any]) -> str:
     """Add a case, unless it is there already or there is no room; return the message about it."""
     case = {name: value for name, value in picked.items() if name in (*SCENARIO, *MONEY)}
-    scenario = {name: value for name, value in case.items() if name in SCENARIO}
-    session = st.session_state
+    scenario = {name: value for name, value in case.items() if name in OF_CASE}
+    session, shared = st.session_state, [name for name in MONEY if name not in OF_CASE]
     cases, letters = kept() or list(session.get(_SHOWN, ())), ("a", *LETTERS)
     same = [
         letter
         for letter, (_, other) in zip(letters, cases, strict=False)
-        if scenario == {name: value for name, value in other.items() if name in SCENARIO}
+        if scenario == {name: value for name, value in other.items() if name in OF_CASE}
     ]
     if same:
         note = f"Compare has it already, as {same[0].upper()}."
@@ -87,7 +87,7 @@ def _add(title: str, picked: Mapping[str, Any]) -> str:
     else:
         session[_KEPT] = [*cases, (title[:LONGEST_NAME], case)]
         note = f"Added to Compare as {letters[len(cases)].upper()}."
-        if cases and {n: case.get(n) for n in MONEY} != {n: cases[0][1].get(n) for n in MONEY}:
+        if cases and {n: case.get(n) for n in shared} != {n: cases[0][1].get(n) for n in shared}:
             note += " Prices and failures are those of A there."
     files = file_marks.query_of("compare")
     if cases and files != session.get(_FILES, files):

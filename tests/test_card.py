@@ -34,9 +34,11 @@ def one_claim(scenario: dict[str, Any], **claim: Any) -> dict[str, Any]:
 
 P3 = {"epochs": 90, "instances": ["p3.16xlarge"]}
 P3_WORDS = "--epochs 90 --instance p3.16xlarge"
+KINDS = ("on-demand", "spot", "reserved-1y")
 DOCUMENT = openapi()
 DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
     ("predict", {"gpus": 32}),
+    ("predict", {"gpus": 32, "confidence": 0.95}),
     ("predict", {"gpus": 1, "workload": "alexnet"}),
     ("predict", {"workload": "vgg16", "gpus": 8, "precision": "fp32"}),
     ("predict", {"workload": "bert-large", "gpus": 64, "accelerator": "h100-sxm5-80gb"}),
@@ -48,6 +50,11 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
     ("predict", {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 8}),
     ("predict", {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 32, "expert_parallel": 8}),
     ("predict", {"gpus": 32, "node": "aws-p3.16xlarge", "conditions": {"epochs": 90}}),
+    (
+        "predict",
+        {"gpus": 64, "node": "aws-p4d.24xlarge", "confidence": 0.5}
+        | {"conditions": {"epochs": 90, "pricing": "spot"}},
+    ),
     ("fits", {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}),
     ("fits", {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 64, "tensor_parallel": 8}),
     ("fits", {**LLAMA, "gpus": 64, "sharding": "zero3", "confidence": 0.95}),
@@ -56,6 +63,7 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
     ("fits", {"workload": "gpt2", "accelerator": "a100-sxm4-40gb", "gpus": 4}),
     ("layouts", {**LLAMA, "gpus": 8, "global_batch_size": 64}),
     ("layouts", {**LLAMA, "gpus": 64, "global_batch_size": 256, "top": 3}),
+    ("layouts", {**LLAMA, "gpus": 64, "global_batch_size": 256, "top": 3, "confidence": 0.5}),
     ("layouts", {"workload": "gpt2", "node": "dgx-h100", "gpus": 8, "global_batch_size": 64, "top": 1}),
     ("layouts", {"workload": "mixtral-8x7b", "node": "dgx-h100", "gpus": 32, "global_batch_size": 64}),
     ("layouts", {**LLAMA, "gpus": 16, "global_batch_size": 64, "lora": 16, "frozen_weights": "nf4"}),
@@ -115,6 +123,16 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
             "names": ["ethernet-25g-tcp", "ethernet-100g-tcp"],
         },
         "--gpus 32 --inter-link ethernet-25g-tcp,ethernet-100g-tcp",
+    ),
+    (
+        "compare",
+        {
+            "scenarios": [{"gpus": 64, "node": "aws-p4d.24xlarge", "pricing": k} for k in KINDS],
+            "names": ["on demand", "spot", "reserved for 1 year"],
+            "conditions": {"epochs": 90},
+            "confidence": 0.95,
+        },
+        f"--gpus 64 --node aws-p4d.24xlarge --pricing {','.join(KINDS)} --epochs 90 --confidence 95%",
     ),
 ]
 """Commands with the bodies of their requests, each a decision of somebody; and what a shell is told, where it

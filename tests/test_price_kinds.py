@@ -24,6 +24,7 @@ from perfmodel.decide.planning.at_prices import WASTED
 from perfmodel.decide.planning.plan_card import card_of_plan, cost_words
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.price_words import _saving
+from perfmodel.decide.planning.within import likely
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
 from perfmodel.equations.reliability import goodput_fraction, lost_time_spread, run_time_sensitivity
@@ -238,6 +239,27 @@ def test_a_budget_pays_for_the_whole_term_of_a_reserved_price():
     assert cost_words(within, result.goal).endswith("of a commitment of $122,032")
 
 
+def test_of_reserved_plans_that_keep_the_budget_that_of_least_commitment_is_the_cheapest():
+    """Two machines for $244,065 do it, whose run is a larger share of less than two others for $305,081."""
+    goal = Goal(
+        samples=3e9,
+        instances=("p4d.24xlarge", "p4de.24xlarge"),
+        max_gpus=128,
+        deadline=72 * HOUR,
+        pricing=("reserved-1y",),
+        budget=3e6,
+    )
+    result = search(goal)
+    chosen, table = result.chosen, result.candidates
+    assert chosen is not None
+    able = likely(table, goal.limits)
+    assert chosen["committed_cost"] == pytest.approx(table["committed_cost"][able].min())
+    assert chosen["cost"] > table["cost"][able].min()
+    assert [row["committed_cost"] for row in result.front] == sorted(
+        (row["committed_cost"] for row in result.front), reverse=True
+    )
+
+
 def test_the_card_of_a_prediction_names_the_kind_of_price_and_what_it_commits_to():
     job = predict(Scenario(node="p4d.24xlarge", world_size=8), CATALOGUE)
 
@@ -257,7 +279,9 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
     job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
     small, large = (case_of(f"{n} GPUs", job | {"gpus": n}, CATALOGUE, spot) for n in (192, 384))
     answer = compare([small, large])
-    assert answer.card.advice.startswith("Take 192 GPUs: 384 GPUs is 0.8")
+    assert answer.card.advice.startswith(
+        "Take 192 GPUs, which is cheaper and seems the faster: 384 GPUs is 0.8"
+    )
     rows = {row.quantity: row.values for row in answer.rows}
     (one, two), samples = rows["run_time"], 1e12 / 8192
     assert one is not None

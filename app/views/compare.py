@@ -1,7 +1,7 @@
 """Page Compare: two to six scenarios, their differences, and the probability that one is faster."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -36,7 +36,9 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison import Comparison, Row
 from perfmodel.decide.comparison.comparison_words import shown_input
+from perfmodel.interfaces.jobs import all_conditions
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import accelerator_name
@@ -44,6 +46,7 @@ from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
 # Cases that the page opens with by default.
+CONFIDENCE = options("compare")["confidence"]
 FEWEST = 3
 # Least number of cases whose sections are drawn.
 WIDEST_LABEL = 46
@@ -56,13 +59,14 @@ def shown_variants(picked: dict[str, Any]) -> list[Variant]:
     return result if len(result) > 1 else [*result, Variant("b", "the same", {})]
 
 
-def compared(base: dict[str, Any], variants: list[Variant]) -> ComparisonAnswer:
+def compared(base: dict[str, Any], variants: list[Variant], confidence: float) -> ComparisonAnswer:
     """Return the comparison of every case with the first, under the names that the page shows.
 
     Parameters
     ----------
     base : options of the first case
     variants : all cases, the first included
+    confidence : how sure to be
     """
     files = session_hardware.own_files()
     jobs = [scenario(cases.full(base, each.changed), files) for each in variants]
@@ -70,12 +74,15 @@ def compared(base: dict[str, Any], variants: list[Variant]) -> ComparisonAnswer:
         understood: list[Mapping[str, Any]] = [each.scenario for each in backend().predict_each(jobs)]
     except InputError:  # the comparison reports which case is wrong
         understood = [{} for _ in jobs]
-    named = dict(zip(cases.names(variants, understood), jobs, strict=True))
-    return backend().compare(named, Conditions(**values(base, MONEY)))
+    kinds = [{"pricing": cases.full(base, each.changed).get("pricing", "on-demand")} for each in variants]
+    known = [{**one, **kind} for one, kind in zip(understood, kinds, strict=True)]
+    named = dict(zip(cases.names(variants, known), jobs, strict=True))
+    own = list(map(cases.own_conditions, variants))
+    return backend().compare(named, Conditions(**values(base, MONEY)), own, confidence)
 
 
 SHARES = ("scaling_efficiency", "mfu", "mfu_nominal", "hfu")
-"""Quantities shown in per cent."""
+# Quantities shown in per cent.
 
 
 def shown(value: float | None, unit: str, quantity: str = "") -> str:
@@ -192,11 +199,12 @@ def page(request: PageRequest) -> None:
     money = {name: value for name, value in request.picked.items() if name in MONEY}
     which = shown_variants(request.picked)
     to_compare.follow(
-        [(each.title, cases.full(base, each.changed) | money) for each in cases.variants(request.picked)],
+        [(each.title, cases.full(base | money, each.changed)) for each in cases.variants(request.picked)],
         is_example={name: v for name, v in request.picked.items() if name[:2] in CASES} == EXAMPLE,
     )
     with errors_shown():
-        result, answers = compared(base | money, which)
+        chosen = values(request.picked, (CONFIDENCE.name,), "compare")
+        result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
     named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
@@ -235,10 +243,12 @@ def page(request: PageRequest) -> None:
     sets = sets or [f"gpus={first['world_size']}"]  # a single case, repeated
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
-        copy_buttons("compare", base | money, _python(base | money, which, result), more)
+        asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
+        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more)
         rows = [_flat(result, row) for row in result.rows]
-        command = shell_command("compare", base | money, more)
-        report = report_pages.of_comparison(result, command, money)
+        command = shell_command("compare", asked, more)
+        under = [each or Conditions() for each in conditions_under(base | money, which)]
+        report = report_pages.of_comparison(result, command, under)
         download_buttons("compare", rows, result.model_dump(mode="json"), report)
 
 
@@ -246,21 +256,30 @@ def _flat(result: Comparison, row: Row) -> dict[str, Any]:
     return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
-def _python(base: dict[str, Any], variants: list[Variant], result: Comparison) -> str:
+def conditions_under(base: dict[str, Any], variants: list[Variant]) -> Iterator[Conditions | None]:
+    """Yield the conditions of each case."""
+    own = [cases.own_conditions(each) for each in variants]
+    return all_conditions(own, Conditions(**values(base, MONEY)))
+
+
+def _python(base: dict[str, Any], variants: list[Variant], result: Comparison, chosen: dict[str, Any]) -> str:
     """Return Python code that compares the cases, under the names that the page shows."""
-    conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
-    costs = f", conditions=Conditions({conditions})" if conditions else ""
+    under = conditions_under(base, variants)
     own, catalogue = session_hardware.own_names(), session_hardware.catalogue_words(", ")
-    lines = [
-        f"case_of({name!r}, Scenario({arguments(values(cases.full(base, each.changed), SCENARIO) | own)})"
-        f"{catalogue}{costs})"
-        for name, each in zip(result.names, variants, strict=True)
-    ]
-    imported = ["Catalogue"] * bool(catalogue) + ["Conditions"] * bool(conditions) + ["Scenario"]
+    lines, priced = [], False
+    for name, each, at in zip(result.names, variants, under, strict=True):
+        given = {} if at is None else at.model_dump(exclude_unset=True)
+        words = ", ".join(f"{key}={value!r}" for key, value in given.items() if value is not None)
+        priced = priced or bool(words)
+        costs = f", conditions=Conditions({words})" if words else ""
+        job = arguments(values(cases.full(base, each.changed), SCENARIO) | own)
+        lines.append(f"case_of({name!r}, Scenario({job}){catalogue}{costs})")
+    imported = ["Catalogue"] * bool(catalogue) + ["Conditions"] * priced + ["Scenario"]
+    sure = "".join(f", {name}={value!r}" for name, value in chosen.items())
     return (
         f"from perfmodel import {', '.join(imported)}\n"
         "from perfmodel.decide.comparison import case_of, compare\n\n"
-        "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
+        "result = compare([\n    " + ",\n    ".join(lines) + f",\n]{sure})\n"
         "print(result.card.advice)"
     )
 
@@ -300,6 +319,7 @@ DRAWN = columns({*STATED, *START})
 page(
     scenario_form(
         "compare",
+        body=(CONFIDENCE,),
         start=START,
         money=True,
         columns=DRAWN,

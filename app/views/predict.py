@@ -31,13 +31,14 @@ from app.layout import (
     shell_command,
 )
 from app.looks import for_planners, labelled, main_number, option_value_words, show_warnings
-from app.options import MONEY, options
+from app.options import MONEY, options, values
 from app.plain import plain
 from perfmodel.core.units import duration, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction import Prediction, card
-from perfmodel.model.prediction.card import accelerator_name
+from perfmodel.model.prediction.card import accelerator_name, at_confidence
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
 
@@ -140,9 +141,13 @@ def page(request: PageRequest) -> None:
         else:
             prediction, reached = backend().to_target(request.scenario(), recipe)
         costs = money.costs(prediction, request.picked, session_hardware.catalogue())
+        sure = values(request.picked, (CONFIDENCE.name,)).get("confidence", PLANNING_CONFIDENCE)
+        if sure != PLANNING_CONFIDENCE:
+            prediction = at_confidence(prediction, Risk(confidence=sure))
     result = prediction.scenario
     priced = any(name in request.picked for name in MONEY)
-    answer = Predicted(prediction, reached, economics=costs if priced or costs["price"] else None)
+    costed = costs if priced or costs["price"] else None
+    answer = Predicted(prediction, reached, economics=costed, confidence=sure)
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
         st.subheader(
@@ -178,6 +183,7 @@ def page(request: PageRequest) -> None:
             request.picked,
             reached,
             answer.economics,
+            sure,
         )
         download_buttons("prediction", rows, answer.to_json, report)
     behind(request)
@@ -191,4 +197,5 @@ def page(request: PageRequest) -> None:
 
 
 RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not computed")
-page(scenario_form("predict", body=[RECIPE], money=True))
+CONFIDENCE = options()["confidence"]
+page(scenario_form("predict", body=[RECIPE, CONFIDENCE], money=True))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -50,7 +51,31 @@ def loss_widths(
         return np.minimum(width, -np.log(goodput)), width
 
 
-def widths_of_run(
+class Losses(NamedTuple):
+    """How far the time of one run is off by its interruptions: standard deviations in log time."""
+
+    chance: float = 0.0
+    """By when they come; 0 where the length of the run is not known."""
+    rate: float = 0.0
+    """By a rate that is assumed, of which runs on the same machines share the error."""
+    kept: float = 1.0
+    """Share of the time that is kept work."""
+
+    @property
+    def whole(self) -> float:
+        """Half-width of the 80 % interval due to both."""
+        return Z_80 * math.hypot(self.chance, self.rate)
+
+    @property
+    def most_gained(self) -> float:
+        """How much shorter a run without any loss is, in log time."""
+        return -math.log(self.kept)
+
+
+NO_LOSSES: Final = Losses()
+
+
+def losses_of_run(
     run_time: float | None,
     goodput: float,
     checkpoint_interval: float,
@@ -58,29 +83,27 @@ def widths_of_run(
     machines: float,
     conditions: Conditions,
     rate_spread: float,
-) -> tuple[float | None, float | None]:
-    """Return ``loss_widths`` of one run; None where its length is not known.
+) -> Losses:
+    """Return how far one run is off by its interruptions; none at other prices than spot.
 
     Parameters
     ----------
-    run_time, checkpoint_interval, failure_interval : [s]
+    run_time, checkpoint_interval, failure_interval : [s]; the first None where the length is not known
     machines : of the job, parameter servers included
     conditions : at the price of the machines
+    rate_spread : standard deviation of the rate of interruptions, in log rate; 0 of one that is given
     """
-    if run_time is None:
-        return None, None
-    per_second = (conditions.interruptions or np.nan) / HOUR * machines
-    low, high = loss_widths(
-        np.float64(run_time * per_second),
-        checkpoint_interval,
-        failure_interval,
-        goodput=goodput,
-        work_time=run_time * goodput,
-        run_time=run_time,
-        restart_time=conditions.restart_time or 0.0,
-        rate_spread=rate_spread,
-    )
-    return float(low), float(high)
+    if not conditions.interruptions:
+        return Losses(kept=goodput)
+    per_second, restart = conditions.interruptions / HOUR * machines, conditions.restart_time or 0.0
+    between, chance = checkpoint_interval, 0.0
+    if run_time is not None:
+        between = min(between, run_time * goodput)
+        chance = float(lost_time_spread(run_time * per_second, between, restart, run_time))
+    with np.errstate(over="ignore", invalid="ignore"):
+        sensitivity = float(run_time_sensitivity(np.float64(between), restart, failure_interval, goodput))
+    rate = rate_spread * per_second * failure_interval * sensitivity
+    return Losses(chance, rate if math.isfinite(rate) else 0.0, goodput)
 
 
 def widened(factor: Any, width: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
-from perfmodel.decide.chance import widths_of_run
+from perfmodel.decide.chance import losses_of_run
 from perfmodel.decide.commitments import commitment_of, reserved_too
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
 from perfmodel.decide.failures import goodput_of, states_bytes
@@ -373,8 +373,9 @@ def _reliability(
     if result.failure_interval is None:
         return None
     interval, price = ops.plain(result.checkpoint_interval), amounts.price
-    low, high = widths_of_run(
-        amounts.run and ops.plain(amounts.run.time),
+    run = amounts.run and ops.plain(amounts.run.time)
+    losses = losses_of_run(
+        run or None,
         ops.plain(result.goodput),
         interval,
         ops.plain(result.failure_interval),
@@ -387,6 +388,6 @@ def _reliability(
         "failure_interval": ops.number(result.failure_interval),
         "checkpoint_interval": float(interval) if math.isfinite(interval) else None,
         "failures": None if amounts.failures is None else ops.number(amounts.failures),
-        "loss_low_80": low,
-        "loss_high_80": high,
+        "loss_low_80": min(losses.whole, losses.most_gained) if run else None,
+        "loss_high_80": losses.whole if run else None,
     }

@@ -344,6 +344,7 @@ def compare(
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        confidence: float = ...,
         catalogue: Catalogue | None = ...,
     ) -> Comparison:
     """Predict several scenarios and compare each with the first.
@@ -352,11 +353,12 @@ def compare(
 
     Parameters
     ----------
-    scenarios : Two or more jobs, each a table of a scenario's options.
+    scenarios : Two or more jobs, each a table of a scenario's options, and of conditions of its own, e.g. pricing.
     names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures; money, energy and carbon are compared in any case.
     time_to_target : Also times and costs of training to a published quality.
     recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
+    confidence : [1] How sure to be that a recommended case fits, and that it is faster, or at another price cheaper, e.g. 0.5, 0.8 or 0.95: one with more risk is not recommended.  [default: 0.8]
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -864,6 +866,7 @@ def layouts(
         shard_group: int | None = ...,
         against: str | None = ...,
         top: int | None = ...,
+        confidence: float = ...,
         conditions: Conditions | None = ...,
         catalogue: Catalogue | None = ...,
     ) -> Layouts:
@@ -909,6 +912,7 @@ def layouts(
     shard_group : [1] Replicas that share one copy of sharded states (HSDP).  [default: all replicas]
     against : A layout to compare with the first, which may be one that does not fit, e.g. tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2, or as tables print it: "tp8 pp4 dp2, 2 x 4".
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
+    confidence : [1] How sure to be that the layout to take fits into memory, e.g. 0.5, 0.8 or 0.95: one with more risk is not recommended where another has less.  [default: 0.95]
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -1803,6 +1807,7 @@ class Calls:
         conditions: Conditions | None = ...,
         time_to_target: bool = ...,
         recipe: Literal['stock', 'mlperf', 'lars', 'lamb', 'tokens'] | None = ...,
+        confidence: float = ...,
     ) -> Comparison: ...
 
     def compression(
@@ -1928,6 +1933,7 @@ class Calls:
         shard_group: int | None = ...,
         against: str | None = ...,
         top: int | None = ...,
+        confidence: float = ...,
         conditions: Conditions | None = ...,
     ) -> Layouts: ...
 

@@ -91,7 +91,7 @@ def _settings(one: Command, option: Declared) -> dict[str, Any]:
     """Return what is special of an option; values that may hold commas are given one by one."""
     if _is_crossed(one, option):
         return {"many": True, "multiple": True}
-    if one.each_a_case and option.field in Scenario.model_fields and option.type is not bool:
+    if one.each_a_case and option.field in (*Scenario.model_fields, "pricing") and option.type is not bool:
         return {} if option.info.commas else {"type": Cases(type_of(option))}
     several = {"multiple": True, "type": type_of(option)} if option.many and option.info.commas else {}
     return several | ({"required": True} if option.default is REQUIRED else {})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
-from perfmodel.decide.economics import economics
+from perfmodel.decide.chance import NO_LOSSES, Losses, losses_of_run
+from perfmodel.decide.economics import at_the_price, economics
+from perfmodel.decide.price_kinds import HOUR, rate_spread
+from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import AnyScenario, scenario_of
@@ -25,6 +29,32 @@ class Case(NamedTuple):
     """As ``time_to_target`` returns it; None where no target was requested."""
     catalogue: Catalogue | None = None
     """Where its hardware is looked up; None: the built-in catalogue."""
+    conditions: Conditions = Conditions()
+    """Prices, power and failures of its costs."""
+
+    @property
+    def price(self) -> Price | None:
+        """The price of one of its machines; None where it is unknown."""
+        known = self.economics and self.economics["price"]
+        return Price(**known) if known else None
+
+    @property
+    def losses(self) -> Losses:
+        """How far its speed is off by interruptions."""
+        money, scenario = self.economics, self.prediction.scenario
+        lost = money and money["reliability"]
+        if not money or not lost:
+            return NO_LOSSES
+        catalogue, price, run = Catalogue.of(self.catalogue), self.price, money["run"]
+        return losses_of_run(
+            run and run["time"],
+            lost["goodput"],
+            lost["checkpoint_interval"] or math.inf,
+            lost["failure_interval"],
+            scenario["nodes"] + (scenario["servers"] or 0),
+            at_the_price(self.conditions, price, catalogue),
+            rate_spread(self.conditions, price and price.provider, catalogue),
+        )
 
     @property
     def goodput(self) -> float:
@@ -49,6 +79,26 @@ class Case(NamedTuple):
     def cost(self) -> float | None:
         """Cost of one sample that is kept [$]; None where no price is known."""
         return self.of_a_sample("cost")
+
+    @property
+    def owed(self) -> float | None:
+        """What must be paid for one sample that is kept [$]: its cost, or more where a commitment is more."""
+        cost, money = self.cost, self.economics
+        if cost is None or not money or not money["commitment"] or not money["run"]:
+            return cost
+        return max(cost, float(money["commitment"]["cost"] / money["run"]["samples"]))
+
+    @property
+    def interruptions(self) -> float:
+        """Expected interruptions of its run at a spot price; 0 where its length is not known."""
+        money, scenario = self.economics, self.prediction.scenario
+        if not money or not money["run"]:
+            return 0.0
+        per_hour = (
+            at_the_price(self.conditions, self.price, Catalogue.of(self.catalogue)).interruptions or 0.0
+        )
+        machines = scenario["nodes"] + (scenario["servers"] or 0)
+        return float(money["run"]["time"] / HOUR * per_hour * machines)
 
     def of_a_sample(self, amount: str) -> float | None:
         """Return cost [$], energy [kWh] or carbon [g] of one sample that is kept; None where unknown."""
@@ -90,12 +140,14 @@ def case_of(
             recipe = recipe_name(options, recipe)
             options = for_target(options, recipe, catalogue)
         prediction = predict(options, catalogue)
-        money = economics(prediction, conditions or Conditions(), catalogue)
+        conditions = conditions or Conditions()
+        money = economics(prediction, conditions, catalogue)
+        case = Case(name, prediction, money, None, catalogue, conditions)
         if not target and recipe is None:
-            return Case(name, prediction, money, catalogue=catalogue)
+            return case
         from perfmodel.model.prediction.training.target import time_to_target
 
-        return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue), catalogue)
+        return case._replace(reached=time_to_target(prediction, recipe, catalogue))
     except InputError as error:
         raise error.under(name) from None
 

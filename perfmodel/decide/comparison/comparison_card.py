@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import NamedTuple
 
 from perfmodel.core.units import dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
-from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.commitments import of_commitment
+from perfmodel.decide.comparison import price_advice
+from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.gains import gains
+from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
     common_limit,
@@ -19,21 +21,16 @@ from perfmodel.decide.comparison.reasons import (
     why,
     why_nothing,
 )
-from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.decide.comparison.standing import SAME, Best, Standing
 from perfmodel.decide.price_kinds import rate_words
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import accelerator_name, limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
-from perfmodel.model.prediction.result import Ratio
 
-SAME = 0.01
-"""Relative difference in speed below which a case gains nothing."""
 LITTLE = 1.05
 """Speed ratio below which the answer also says what would gain more."""
-SAME_COST = 5e-3
-"""Relative difference below which two costs count as equal."""
 MOST = 4
 """Cases that the card names; all of them are in the tables."""
 PER_MILLION = 1e6
@@ -41,53 +38,31 @@ HARDWARE = ("accelerator", "world_size", "node", "intra_link", "servers", "serve
 """Options by which jobs may cost different prices an hour."""
 
 
-class Best(NamedTuple):
-    """The fastest case but the first, of those that fit."""
-
-    first: Case
-    case: Case
-    ratio: Ratio
-    """Its speed over that of the first."""
-    others: int
-    """Cases besides the first."""
-
-    @property
-    def gains_nothing(self) -> bool:
-        """Whether it is as fast as the first."""
-        return abs(self.ratio.value - 1) < SAME
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the order of the two is sure enough to decide by."""
-        return (
-            self.ratio.sure is not None
-            and self.ratio.sure >= USUAL_CONFIDENCE
-            and not self.ratio.may_be_nothing
-        )
-
-
-def card_of_comparison(cases: Sequence[Case]) -> Card:
+def card_of_comparison(standing: Standing) -> Card:
     """Return the answer card of a comparison with the first case.
 
     Examples
     --------
     >>> from perfmodel.decide.comparison import case_of
     >>> two = [case_of(f"{gpus} GPUs", {"gpus": gpus}) for gpus in (8, 16)]
-    >>> card_of_comparison(two).advice.partition(":")[0]
+    >>> card_of_comparison(Standing(two)).advice.partition(":")[0]
     'Take 16 GPUs for speed'
     """
-    able = [case for case in cases if case.prediction.memory.fits]
-    best = _best(able) if same_work(cases) else None
+    cases, best = standing.cases, standing.best
     named = _named(cases, best)
+    taken = standing.price_to_take
+    chance = _chance(named, standing) if best is not None else ""
+    if taken is not None:
+        chance = price_advice.chance_words(standing.able, taken)
     return Card.model_construct(
-        advice=_advice(cases, able, best),
+        advice=_advice(standing),
         machines=_each(named, cases, _machines(cases)),
         run=_run(named, cases),
         time=_each(named, cases, lambda case: [case.prediction.time_words]),
         cost=_cost(named, cases),
-        chance=_chance(named, able) if best is not None else "",
+        chance=chance,
         memory=_memory(named, cases),
-        limit=_limit(named, cases, best),
+        limit=_limit(named, cases, None if taken else best),
         rests_on=_each(named, cases, _grounds, "; "),
     )
 
@@ -96,16 +71,6 @@ def _grounds(case: Case) -> list[str]:
     """Return what the interval of a case rests on, an assumed rate of interruptions included."""
     rate = rate_words(case.economics["assumed"]) if case.economics else ""
     return [*rests_on(case.prediction).split("; "), *([rate] if rate else [])]
-
-
-def _best(able: Sequence[Case]) -> Best | None:
-    """Return the fastest case but the first of those that fit; None with fewer than two."""
-    if len(able) < 2:
-        return None
-    first, *others = able
-    ratios = [speed_over(each, first) for each in others]
-    index = max(range(len(others)), key=lambda one: ratios[one].value)
-    return Best(first, others[index], ratios[index], len(others))
 
 
 def _named(cases: Sequence[Case], best: Best | None) -> list[Case]:
@@ -147,43 +112,53 @@ def _run(named: Sequence[Case], cases: Sequence[Case]) -> str:
 
     def words(case: Case) -> list[str]:
         run = case.reached or (case.economics and case.economics["run"])
-        if not run:
-            return []
-        time, one, interval = run["time"], case.prediction.iteration_time, case.prediction.interval
-        if interval is None:
-            return [duration(time)]
-        losses = case.economics and case.economics["reliability"] if not case.reached else None
-        ends = (duration(time * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
-        return [f"{duration(time)} (80 %: {' to '.join(ends)})"]
+        return [_spread(case, run["time"], duration)] if run else []
 
     return _each(named, cases, words)
 
 
+def _spread(case: Case, amount: float, show_it: Callable[[float], str]) -> str:
+    """Return an amount that goes with the time of a case's run, with its 80 % interval, as text."""
+    one, interval = case.prediction.iteration_time, case.prediction.interval
+    if interval is None:
+        return show_it(amount)
+    losses = case.economics and case.economics["reliability"] if not case.reached else None
+    ends = (show_it(amount * end) for end in run_factors(losses, one, interval.low_80, interval.high_80))
+    return f"{show_it(amount)} (80 %: {' to '.join(ends)})"
+
+
 def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
-    """Return the cost of a million samples of each case, over the first's; empty where none is known."""
+    """Return the cost of a million samples of each case, over the first's; empty where none is known.
+
+    Of jobs at several kinds of price it is that of the run, where its length is known.
+    """
     first = cases[0].cost
+    runs = [case.economics and case.economics["run"] for case in cases]
+    of_runs = all(runs) and len({case.price and case.price.kind for case in cases}) > 1
 
     def words(case: Case) -> list[str]:
-        if case.cost is None:
+        money = case.economics
+        if case.cost is None or money is None:
             return ["no price is known"]
-        times = (
-            f" ({three_digits(case.cost / first)} x)"
-            if first and abs(case.cost / first - 1) > SAME_COST
-            else ""
-        )
-        return [f"{dollars(case.cost * PER_MILLION)} for a million samples{times}"]
+        apart = first and abs(case.cost / first - 1) > SAME_COST
+        times = f" ({three_digits(case.cost / first)} x)" if first and apart else ""
+        whole = of_commitment(money["commitment"] and money["commitment"]["cost"])
+        if of_runs:
+            run = f"{_spread(case, money['run']['cost'], dollars)} for the run"
+            return [f"{run}{price_advice.kind_after(case)}{whole}"]
+        return [f"{dollars(case.cost * PER_MILLION)} for a million samples{times}{whole}"]
 
     return _each(named, cases, words) if any(case.cost is not None for case in cases) else ""
 
 
-def _chance(named: Sequence[Case], able: Sequence[Case]) -> str:
-    """Return with which probability each case is faster or slower than the first that fits."""
-    first = able[0]
+def _chance(named: Sequence[Case], standing: Standing) -> str:
+    """Return with which probability each case is faster or slower than the first to choose from."""
+    first, *others = standing.able
     lines = []
     for case in named:
-        if case not in able[1:]:
+        if case not in others:
             continue
-        ratio = speed_over(case, first)
+        ratio = standing.speed(case, first)
         if ratio.sure is not None and ratio.direction:
             probability = "" if ratio.may_be_nothing else f" with a probability of {percent(ratio.sure)}"
             lines.append(f"{case.name} is {ratio.direction} than {first.name}{probability}")
@@ -204,17 +179,16 @@ def _limit(named: Sequence[Case], cases: Sequence[Case], best: Best | None) -> s
     return why(best.first, best.case)[0]
 
 
-def further_reasons(cases: Sequence[Case]) -> list[str]:
+def further_reasons(standing: Standing) -> list[str]:
     """Return why the speeds of cases differ as they do, beyond the reason that the card names."""
-    able = [case for case in cases if case.prediction.memory.fits]
-    best = _best(able) if same_work(cases) else None
+    cases, best = standing.cases, standing.best
     if best is None or best.gains_nothing:
         return []
     first, fastest = best.first, best.case
     lines = why(first, fastest)[1:]
     if len(cases) == 2:
         lines += network_limits(first, fastest)
-    for case in able:
+    for case in standing.able:
         if case in (first, fastest) or abs(case.rate / first.rate - 1) >= SAME:
             continue
         reason, limit = why_nothing(first, case), common_limit(first, case)
@@ -224,52 +198,67 @@ def further_reasons(cases: Sequence[Case]) -> list[str]:
     return lines[:MOST]
 
 
-def _advice(cases: Sequence[Case], able: Sequence[Case], best: Best | None) -> str:
+def _advice(standing: Standing) -> str:
     """Return what to take."""
-    unfit = ", ".join(case.name for case in cases if case not in able)
-    if not same_work(cases):
+    cases, able, best = standing.cases, standing.able, standing.best
+    if not standing.same_work:
         times = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases[:MOST])
         return f"Different work, so only the times of an iteration can be compared: {times}."
+    unfit = [case.name for case in cases if not case.prediction.memory.fits]
     if not able:
-        return f"None fits the memory of its GPUs: {unfit}."
+        return f"None fits the memory of its GPUs: {', '.join(unfit)}."
+    risky = [case for case in cases if case.prediction.memory.fits and case not in able]
+    chances = ", ".join(f"{case.name} with {percent(case.prediction.memory.probability)}" for case in risky)
     if best is None:
         memory = able[0].prediction.memory
         surely = "" if memory.probability >= CERTAIN else f", which {memory.verdict}"
-        return f"Take {able[0].name}{surely}: no other fits the memory of its GPUs ({unfit})."
-    lines = [f"{unfit} {'does' if len(cases) - len(able) == 1 else 'do'} not fit."] if unfit else []
-    lines.append(_which(able, best))
+        left = f"no other fits the memory of its GPUs ({', '.join(unfit)})"
+        if risky:
+            left = f"no other fits with {percent(standing.confidence)} ({', '.join([*unfit, chances])})"
+        return f"Take {able[0].name}{surely}: {left}."
+    lines = [f"{', '.join(unfit)} {'does' if len(unfit) == 1 else 'do'} not fit."] if unfit else []
+    lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
+    if (taken := standing.price_to_take) is not None:
+        return " ".join([*lines, price_advice.advice(able, taken, standing.confidence)])
+    lines.append(_which(standing, best))
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
     return " ".join(line for line in lines if line)
 
 
-def _which(able: Sequence[Case], best: Best) -> str:
-    """Return which case to take of those that fit, in a sentence or two."""
-    other, ratio = best.case.name, best.ratio
+def _which(standing: Standing, best: Best) -> str:
+    """Return which case to take of those to choose from, in a sentence or two."""
+    able, ratio, sure = standing.able, best.ratio, standing.confidence
+    other = best.case.name
     if best.gains_nothing:
         less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
         verb = "gains nothing over it" if whole == more.name else "gains anything over it"
-        return f"Take {_taken(less)}: {whole} {verb}: {why_nothing(best.first, best.case)}."
-    if best.is_sure:
-        return f"{_at_cost(best)}."
+        return f"Take {_taken(less, sure)}: {whole} {verb}: {why_nothing(best.first, best.case)}."
+    if best.is_sure(sure):
+        return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:
         nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
-        return f"{other} is {ratio.sentence}, {nothing}: {_cheaper(able)}."
+        return f"{other} is {ratio.sentence}, {nothing}: {_cheaper(able, sure)}."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if _cheapest(able) is fastest:
-        return f"Take {_taken(fastest)}, which is cheaper and seems the {most}: {is_faster}."
+        return f"Take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
     return (
-        f"{_taken(fastest)} seems the {most}: {is_faster}. That is too little to decide by: "
-        f"{_instead(able, best)}, or measure."
+        f"{_taken(fastest, sure)} seems the {most}: {is_faster}. That is too little to decide by"
+        f"{_asked(sure)}: {_instead(able, best, sure)}, or measure."
     )
 
 
-def _instead(able: Sequence[Case], best: Best) -> str:
+def _asked(confidence: float) -> str:
+    """Return how sure an order has to be, where somebody asked for another than the usual confidence."""
+    return "" if confidence == USUAL_CONFIDENCE else f" with {percent(confidence)}"
+
+
+def _instead(able: Sequence[Case], best: Best, confidence: float) -> str:
     """Return what to decide by where speed is too uncertain: cost, else memory, else simplicity."""
     if differing(best.first, best.case) & {*HARDWARE}:
-        return _cheaper(able)
+        return _cheaper(able, confidence)
     chances = [case.prediction.memory.probability for case in (best.first, best.case)]
     if abs(chances[0] - chances[1]) > 1 - CERTAIN:
         surer = best.first if chances[0] > chances[1] else best.case
@@ -279,41 +268,45 @@ def _instead(able: Sequence[Case], best: Best) -> str:
 
 def _is_less(case: Case, other: Case) -> bool:
     """Return whether a case is the lesser of two equally fast ones: cheaper, else fewer or slower parts."""
-    if case.cost is not None and other.cost is not None and abs(case.cost / other.cost - 1) > SAME_COST:
-        return case.cost < other.cost
+    cost, another = case.owed, other.owed
+    if cost is not None and another is not None and abs(cost / another - 1) > SAME_COST:
+        return cost < another
     if differing(case, other) == {"world_size"}:
         return bool(case.prediction.scenario["world_size"] < other.prediction.scenario["world_size"])
     return network_order(case.prediction, other.prediction, case.catalogue) < 0
 
 
-def _at_cost(best: Best) -> str:
+def _at_cost(best: Best, confidence: float) -> str:
     """Return which of two cases to take, the faster for sure, with their costs of a sample where known."""
-    other, cost, base = best.case.name, best.case.cost, best.first.cost
+    other, cost, base = best.case.name, best.case.owed, best.first.owed
     is_faster = best.ratio.value > 1
     cases = (best.case, best.first) if is_faster else (best.first, best.case)
-    taken, left = map(_taken, cases)
+    taken, left = (_taken(case, confidence) for case in cases)
     words = f"{'it' if is_faster else other} is {best.ratio.sentence}"
     if not is_faster and best.others > 1:
         words = f"all others are slower, of which {words}"
     if cost is None or base is None:
         return f"Take {taken}{' for speed' if is_faster else ''}: {words}"
     times = three_digits(cost / base)
+    of = "the cost of a sample"
+    if any(case.owed != case.cost for case in cases):
+        of = "what must be paid for a sample, commitments in full"
     if abs(cost / base - 1) < SAME_COST:
         return f"Take {taken}: {words}, at the same cost of a sample"
     is_dearer = (cost > base) == is_faster
     choice = f"Take {taken} for speed, {left} for cost" if is_dearer else f"Take {taken}"
-    return f"{choice}: {words}, at {times} x the cost of a sample"
+    return f"{choice}: {words}, at {times} x {of}"
 
 
 def _cheapest(able: Sequence[Case]) -> Case | None:
     """Return the case that costs least; None where a price is unknown or all cost the same."""
-    costs = [case.cost for case in able if case.cost is not None]
+    costs = [case.owed for case in able if case.owed is not None]
     if len(costs) < len(able) or max(costs) / min(costs) - 1 < SAME_COST:
         return None
     return able[costs.index(min(costs))]
 
 
-def _cheaper(able: Sequence[Case]) -> str:
+def _cheaper(able: Sequence[Case], confidence: float) -> str:
     """Return that the cheaper case is to be taken, and which that is; to ask for prices that nobody knows."""
     lacking = [case.name for case in able if case.cost is None]
     if lacking:
@@ -322,13 +315,17 @@ def _cheaper(able: Sequence[Case]) -> str:
             which = "both prices" if len(able) == 2 else "the prices"
         return f"ask for {which}, and take the cheaper"
     cheapest = _cheapest(able)
-    return "take the cheaper" if cheapest is None else f"take the cheaper, which is {_taken(cheapest)}"
+    return (
+        "take the cheaper"
+        if cheapest is None
+        else f"take the cheaper, which is {_taken(cheapest, confidence)}"
+    )
 
 
-def _taken(case: Case) -> str:
+def _taken(case: Case, confidence: float) -> str:
     """Return the name of a recommended case, with the probability that it fits where that is small."""
     chance = case.prediction.memory.probability
-    return case.name if chance >= USUAL_CONFIDENCE else f"{case.name} (fits with only {percent(chance)})"
+    return case.name if chance >= confidence else f"{case.name} (fits with only {percent(chance)})"
 
 
 def _what_would(best: Best) -> str:

@@ -7,13 +7,12 @@ from typing import Any
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
-from perfmodel.decide.comparison.case import Case, same_work
+from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.comparison_card import further_reasons
 from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
-from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.decide.comparison.standing import Standing
 from perfmodel.decide.prices import Price, price_words
-from perfmodel.model.prediction.result import Ratio
 from perfmodel.workloads import workload
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
@@ -23,59 +22,53 @@ SAME = 5e-4
 """Relative difference below which two predictions are called equal."""
 
 
-def verdict(cases: Sequence[Case]) -> str:
+def verdict(standing: Standing) -> str:
     """Return one line: which case is faster, by how much, at what cost, and which do not fit their memory."""
+    cases = standing.cases
     lacking: dict[str, list[str]] = {}
     for case in cases:
         if not case.prediction.memory.fits:
             lacking.setdefault(case.prediction.memory.verdict.upper(), []).append(case.name)
     return "; ".join(
-        [_order(cases), *(f"{word} its memory: {', '.join(of)}" for word, of in lacking.items())]
+        [_order(standing), *(f"{word} its memory: {', '.join(of)}" for word, of in lacking.items())]
     )
 
 
-def _order(cases: Sequence[Case]) -> str:
+def _order(standing: Standing) -> str:
     """Return which case is fastest and which is cheapest; only iteration times where the work differs."""
+    cases = standing.cases
     first, *others = cases
-    if not same_work(cases):
+    if not standing.same_work:
         report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
         return f"different work, so only the iterations can be compared: {report}"
     if len(others) == 1:
-        return _against(first, others[0]) + _money(first, others[0])
+        return _against(first, others[0], standing) + _money(first, others[0])
     fastest = max(cases, key=lambda case: case.rate)
     speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
     line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
-    priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
+    priced = [(cost, case.name) for case in cases if (cost := case.owed) is not None]
     return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
 
 
-def _against(first: Case, other: Case) -> str:
+def _against(first: Case, other: Case, standing: Standing) -> str:
     """Return how many times as fast a case is as the first, with both rates, in words."""
     unit = f"{first.prediction.sample}s/s"
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
-    speed = speed_over(other, first)
+    speed = standing.speed(other, first)
     return f"{other.name} is {speed.sentence}: {rates}"
 
 
-def _ratios(cases: Sequence[Case]) -> list[str]:
+def _ratios(standing: Standing) -> list[str]:
     """Return a sentence per case: how many times as fast it is as the first."""
-    known = ((case.name, ratio_to_first(case, cases)) for case in cases)
+    known = ((case.name, standing.to_first(case)) for case in standing.cases)
     return [f"{name} is {ratio.sentence}" for name, ratio in known if ratio]
-
-
-def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
-    """Return a case's speed over the first one's; None for the first itself, and where the work differs."""
-    first = cases[0]
-    if case is first or not same_work(cases):
-        return None
-    return speed_over(case, first)
 
 
 def _money(first: Case, other: Case) -> str:
     """Return a clause with the ratio of costs per sample; empty where a cost is unknown."""
-    base, cost = first.cost, other.cost
+    base, cost = first.owed, other.owed
     if base is None or cost is None:
         return ""
     if abs(cost / base - 1) < SAME:
@@ -83,8 +76,9 @@ def _money(first: Case, other: Case) -> str:
     return f", at {three_digits(cost / base)} x the cost of a sample"
 
 
-def notes(cases: Sequence[Case]) -> list[str]:
+def notes(standing: Standing) -> list[str]:
     """Return notes on a comparison: differing batches and models, network limits, software, prices."""
+    cases = standing.cases
     lines = []
     batches = {case.prediction.scenario["global_batch_size"] for case in cases}
     if len(batches) > 1:
@@ -95,7 +89,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
     lines += _models(cases)
     lines += dict.fromkeys(note for case in cases for note in _of_network(case))
-    lines += further_reasons(cases)
+    lines += further_reasons(standing)
     lines += _limits(cases)
     lines += software_notes(cases)
     unpriced = [case.name for case in cases if case.cost is None]
@@ -112,7 +106,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
     assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
     if len(cases) > 2:
-        lines = [*_ratios(cases), *lines]
+        lines = [*_ratios(standing), *lines]
     return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from perfmodel.core.records.options import declared
 from perfmodel.core.units import counted
+from perfmodel.decide.price_kinds import BASIS
 from perfmodel.model.options.scenario import Scenario
 
 CLEAR = ("strategy", "precision")
@@ -19,19 +20,24 @@ def option_words(field: str, value: Any) -> str:
 
     Parameters
     ----------
-    field : of a scenario
+    field : of a scenario, or of its conditions
     value : a number, a truth value or text
 
     >>> option_words("world_size", 16), option_words("overlap", "none")
     ('16 GPUs', 'overlap none')
     >>> option_words("inter_link", "ib-edr-100g"), option_words("network_cap", False)
     ('ib-edr-100g', 'network cap no')
+    >>> option_words("pricing", "reserved-1y")
+    'reserved for 1 year'
     """
+    if field == "pricing" and value in BASIS:
+        return BASIS[value]
     if isinstance(value, bool):
         value = "yes" if value else "no"
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if field in COUNTED:
         return counted(int(text), COUNTED[field]) if text.isdecimal() else f"{text} {COUNTED[field]}s"
-    if declared(Scenario)[field].info.offers or field in CLEAR:
+    known = declared(Scenario).get(field)
+    if field in CLEAR or (known and known.info.offers):
         return text
     return f"{NAMED.get(field) or field.replace('_', ' ')} {text}"

@@ -170,9 +170,11 @@ def _time(time: float) -> str:
 def _share(share: float) -> str:
     """Return a share of the time, as text.
 
-    >>> _share(0.054), _share(0.0001), _share(-1e-12)
-    ('5.4 % of the time', '0.01 % of the time', 'none of the time')
+    >>> _share(0.054), _share(0.0001), _share(-1e-12), _share(1.0)
+    ('5.4 % of the time', '0.01 % of the time', 'none of the time', 'all of the time')
     """
+    if share == 1:
+        return "all of the time"
     return f"{100 * share:.2g} % of the time" if share > 1e-5 else "none of the time"
 
 

@@ -57,7 +57,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
     except InputError:  # it was made with specs that are not available now
         money = None
-    return Case(path.name, prediction, money, catalogue=catalogue)
+    return Case(path.name, prediction, money, None, catalogue, conditions or Conditions())
 
 
 def _refuse(constant: str) -> float:

@@ -13,7 +13,10 @@ from perfmodel.core.files.tables import Cell, Record, Table, aligned
 from perfmodel.core.units import UNITS, show, without_rounding
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.comparison_card import card_of_comparison
-from perfmodel.decide.comparison.comparison_verdict import notes, ratio_to_first, verdict
+from perfmodel.decide.comparison.comparison_verdict import notes, verdict
+from perfmodel.decide.comparison.standing import Standing
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Ratio
 
@@ -131,8 +134,12 @@ def _shown(value: float | None, unit: str) -> str:
     return show(value, unit) if unit in UNITS else f"{value:.4g} {unit}"
 
 
-def compare(cases: Sequence[Case]) -> Comparison:
+def compare(cases: Sequence[Case], confidence: float = USUAL_CONFIDENCE) -> Comparison:
     """Compare predictions with the first of them.
+
+    Parameters
+    ----------
+    confidence : how sure to be that a recommended case fits, and that one is faster or cheaper
 
     Raises
     ------
@@ -157,22 +164,23 @@ def compare(cases: Sequence[Case]) -> Comparison:
     for name in names:
         if names.count(name) > 1:
             raise refusal("compare.twice", "names", name=name)
+    standing = Standing(cases, confidence)
     return Comparison(
         names=names,
-        card=card_of_comparison(cases),
+        card=card_of_comparison(standing),
         inputs=_inputs(cases),
         rows=_rows(cases),
         cases=[
             Against(
                 name=case.name,
-                ratio=ratio_to_first(case, cases),
+                ratio=standing.to_first(case),
                 model=case.prediction.model,
                 defaults=list(case.prediction.defaults),
             )
             for case in cases
         ],
-        verdict=verdict(cases),
-        notes=notes(cases),
+        verdict=verdict(standing),
+        notes=notes(standing),
         scenarios=[case.prediction.scenario for case in cases],
     )
 
@@ -184,7 +192,7 @@ def _inputs(cases: Sequence[Case]) -> list[Input]:
     """
     scenarios = [case.prediction.scenario for case in cases]
     options = dict.fromkeys(key for scenario in scenarios for key in scenario)
-    result = []
+    result = _conditions(cases)
     for option in options:
         values = [scenario.get(option) for scenario in scenarios]
         if any(value != values[0] for value in values):
@@ -192,6 +200,12 @@ def _inputs(cases: Sequence[Case]) -> list[Input]:
     independent = [entry for entry in result if entry.option not in _FOLLOWING]
     strong = {case.prediction.scaling for case in cases} == {"strong"}
     return [entry for entry in result if strong and entry.option == "global_batch_size"] + independent
+
+
+def _conditions(cases: Sequence[Case]) -> list[Input]:
+    """Return the prices and other conditions that differ."""
+    values = {name: [getattr(case.conditions, name) for case in cases] for name in Conditions.model_fields}
+    return [Input(option=name, values=each) for name, each in values.items() if len(set(each)) > 1]
 
 
 def _rows(cases: Sequence[Case]) -> list[Row]:

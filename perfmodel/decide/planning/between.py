@@ -52,7 +52,7 @@ def between(goal: Goal, machines: Sequence[Machine], table: Table, tried: Set[Jo
     Jobs of the machine and precision that promise most; none where no count between can be better.
     """
     by_cost = goal.limits.by_cost
-    time, wanted = table["run_time"], table["cost"]
+    time, wanted = table["run_time"], paid(table)
     meets = likely(table, goal.limits._replace(budget=None) if by_cost else goal.limits)
     if not meets.any():
         limited, limit = (time, goal.deadline) if by_cost else (paid(table), goal.budget)

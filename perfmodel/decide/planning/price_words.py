@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, many, plural, three_digits
+from perfmodel.core.units import dollars, plural
 from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
+from perfmodel.decide.differences import increase, interruptions_words, lost_words, share
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words, kind_words
@@ -64,7 +65,7 @@ def prices_compared(result: SearchResult) -> list[str]:
         else:
             lines.append(f"Bought, the same machines are written off: the run {saving} against {against}.")
     if len(known) == 1 and own.kind == "spot":
-        lines.append(_expected(mine))
+        lines.append(f"At spot prices {lost_words(mine['interruptions'] or 0.0, mine['goodput'])}.")
     return lines
 
 
@@ -126,21 +127,8 @@ def _saving(row: Row, standard: Row) -> str:
     if row["cost"] is None or not standard["cost"]:
         return "has no known end"
     times = row["cost"] / standard["cost"]
-    how = f"saves {_share(1 - times)}" if times <= 1 else f"costs {_increase(times, 'more', 'as much')}"
+    how = f"saves {share(1 - times)}" if times <= 1 else f"costs {increase(times, 'more', 'as much')}"
     return f"{how} ({dollars(row['cost'])})"
-
-
-def _increase(times: float, more: str, as_much: str) -> str:
-    """Return how much larger an amount is: a share, from twice on a multiple.
-
-    >>> _increase(1.12, "longer", "as long"), _increase(4.59, "more", "as much")
-    ('12 % longer', '4.59 times as much')
-    """
-    return f"{_share(times - 1)} {more}" if times < 2 else f"{three_digits(times)} times {as_much}"
-
-
-def _share(part: float) -> str:
-    return f"{100 * part:.{1 if part > 0.995 else 0}f} %"
 
 
 def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
@@ -149,16 +137,6 @@ def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
         return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
     times = row["run_time"] / standard["run_time"]
-    longer = _increase(times, "longer", "as long")
-    return f"Spot {saving} against {against} and takes {longer}, with {_count(row)} expected."
-
-
-def _expected(row: Row) -> str:
-    lost = _share(1 - row["goodput"])
-    return f"At spot prices {_count(row)} are expected: {lost} of the time goes to them and to checkpoints."
-
-
-def _count(row: Row) -> str:
-    count = row["interruptions"] or 0.0
-    shown = many(count) if count >= 10 else f"{count:.1f}"
-    return f"{shown} {plural('interruption', 1 if shown == '1.0' else 2)}"
+    longer = increase(times, "longer", "as long")
+    expected = interruptions_words(row["interruptions"] or 0.0)
+    return f"Spot {saving} against {against} and takes {longer}, with {expected} expected."

@@ -111,14 +111,20 @@ class SearchResult:
         return f"{words} with {counted(row['servers'], 'parameter server')}{where}"
 
     @cached_property
+    def _ranked(self) -> Table:
+        """The candidates, with what must be paid as their cost: at a reserved price the whole term."""
+        return self.candidates | {"cost": paid(self.candidates)}
+
+    @cached_property
     def front_rows(self) -> NDArray[np.intp]:
         """Indices of ``front``."""
-        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(paid(self.candidates))]
-        return startable_front(self.candidates, limits)
+        table = self._ranked
+        limits = [self._in_time(table["run_time"]), self._in_budget(table["cost"])]
+        return startable_front(table, limits)
 
     @property
     def front(self) -> list[Row]:
-        """The Pareto front of time and cost, the fastest first.
+        """The Pareto front of time and of what must be paid, the fastest first.
 
         A plan that NCCL cannot run is replaced by one that it can run, if that takes at most 1 % more of
         both.
@@ -146,7 +152,7 @@ class SearchResult:
     @cached_property
     def fastest_row(self) -> int | None:
         """Index of ``fastest``."""
-        able = self._in_budget(paid(self.candidates)[self.front_rows])
+        able = self._in_budget(self._ranked["cost"][self.front_rows])
         return int(self.front_rows[able][0]) if able.any() else None
 
     @property
@@ -157,9 +163,9 @@ class SearchResult:
     def row_at(self, confidence: float) -> int | None:
         """Return the index of the best plan within all limits with a probability; None where none is.
 
-        It is the cheapest, or the fastest where only a budget is given.
+        It is the cheapest by what must be paid, or the fastest where only a budget is given.
         """
-        table, limits = self.candidates, self.goal.limits._replace(confidence=confidence)
+        table, limits = self._ranked, self.goal.limits._replace(confidence=confidence)
         time, cost = table["run_time"], table["cost"]
         able = likely(table, limits)
         rows = np.flatnonzero(able & np.isfinite(cost) & np.isfinite(time))
@@ -189,12 +195,12 @@ class SearchResult:
         rows = np.flatnonzero(np.isfinite(cost) & np.isfinite(time))
         if not len(rows) or (self.met and not limits.words):
             return None
-        first = surest_first(table, limits)
+        first, owed = surest_first(table, limits), self._ranked["cost"]
         if np.isfinite(first[rows]).any():
             rows = rows[np.isfinite(first[rows])]
         else:  # no interval was learned
-            first = time if self.by_cost else cost
-        best = best_of(rows, first, cost, table["energy"])
+            first = time if self.by_cost else owed
+        best = best_of(rows, first, owed, table["energy"])
         return instead(table, best, startable(table), [])
 
     @property
@@ -246,7 +252,7 @@ class SearchResult:
         chosen = self._row_in_question
         if chosen is None:
             return []
-        rivals: list[Rejected] = rejected_plans(self.candidates, chosen, self.goal.limits)
+        rivals: list[Rejected] = rejected_plans(self._ranked, chosen, self.goal.limits)
         best = self.row(chosen)
         prediction_of_best, name = self.predicted(best), best["machines"]
         result = []

@@ -10,6 +10,7 @@ from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.layout_order import NEARLY
 from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, verdict
 from perfmodel.model.transformers.layout_words import in_full
 
@@ -35,34 +36,37 @@ def card_of_layouts(
     from perfmodel.interfaces.reports.figures import card_with
 
     update = {
-        "advice": _advice(ties.preferred, first),
+        "advice": _advice(ties, first),
         "chance": _chance(ties, fitting, next_slower),
     }
     return card_with(prediction, money).model_copy(update=update)
 
 
-def _advice(row: LayoutRow, first: LayoutRow) -> str:
+def _advice(ties: Ties, first: LayoutRow) -> str:
     """Return which layout to take, and why it is not the fastest where it is not."""
-    start = "Take"
+    row, start = ties.preferred, "Take"
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
     words = f"{start} {in_full(row.layout)}, at an MFU of {row.mfu:.1%}."
     if row.slower_than_first is None:
         return words
-    fits = short_verdict(first.memory["fits_probability"])
     slower = row.time_ratio["value"] - 1
     same = "takes as long" if slower < SAME_TIME else f"takes {slower / (1 + slower):.1%} less time"
     return (
         f"{words} The first of the list, {first.words}, {first.layout['micro_batch_size']} x "
-        f"{first.layout['accumulation_steps']}, {same}, {_why_not_first(row, first)} (fits: {fits})."
+        f"{first.layout['accumulation_steps']}, {same}, {_why_not_first(ties, first)}."
     )
 
 
-def _why_not_first(row: LayoutRow, first: LayoutRow) -> str:
-    """Return why another layout than the first is to be taken, which ties with it."""
-    if first.memory["fits_probability"] < min(CERTAIN, row.memory["fits_probability"]):
-        return "which is a tie, but fills the memory more"
-    return "which is a tie, but has more degrees of parallelism in use"
+def _why_not_first(ties: Ties, first: LayoutRow) -> str:
+    """Return why another layout than the first is to be taken."""
+    fits = first.memory["fits_probability"]
+    if fits < ties.confidence:
+        return f"but fits with only {percent(fits)}, not {percent(ties.confidence)}"
+    return (
+        f"which counts as a tie (up to {percent(NEARLY - 1)}), but has more degrees of parallelism in use "
+        f"(fits: {short_verdict(fits)})"
+    )
 
 
 def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:

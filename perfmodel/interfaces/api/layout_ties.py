@@ -10,6 +10,7 @@ from perfmodel.hardware.software import Release
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.layout_order import Order
+from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.transformers.search import SearchResult
 
 SAME_TIME = 1e-8
@@ -33,15 +34,17 @@ class Ties:
     largest_factor: float
     """The same of those least like the first."""
     preferred: LayoutRow
-    """The one to take: of most spare memory, until it fits with a probability of 95 %; of those the one with
-    the smallest product of degrees; of those the fastest."""
+    """The one to take: of those that fit with the confidence and take at most 3 % longer than their fastest
+    the one with the smallest product of degrees."""
+    confidence: float = CERTAIN
+    """Least probability of fitting of the one to take, where any layout has it."""
 
     @classmethod
-    def of(cls, order: Order, preferred: LayoutRow) -> Ties:
+    def of(cls, order: Order, preferred: LayoutRow, confidence: float) -> Ties:
         """Return the ties of some layouts of which the first is the fastest."""
         factors = np.exp(order.half_width[order.is_tie & ~order.is_first])
         least, largest = (float(factors.min()), float(factors.max())) if len(factors) else (1.0, 1.0)
-        return cls(int(order.is_tie.sum()), least, largest, preferred)
+        return cls(int(order.is_tie.sum()), least, largest, preferred, confidence)
 
 
 @dataclass(frozen=True)

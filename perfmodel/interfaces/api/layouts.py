@@ -32,7 +32,7 @@ from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.layout_numbers import Layouts as Evaluated
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
 from perfmodel.model.prediction.layout_order import Order, Timed, order_of, preferred
-from perfmodel.model.prediction.memory_odds import stated_odds
+from perfmodel.model.prediction.memory_odds import CERTAIN, stated_odds
 from perfmodel.model.prediction.open_options import left_open_by
 from perfmodel.model.setting.accelerator_caveats import of_hardware
 from perfmodel.model.setting.link_caveats import warn_of_network_limit
@@ -156,6 +156,7 @@ def searched(
     against: str | None,
     conditions: Conditions | None,
     known: Catalogue,
+    confidence: float = CERTAIN,
 ) -> Layouts:
     """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
 
@@ -166,6 +167,7 @@ def searched(
     against : a layout to compare with the first: options and values, separated by commas
     conditions : prices, power and failures, and the length of a run whose cost by the layout to take is told
     known : hardware to choose from
+    confidence : least probability of fitting of the layout to take
 
     Raises
     ------
@@ -213,7 +215,7 @@ def searched(
     order = order_of(timed.at(0), timed)
     need = every.job.need
     odds = stated_odds(result.memory_bytes, need.known(()), need.capacity).fits_probability
-    taken = preferred(order, odds, result.layouts)
+    taken = preferred(order, odds, result.layouts, confidence)
 
     def rows(some: slice) -> list[LayoutRow]:
         part = every if some == slice(None) else evaluated(chosen(result.layouts, some))
@@ -238,7 +240,7 @@ def searched(
     costs = None if conditions is None else costs_of(prediction, conditions, known)
     later = order.slower[~order.is_first]
     next_slower = float(later[0]) if len(later) else None
-    ties = Ties.of(order, to_take)
+    ties = Ties.of(order, to_take, confidence)
     return Layouts(
         network.name,
         _machine(setting),

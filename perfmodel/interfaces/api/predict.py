@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.answer_card import Card
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from perfmodel.model.options.scenario import Scenario
 
 
+BESIDE = ("time_to_target", "time_to_loss", "economics")
+"""What may be asked beside a prediction."""
+
+
 class Predicted(NamedTuple):
     """What ``perfmodel predict`` answers; None is what nobody asked for."""
 
@@ -21,18 +26,20 @@ class Predicted(NamedTuple):
     time_to_target: dict[str, Any] | None = None
     time_to_loss: dict[str, Any] | None = None
     economics: dict[str, Any] | None = None
+    confidence: float = PLANNING_CONFIDENCE
+    """How sure to be of what the card plans with."""
 
     @property
     def card(self) -> Card:
         """The answer card, with the cost where it was asked for."""
         from perfmodel.interfaces.reports.figures import card_with
 
-        return card_with(self.prediction, self.economics)
+        return card_with(self.prediction, self.economics, self.confidence)
 
     @property
     def extras(self) -> dict[str, dict[str, Any]]:
         """What was asked for beside the prediction, by its key in the JSON, and the card with its cost."""
-        asked = {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+        asked = {name: value for name in BESIDE if (value := getattr(self, name))}
         return asked if self.economics is None else asked | {"card": self.card.model_dump()}
 
     def to_json(self) -> str:
@@ -50,6 +57,7 @@ def predicted(
     tokens: float | None = None,
     loss: float | None = None,
     conditions: Conditions | None = None,
+    confidence: float = PLANNING_CONFIDENCE,
 ) -> Predicted:
     """Predict one training iteration, and what is asked beside it.
 
@@ -60,6 +68,7 @@ def predicted(
         target, or beside ``conditions`` of no other length, those of the run whose costs are asked for
     loss : to which the time of every way to update is asked for
     conditions : prices, power and failures, where costs are asked for
+    confidence : how sure to be of what the card plans with
 
     Raises
     ------
@@ -82,7 +91,7 @@ def predicted(
         recipe, asked = recipe_name(scenario, recipe, tokens), scenario
         scenario = for_target(scenario, recipe, catalogue, tokens)
         chosen = recipe_defaults(asked, scenario)
-    prediction = predict(scenario, catalogue)
+    prediction = predict(scenario, catalogue, confidence=confidence)
     prediction.defaults.extend(chosen)
     money = reached = lost = None
     if conditions is not None:
@@ -97,4 +106,4 @@ def predicted(
         from perfmodel.model.prediction.training.time_to_loss import time_to_loss
 
         lost = time_to_loss(prediction, loss, catalogue)
-    return Predicted(prediction, reached, lost, money)
+    return Predicted(prediction, reached, lost, money, confidence)

@@ -75,9 +75,16 @@ class Client(Calls):
         self.url, self._specs = url, specs
         self._connection = Connection(url, token, timeout)
 
-    def predict(self, scenario: AnyScenario | None = None, **options: Unpack[SizedOptions]) -> Prediction:
+    def predict(
+        self,
+        scenario: AnyScenario | None = None,
+        *,
+        confidence: float | None = None,
+        **options: Unpack[SizedOptions],
+    ) -> Prediction:
         """Return what ``perfmodel.predict`` does."""
-        return Prediction.model_validate(self._of_scenario("predict", scenario_from(scenario, options)))
+        job = scenario_from(scenario, options)
+        return Prediction.model_validate(self._of_scenario("predict", job, confidence=confidence))
 
     def predicted(
         self,
@@ -88,15 +95,18 @@ class Client(Calls):
         tokens: float | None = None,
         loss: float | None = None,
         conditions: AnyConditions = None,
+        confidence: float | None = None,
     ) -> Predicted:
         """Return a prediction with what is asked beside it: time to a target, to a loss, and money."""
-        from perfmodel.interfaces.api.predict import Predicted
+        from perfmodel.interfaces.api.predict import BESIDE, Predicted
 
         beside = {"time_to_target": target or None, "recipe": recipe, "tokens": tokens, "time_to_loss": loss}
+        beside["confidence"] = confidence
         answer = self._of_scenario(
             "predict", scenario_from(scenario, {}), **beside, conditions=conditions_of(conditions)
         )
-        extras = {name: answer.pop(name, None) for name in Predicted._fields[1:]}
+        extras = {name: answer.pop(name, None) for name in BESIDE}
+        extras |= {} if confidence is None else {"confidence": confidence}
         return Predicted(Prediction.model_validate(answer), **extras)
 
     def predict_many(

@@ -1,7 +1,5 @@
 """``compare``: predictions side by side."""
 
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
@@ -9,16 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 from perfmodel.core.choices import Recipe
-from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.reading import read_toml
 from perfmodel.core.records.names import NONE
 from perfmodel.core.records.options import Described, OptionInfo, declared
 from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import forms_of
+from perfmodel.interfaces.jobs import all_conditions, changed_by, parts_of, with_own
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
-from perfmodel.model.options.scenario import OPTIONS, Scenario, field_of, laid_over, options_of, scenario_of
+from perfmodel.model.options.risk import Risk
+from perfmodel.model.options.scenario import Scenario, laid_over, options_of, scenario_of
 
 if TYPE_CHECKING:
     from perfmodel.decide.comparison import Case, Comparison
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
 
     class Job:
-        """A scenario, its options by name, or a predicted case."""
+        """A scenario, its options by name, its own conditions too, or a predicted case."""
 
         @classmethod
         def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -48,9 +48,6 @@ class Saved(NamedTuple):
 
 MOST_CASES = 64
 """Most combinations of several values."""
-LEFT_OUT = "default"
-"""Value that resets an option of a variant to its default."""
-_NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 
 
 def _job(given: Any) -> Any:
@@ -64,8 +61,9 @@ def _sent(jobs: Sequence[Any], files: "Files") -> list[Any]:
     """Return jobs as the client sends them."""
     if not all(isinstance(each, Scenario | Mapping) for each in jobs):
         raise refusal("client.case")
-    given = [scenario_of(each).model_dump(mode="json", exclude_unset=True) for each in jobs]
-    return [files.of_scenario(each) for each in given]
+    parts = [parts_of(each) for each in jobs]
+    given = [scenario_of(job).model_dump(mode="json", exclude_unset=True) for job, _ in parts]
+    return [files.of_scenario(each) | own for each, (_, own) in zip(given, parts, strict=True)]
 
 
 class CompareRequest(Described):
@@ -73,11 +71,14 @@ class CompareRequest(Described):
 
     Parameters
     ----------
-    scenarios : Two or more jobs, each a table of a scenario's options.
+    scenarios : Two or more jobs, each a table of a scenario's options, and of conditions of its own, e.g.
+        pricing.
     names : Names of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures; money, energy and carbon are compared in any case.
     time_to_target : Also times and costs of training to a published quality.
     recipe : Recipe of that training; implies it.  [default: the usual one of each framework]
+    confidence : [1] How sure to be that a recommended case fits, and that it is faster, or at another price
+        cheaper, e.g. 0.5, 0.8 or 0.95: one with more risk is not recommended.
     """
 
     scenarios: Annotated[tuple[Job, ...], Within(strict=False, min_length=2), OptionInfo(sent=_sent)]
@@ -85,6 +86,7 @@ class CompareRequest(Described):
     conditions: Annotated[Conditions | None, OptionInfo(flag="cost")] = None
     time_to_target: Annotated[bool, OptionInfo(denied=False)] = False
     recipe: Recipe | None = None
+    confidence: float = same_as(Risk)
 
 
 class Typed(Scenario, heading="What to compare"):
@@ -108,6 +110,7 @@ class Typed(Scenario, heading="What to compare"):
     scenario: Annotated[str | None, OptionInfo(file=True)] = None
     time_to_target: bool = same_as(CompareRequest)
     recipe: Recipe | None = same_as(CompareRequest)
+    confidence: float = same_as(CompareRequest)
     conditions: Conditions | None = same_as(CompareRequest)
 
     def request(self) -> CompareRequest:
@@ -118,9 +121,10 @@ class Typed(Scenario, heading="What to compare"):
         return CompareRequest.model_construct(
             scenarios=tuple(job for _, job in jobs),
             names=self.names or tuple(name for name, _ in jobs),
-            conditions=self.conditions,
+            conditions=self._shared(),
             time_to_target=self.time_to_target,
             recipe=self.recipe,
+            confidence=self.confidence,
         )
 
     def _jobs(self) -> list[tuple[str, Any]]:
@@ -131,9 +135,9 @@ class Typed(Scenario, heading="What to compare"):
         if changes and len(files) > 1:
             raise refusal("compare.set_of_one")
         if several and len(files) > 1:
-            raise refusal(
-                "compare.several_of_one", option=f"--{declared(Scenario)[next(iter(several))].name}"
-            )
+            first = next(iter(several))
+            name = declared(Scenario)[first].name if first in Scenario.model_fields else first
+            raise refusal("compare.several_of_one", option=f"--{name}")
         names = {file: Path(file).stem for file in files}
         if len(set(names.values())) < len(files):
             names = {file: file for file in files}
@@ -149,20 +153,31 @@ class Typed(Scenario, heading="What to compare"):
         for each in changes:
             if each in result:
                 raise refusal("compare.set_twice", text=each)
-            result[each] = _changed(base, each)
+            result[each] = changed_by(base, each)
         saved = [] if self.saved is None else [(Path(self.saved).name, Saved(self.saved))]
         if len(result) + len(saved) < 2:
             raise refusal("compare.nothing")
         return [*saved, *result.items()]
 
+    def _shared(self) -> Conditions | None:
+        """Return the conditions of all; of several kinds of price, a given price is of the first rent."""
+        kinds, shared = self._kinds(), self.conditions
+        if shared is None or not isinstance(kinds, tuple):
+            return shared
+        first = next(kind for kind in kinds if kind != "owned")
+        return shared.model_copy(update={"pricing": first})
+
+    def _kinds(self) -> Any:
+        """Return the kind of price, or a tuple of several."""
+        return None if self.conditions is None else self.conditions.pricing
+
     def _several(self) -> dict[str, tuple[Any, ...]]:
         """Return the options of which several values were given."""
         given = {name: self.__dict__[name] for name in Scenario.model_fields if name in self.model_fields_set}
+        given["pricing"] = self._kinds()
         return {name: values for name, values in given.items() if isinstance(values, tuple)}
 
-    def _crossed(
-        self, several: Mapping[str, tuple[Any, ...]], file: str | None = None
-    ) -> dict[str, Scenario]:
+    def _crossed(self, several: Mapping[str, tuple[Any, ...]], file: str | None = None) -> dict[str, Any]:
         """Return a job for every combination of several values, named by them."""
         from perfmodel.decide.comparison.option_words import option_words
 
@@ -171,9 +186,14 @@ class Typed(Scenario, heading="What to compare"):
         result = {}
         for values in product(*several.values()):
             chosen = dict(zip(several, values, strict=True))
-            first, *rest = (option_words(field, value) for field, value in chosen.items())
+            kind = chosen.pop("pricing", None)
+            first, *rest = [*(option_words(*each) for each in chosen.items()), *([] if chosen else [""])]
             name = f"{first} with {', '.join(rest)}" if rest else first
-            result[name] = self._of_file(file or self.scenario, chosen)
+            if kind is not None:
+                called = option_words("pricing", kind)
+                name = f"{name} ({called})" if name else called
+            own = {} if kind is None else {"pricing": kind}
+            result[name] = with_own(self._of_file(file or self.scenario, chosen), own)
         return result
 
     def _of_file(self, file: str | None, chosen: Mapping[str, Any] = NONE) -> Scenario:
@@ -187,47 +207,6 @@ class Typed(Scenario, heading="What to compare"):
             return Scenario(**laid_over(written, options))
         except InputError as error:
             raise error.under(str(file)) from None
-
-
-def _changed(base: Scenario, text: str) -> Scenario:
-    """Return the scenario with the options of one ``--set``."""
-    try:
-        options = laid_over(base.model_dump(exclude_unset=True), _options_of(text))
-        return Scenario(**{key: value for key, value in options.items() if value != LEFT_OUT})
-    except InputError as error:
-        raise error.under("set", said=f"--set {text}") from None
-
-
-def _options_of(text: str) -> dict[str, Any]:
-    """Return ``gpus=64,precision=bf16`` as a table; a comma that no option follows belongs to the value."""
-    pieces: list[str] = []
-    last = 0
-    for comma in _NEXT_KEY.finditer(text):
-        if field_of(comma[1]) in Scenario.model_fields:
-            pieces.append(text[last : comma.start()])
-            last = comma.end()
-    pieces.append(text[last:])
-    table: dict[str, Any] = {}
-    for piece in pieces:
-        key, equals, value = piece.partition("=")
-        if not (equals and value.strip()):
-            raise refusal("compare.set_malformed")
-        key = key.strip()
-        if field_of(key) not in Scenario.model_fields:
-            raise unknown_name("option", key, OPTIONS)
-        if key in table:
-            raise refusal("compare.key_twice", key=key, piece=piece)
-        table[key] = _value(value.strip())
-    return table
-
-
-def _value(text: str) -> Any:
-    """Return a text as a number or truth value if it is one."""
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, (int, float)) else text.strip("\"'")
 
 
 def run(request: CompareRequest, context: Context) -> "Comparison":
@@ -257,20 +236,23 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
     if request.names is not None and len(request.names) != len(jobs):
         raise refusal("compare.names", "names", count=len(request.names), scenarios=len(jobs))
     tries(len(jobs))
+    names = [_letter(index) for index in range(len(jobs))] if request.names is None else request.names
+    parts = [parts_of(job) for job in jobs]
+    under = all_conditions([own for _, own in parts], conditions)
     cases = []
-    for index, job in enumerate(jobs):
-        name = _letter(index) if request.names is None else request.names[index]
+    for (job, _), name in zip(parts, names, strict=True):
         if isinstance(job, Saved):
             job = saved_case(Path(job.file), context.catalogue, conditions)
-        if isinstance(job, Case):
-            cases.append(job if request.names is None else job._replace(name=name))
-            continue
         more: Any = {"target": request.time_to_target, "recipe": request.recipe}
         try:
-            cases.append(case_of(name, scenario_of(job), context.catalogue, conditions, **more))
+            at = next(under)
+            if isinstance(job, Case):
+                cases.append(job if request.names is None else job._replace(name=name))
+                continue
+            cases.append(case_of(name, scenario_of(job), context.catalogue, at, **more))
         except InputError as error:
             raise (error if error.inside[:1] == (name,) else error.under(name)) from None
-    return compare(cases)
+    return compare(cases, request.confidence)
 
 
 def _letter(index: int) -> str:
@@ -296,7 +278,8 @@ def _page(answer: "Comparison", request: CompareRequest, context: Context) -> An
     """Return the page of a comparison."""
     from perfmodel.interfaces.reports.compared import page_of_comparison
 
-    conditions = request.conditions or Conditions()
+    own = [parts_of(job)[1] for job in request.scenarios]
+    conditions = [each or Conditions() for each in all_conditions(own, request.conditions)]
     return page_of_comparison(answer, context.typed, context.catalogue, conditions)
 
 
@@ -326,6 +309,8 @@ Options override every file; without a file they are the scenario that --set var
         "perfmodel compare --compare-to saved.json --gpus 64",
         "perfmodel compare --gpus 32 --set inter_link=ethernet-100g-tcp --report network.html",
         "perfmodel compare --gpus 8 --set gpus=16 --name now --name twice",
+        "perfmodel compare --node aws-p4d.24xlarge --gpus 64 --epochs 90 --pricing spot,reserved-1y",
+        "perfmodel compare --node aws-p5.48xlarge --gpus 64 --set pricing=spot --confidence 95%",
     ),
     bodies={"twice the GPUs": {"scenarios": [{"gpus": 8}, {"gpus": 16}], "names": ["eight", "sixteen"]}},
 )

@@ -1,11 +1,11 @@
 """``fits``: whether a job fits into memory, and what would make it fit."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from perfmodel.core.records.record import Within
+from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import card_and_table, forms_of
-from perfmodel.model.options.run import USUAL_CONFIDENCE
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ LETTERS = {
 """Rows of a bar, by their letters; all others are ``+``."""
 MOST_PLACES = 16
 """Stages in plain text; of more, the first, the last and the fullest."""
-_Confidence = Annotated[float, Within(gt=0, le=0.99)]
 
 
 class FitsRequest(Scenario):
@@ -38,7 +37,7 @@ class FitsRequest(Scenario):
     confidence : [1] Probability of fitting from which a change makes a job fit, e.g. 0.95 or "95%".
     """
 
-    confidence: _Confidence = USUAL_CONFIDENCE
+    confidence: float = same_as(Risk)
 
 
 def run(request: FitsRequest, context: Context) -> "Fits":

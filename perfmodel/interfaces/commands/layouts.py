@@ -24,7 +24,9 @@ from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import Form, card_and_table, forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.memory_odds import CERTAIN
 
 if TYPE_CHECKING:
     from perfmodel.interfaces.api.layout_row import LayoutRow
@@ -34,7 +36,7 @@ SHOWN = 10
 """Layouts in a table for people, by default."""
 
 
-_OF_ANSWER = ("against", "top", "conditions")
+_OF_ANSWER = ("against", "top", "confidence", "conditions")
 """Options of what is said of the layouts, not of the job."""
 
 
@@ -67,6 +69,8 @@ class LayoutsRequest(Described):
     against : A layout to compare with the first, which may be one that does not fit, e.g.
         tensor_parallel=8,pipeline_parallel=4,micro_batch_size=2, or as tables print it: "tp8 pp4 dp2, 2 x 4".
     top : [1] Number of layouts to list.  [default: all; in a shell's table 10]
+    confidence : [1] How sure to be that the layout to take fits into memory, e.g. 0.5, 0.8 or 0.95: one with
+        more risk is not recommended where another has less.
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
 
@@ -108,6 +112,7 @@ class LayoutsRequest(Described):
     shard_group: int | None = same_as(Scenario)
     against: Annotated[str | None, OptionInfo(commas=True)] = None
     top: Count | None = None
+    confidence: float = same_as(Risk, CERTAIN)
     conditions: Annotated[Conditions | None, OptionInfo(but=("server_price",), flag="cost")] = None
 
     def question(self) -> dict[str, Any]:
@@ -141,7 +146,14 @@ def run(request: LayoutsRequest, context: Context) -> "Layouts":
     from perfmodel.interfaces.api.layouts import searched
 
     top = None if isinstance(request, Typed) else request.top
-    return searched(request.question(), top, request.against, request.conditions, context.catalogue)
+    return searched(
+        request.question(),
+        top,
+        request.against,
+        request.conditions,
+        context.catalogue,
+        request.confidence,
+    )
 
 
 def _read(answer: Any, request: LayoutsRequest) -> "Layouts":

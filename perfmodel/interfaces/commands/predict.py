@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from perfmodel.core.choices import Names, Recipe
 from perfmodel.core.records.options import OptionInfo
-from perfmodel.core.records.record import Within
+from perfmodel.core.records.record import Within, same_as
 from perfmodel.interfaces.command import Command, Context, Writes
 from perfmodel.interfaces.forms import Form, forms_of
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import MOST_TOKENS, Conditions
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class PredictRequest(Scenario):
     tokens : Tokens for --recipe tokens, or of the run whose costs are wanted, e.g. 15T.
         [default: those of the recipe, or 20 for each parameter]
     time_to_loss : [1] Also the time to this loss with every update strategy; the bound starts at 2.
+    confidence : [1] How sure to be of the throughput to plan with, and of time and cost of the run at most,
+        e.g. 0.5, 0.8 or 0.95.
     fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; explanations are then not
         computed.  [default: all]
     """
@@ -41,6 +44,7 @@ class PredictRequest(Scenario):
     recipe: Recipe | None = None
     tokens: Annotated[_Tokens | None, OptionInfo("Tokens of the run", unit="count of tokens")] = None
     time_to_loss: _Loss | None = None
+    confidence: float = same_as(Risk, PLANNING_CONFIDENCE)
     fields: Annotated[Names | None, OptionInfo(shell=False)] = None
 
 
@@ -62,6 +66,7 @@ def run(request: PredictRequest, context: Context) -> "Predicted":
         tokens=request.tokens,
         loss=request.time_to_loss,
         conditions=request.conditions,
+        confidence=request.confidence,
     )
 
 
@@ -148,8 +153,8 @@ def _page(answer: "Predicted", request: PredictRequest, context: Context) -> Any
     from perfmodel.interfaces.reports.predicted import page_of_prediction
 
     priced = request.conditions or Conditions()
-    prediction, reached, _, money = answer
-    return page_of_prediction(prediction, context.typed, context.catalogue, priced, reached, money)
+    prediction, reached, _, money, sure = answer
+    return page_of_prediction(prediction, context.typed, context.catalogue, priced, reached, money, sure)
 
 
 COMMAND = Command(
@@ -178,6 +183,7 @@ COMMAND = Command(
         "perfmodel predict --gpus 4 --timeline step.json",
         "perfmodel predict --gpus 32 --report answer.html",
         "perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90",
+        "perfmodel predict --gpus 64 --node aws-p4d.24xlarge --pricing spot --epochs 90 --confidence 95%",
         "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --sharding zero3 --cost "
         "--tokens 15T",
     ),

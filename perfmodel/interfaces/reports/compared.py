@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -11,14 +13,15 @@ from perfmodel.model.options.conditions import Conditions
 
 
 def page_of_comparison(
-    result: Comparison, command: str | None, catalogue: Catalogue, conditions: Conditions
+    result: Comparison, command: str | None, catalogue: Catalogue, conditions: Sequence[Conditions]
 ) -> Page:
     """Return the page of a comparison.
 
     Parameters
     ----------
     command : shell command that repeats it, or None
-    catalogue, conditions : of the comparison
+    catalogue : of the comparison
+    conditions : of each case
     """
     first, *others = result.names
     tables = [Listing("In short", ("", ""), result.card.rows, texts=2)]

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.core.units import counted, dollars, duration, many, rate, show, shown_part, without_rounding
+from perfmodel.core.units import (
+    counted,
+    dollars,
+    duration,
+    many,
+    percent,
+    rate,
+    show,
+    shown_part,
+    without_rounding,
+)
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.economics import spans
 from perfmodel.decide.price_kinds import kind_words, rate_words
 from perfmodel.decide.prices import Price, hour_words
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import card_of, rests_on
+from perfmodel.model.prediction.card import card_of, rests_on, slowest
 from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.prediction.result import Interval, Prediction
 from perfmodel.model.step.memory import listed
@@ -292,14 +303,21 @@ def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:
     return f"{dollars(cost)}{spread}, at {hour_words(price)}{kind_words(price.basis)}{whole}"
 
 
-def card_with(prediction: Prediction, money: Mapping[str, Any] | None) -> Card:
+def card_with(
+    prediction: Prediction, money: Mapping[str, Any] | None, confidence: float = PLANNING_CONFIDENCE
+) -> Card:
     """Return the answer card of a prediction, with time and cost of the run by ``economics`` if given."""
-    card = prediction.card or card_of(prediction)
-    return card if money is None else card.model_copy(update=run_and_cost(prediction, money))
+    card = prediction.card or card_of(prediction, confidence)
+    return card if money is None else card.model_copy(update=run_and_cost(prediction, money, confidence))
 
 
-def run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, str]:
-    """Return time and cost of the run, or the cost of an hour where its length is not given, for the card."""
+def run_and_cost(
+    prediction: Prediction, money: Mapping[str, Any], confidence: float = PLANNING_CONFIDENCE
+) -> dict[str, str]:
+    """Return time and cost of the run, or the cost of an hour where its length is not given, for the card.
+
+    Of another confidence than that of the interval's ends, they say what it takes at most.
+    """
     interval, run, time = prediction.interval, money["run"], prediction.iteration_time
     ends = None
     if interval is not None:
@@ -312,6 +330,11 @@ def run_and_cost(prediction: Prediction, money: Mapping[str, Any]) -> dict[str, 
     else:
         cost = run_cost_words(money, time, ends)
     rows = {"cost": cost} | ({"run": run_time_words(_length(run), run, time, ends)} if run else {})
+    if run and ends is not None and confidence != PLANNING_CONFIDENCE:
+        most = slowest(ends[1] / time, confidence)
+        rows["run"] += f"; at most {duration(run['time'] * most)} with {percent(confidence)}"
+        if run["cost"] is not None:
+            rows["cost"] += f"; at most {dollars(run['cost'] * most)} with {percent(confidence)}"
     rate = rate_words(money["assumed"])
     return rows | ({"rests_on": f"{rests_on(prediction)}; {rate}"} if rate else {})
 

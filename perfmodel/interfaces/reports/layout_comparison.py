@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from perfmodel.core.units import percent, show
+from perfmodel.model.prediction.layout_order import NEARLY
 from perfmodel.model.prediction.memory_odds import short_verdict, verdict
 from perfmodel.model.step.terms import TERMS
 
@@ -20,15 +21,22 @@ MOST_TERMS = 5
 def tie_lines(answer: Layouts) -> list[str]:
     """Return how many layouts tie with the first, within which interval, and which of them to take."""
     ties = answer.ties
+    which = "the first itself" if ties.preferred.slower_than_first is None else _with_figures(ties.preferred)
+    able = f"of those that fit with {percent(ties.confidence)}"
+    if ties.preferred.memory["fits_probability"] < ties.confidence:
+        able = "of those that fit most surely"
+    taken = (
+        f"to take: {able} and are at most {percent(NEARLY - 1)} slower than their fastest, the one with the "
+        f"smallest product of degrees: {which}"
+    )
     if ties.layouts == 1:
-        return ["no other layout that fits ties with the first at 80 % confidence"]
+        return ["no other layout that fits ties with the first at 80 % confidence", taken]
     least, largest = f"{ties.least_factor:.2f}", f"{ties.largest_factor:.2f}"
     factor = least if least == largest else f"{least} to {largest}"
-    which = "the first itself" if ties.preferred.slower_than_first is None else _with_figures(ties.preferred)
     return [
         f"{ties.layouts:,} of {answer.fitting:,} layouts tie with the first, itself included: the ratio of "
         f"their times is known to a factor of {factor} (80 %)",
-        f"of the ties, by spare memory until it surely fits, then by smallest product of degrees: {which}",
+        taken,
     ]
 
 

@@ -19,6 +19,7 @@ from perfmodel.interfaces.reports.figures import (
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.prediction.result import Prediction
 
 
@@ -29,6 +30,7 @@ def page_of_prediction(
     conditions: Conditions,
     reached: dict[str, Any] | None = None,
     money: Mapping[str, Any] | None = None,
+    confidence: float = PLANNING_CONFIDENCE,
 ) -> Page:
     """Return the page of a prediction.
 
@@ -38,6 +40,7 @@ def page_of_prediction(
     catalogue, conditions : of the prediction
     reached : result of ``time_to_target``, or None
     money : result of ``economics``, or None
+    confidence : how sure to be of what the card plans with
     """
     time, interval = prediction.iteration_time, prediction.interval
     speed = f"{rate(prediction.samples_per_second)} {prediction.sample}s/s"
@@ -70,7 +73,7 @@ def page_of_prediction(
         charts.append(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
         )
-    card = card_with(prediction, money)
+    card = card_with(prediction, money, confidence)
     tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
     answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
     if not prediction.memory.fits:

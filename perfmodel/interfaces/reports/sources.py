@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.errors import InputError
@@ -19,7 +19,9 @@ KINDS = ("workload", "spec", "software", "price", "fit")
 
 
 def sources_behind(
-    scenarios: Iterable[Mapping[str, Any]], catalogue: Catalogue, conditions: Conditions
+    scenarios: Sequence[Mapping[str, Any]],
+    catalogue: Catalogue,
+    conditions: Conditions | Sequence[Conditions],
 ) -> list[str]:
     """Return the sources of predictions, each once, without web addresses: see ``perfmodel cite`` for these.
 
@@ -27,13 +29,14 @@ def sources_behind(
     ----------
     scenarios : of the predictions, with defaults filled in
     catalogue : of the predictions
-    conditions : prices, power and failures
+    conditions : prices, power and failures, of all or of each
     """
+    every = [conditions] * len(scenarios) if isinstance(conditions, Conditions) else conditions
     used: dict[tuple[str, str], dict[str, None]] = {}
-    for options in scenarios:
+    for options, under in zip(scenarios, every, strict=True):
         try:
             scenario = scenario_of(options)
-            case = case_of(scenario, catalogue, calibration(), conditions)
+            case = case_of(scenario, catalogue, calibration(), under)
             sources = sources_of(case, derivation(case), catalogue)
         except InputError:  # a saved answer with specs that are not available
             continue

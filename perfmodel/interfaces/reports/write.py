@@ -86,7 +86,7 @@ def _page(
     if isinstance(answer, Plans):
         return page_of_plan(answer.search, command, catalogue)
     if isinstance(answer, Comparison):
-        return page_of_comparison(answer, command, catalogue, Conditions())
+        return page_of_comparison(answer, command, catalogue, [Conditions()] * len(answer.names))
     if isinstance(answer, Layouts):
         return page_of_layouts(answer, command, catalogue)
     if isinstance(answer, Scaling):

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from perfmodel.core.choices import SYNONYMS, PriceKind
-from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.records.options import Described, OptionInfo, declared
 from perfmodel.core.records.record import Within
 
 LARGEST = 1e12
@@ -96,3 +96,18 @@ class Conditions(Described, heading="Prices, power and failures"):
 
 OF_ONE_JOB = ("epochs", "samples", "tokens", "pricing", "price", "purchase_price", "server_price")
 """Conditions of one run, or of one type of machine; the others hold for all machines of a search."""
+
+OF_OWNED = ("purchase_price", "service_years", "used_fraction", "electricity_price")
+"""Conditions of machines that are owned."""
+
+
+def condition_of(key: str) -> str | None:
+    """Return the field of ``Conditions`` that a key means; None of another option.
+
+    >>> condition_of("pricing"), condition_of("node-mtbf"), condition_of("gpus")
+    ('pricing', 'node_failure_interval', None)
+    """
+    name = key.replace("_", "-")
+    names = {one.name: field for field, one in declared(Conditions).items()}
+    names |= {field.replace("_", "-"): field for field in Conditions.model_fields}
+    return names.get(name)

@@ -26,12 +26,11 @@ from perfmodel.core.choices import (
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within, fresh, same_as
 from perfmodel.model.options.conditions import LARGEST
+from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
 
 LARGEST_SEARCH = 65_536
 """Largest number of GPUs of a search."""
-USUAL_CONFIDENCE = 0.8
-"""Default probability of keeping within the limits, and of fitting into memory."""
 MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
@@ -135,9 +134,7 @@ class Run(Described):
     recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
     deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
     budget: Annotated[_Above | None, OptionInfo(label="Budget [USD]", unit="USD")] = None
-    confidence: Annotated[
-        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
-    ] = USUAL_CONFIDENCE
+    confidence: float = same_as(Risk)
     power_limit: Annotated[_Above | None, OptionInfo(label="Power at most, e.g. 500kW", unit="W")] = None
     accelerators: Annotated[
         tuple[str, ...], OptionInfo(name="accelerator", old="accelerators", offers="accelerators")

@@ -13,7 +13,9 @@ from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
 from perfmodel.model.options.compression import caveats as compression_caveats
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.options.scenario import AnyScenario, Scenario, scenario_of
+from perfmodel.model.prediction.card import at_confidence
 from perfmodel.model.prediction.intervals.absurd import absurd, checked
 from perfmodel.model.prediction.intervals.bound import (
     above_peak,
@@ -63,6 +65,7 @@ def predict(
     scenario: AnyScenario | None = None,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
+    confidence: float = PLANNING_CONFIDENCE,
     **options: Unpack[SizedOptions],
 ) -> Prediction:
     """Predict one training iteration.
@@ -73,6 +76,7 @@ def predict(
     catalogue : of hardware; by default the built-in one
     constants : learned efficiencies; the scenario's ``calibration`` takes precedence; by default those
         shipped with the package
+    confidence : how sure to be of the throughput to plan with, on the answer card: 0.5 to 0.99
     options : that replace those of the scenario
 
     Raises
@@ -105,7 +109,8 @@ def predict(
         from perfmodel.model.options.keywords import scenario_from
 
         scenario = scenario_from(scenario, options)
-    return prediction_of_setting(*settled(scenario, Catalogue.of(catalogue), constants_of(constants)))
+    made = prediction_of_setting(*settled(scenario, Catalogue.of(catalogue), constants_of(constants)))
+    return made if confidence == PLANNING_CONFIDENCE else at_confidence(made, Risk(confidence=confidence))
 
 
 def prediction_of_setting(setting: Setting, constants: Calibration) -> Prediction:

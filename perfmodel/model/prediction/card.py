@@ -9,6 +9,7 @@ from perfmodel.core.units import percent, plural, three_digits
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.ledger_scales import FEW
+from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Memory, Prediction
@@ -21,8 +22,12 @@ WORTH_SAYING = 0.01
 """Share of an iteration from which the second largest limit is named."""
 
 
-def card_of(prediction: Prediction) -> Card:
+def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> Card:
     """Return the answer card of a prediction, without a cost.
+
+    Parameters
+    ----------
+    confidence : how sure to be of the throughput to plan with
 
     Examples
     --------
@@ -31,7 +36,7 @@ def card_of(prediction: Prediction) -> Card:
     '1 x V100 SXM2 16 GB (v100-sxm2-16gb): 1 node, 1 of 8 accelerators'
     """
     return Card.model_construct(
-        advice=advice(prediction),
+        advice=advice(prediction, confidence),
         machines=_machines(prediction),
         time=prediction.time_words,
         memory=memory_words(prediction),
@@ -56,10 +61,39 @@ def accelerator_name(id: str, catalogue: Catalogue | None = None) -> str:
         return id
 
 
-def with_card(fields: Mapping[str, Any]) -> Prediction:
+def with_card(fields: Mapping[str, Any], confidence: float = PLANNING_CONFIDENCE) -> Prediction:
     """Return the prediction of these fields, with a card that is made when it is first read."""
-    made: Prediction = Prediction.model_construct(**fields, card=lambda: card_of(made))
+    made: Prediction = Prediction.model_construct(**fields, card=lambda: card_of(made, confidence))
     return made
+
+
+def at_confidence(prediction: Prediction, risk: Risk) -> Prediction:
+    """Return a prediction whose card plans with a throughput that is reached with a probability.
+
+    >>> from perfmodel import predict
+    >>> at_confidence(predict(gpus=32), Risk(confidence=0.5)).card.advice.partition(":")[2]
+    ' half of the jobs like it are faster.'
+    """
+    fields = {name: value for name, value in vars(prediction).items() if name != "card"}
+    return with_card(fields, risk.confidence)
+
+
+def slowest(longest: float, confidence: float) -> float:
+    """Return the time that is kept with a probability, over the median.
+
+    Parameters
+    ----------
+    longest : upper end of the 80 % interval over the median
+
+    >>> slowest(1.5, 0.9), round(slowest(1.5, 0.95), 3), slowest(1.5, 0.5)
+    (1.5, 1.683, 1.0)
+    """
+    if confidence == PLANNING_CONFIDENCE:
+        return longest
+    from statistics import NormalDist
+
+    quantile = NormalDist().inv_cdf
+    return float(longest ** (quantile(confidence) / quantile(PLANNING_CONFIDENCE)))
 
 
 def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
@@ -98,7 +132,7 @@ def per_second(prediction: Prediction, samples: float) -> str:
     return f"{words} ({three_digits(samples * tokens)} tokens/s)"
 
 
-def advice(prediction: Prediction) -> str:
+def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> str:
     """Return the advice about a prediction: the throughput to plan with and its confidence, or what to do."""
     rates, memory = throughput_range(prediction), prediction.memory
     if not memory.fits:
@@ -112,9 +146,13 @@ def advice(prediction: Prediction) -> str:
             f"With 80 % confidence it does {between} {plural(prediction.sample, 2)}/s."
         )
     start = "Plan with" if memory.probability >= CERTAIN else f"It {memory.verdict}; if it does, plan with"
+    median = prediction.samples_per_second
+    sure = median / slowest(median / rates[0], confidence)
+    if confidence == 0.5:
+        return f"{start} {per_second(prediction, sure)}: half of the jobs like it are faster."
     return (
-        f"{start} {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
-        f"half are faster than {three_digits(prediction.samples_per_second)}."
+        f"{start} {per_second(prediction, sure)}: {percent(confidence)} of jobs like it are faster, "
+        f"half are faster than {three_digits(median)}."
     )
 
 

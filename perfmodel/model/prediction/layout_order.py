@@ -13,8 +13,10 @@ from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
-from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.transformers.levels import Traits, apart, is_same, learned
+
+NEARLY = 1.03
+"""Ratio of the times of two layouts up to which the simpler is taken (a choice)."""
 
 
 class Timed(NamedTuple):
@@ -72,18 +74,21 @@ def order_of(first: Timed, others: Timed) -> Order:
     return Order(ratio, half, np.array(chances))
 
 
-def preferred(order: Order, odds: Any, layouts: Layout) -> int:
-    """Return the row of the layout to take of those that tie with the first.
+def preferred(order: Order, odds: Any, layouts: Layout, confidence: float) -> int:
+    """Return the row of the layout to take.
 
-    The one with the most spare memory, which brings nothing beyond certainty that the layout fits; then the
-    simplest, with the smallest product of degrees (``Layout.complexity``); then the fastest.
+    Of those that fit as surely as asked, or where none does, of those that fit most surely, it is the
+    simplest of at most ``NEARLY`` the time of their fastest: that with the smallest product of degrees
+    (``Layout.complexity``), then the fastest.  How surely another is slower does not count: the model seldom
+    tells layouts apart by less than 15 %, and who takes the simplest of those gives most of that away.
 
     Parameters
     ----------
     order : of the layouts
     odds : probability that each fits into memory
     layouts : shape (layouts,) each
+    confidence : least probability of fitting
     """
-    spare = np.minimum(odds, CERTAIN)
-    rows = np.lexsort((order.ratio, layouts.complexity, -spare, ~order.is_tie))
-    return int(rows[0])
+    able = odds >= min(confidence, odds.max())
+    near = able & (order.ratio <= NEARLY * order.ratio[able].min())
+    return int(np.lexsort((order.ratio, layouts.complexity, ~near))[0])

@@ -1,0 +1,160 @@
+"""Comparisons of one job at several prices, and how sure they have to be."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from statistics import NormalDist
+from typing import Any
+
+import pytest
+
+from perfmodel import compare, predict
+from perfmodel.core.errors import InputError
+from perfmodel.decide.comparison import Case, case_of
+from perfmodel.decide.comparison.price_advice import cheaper
+from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.interfaces.jobs import conditions_of
+from perfmodel.model.options.conditions import Conditions
+from tests.clients import served
+from tests.test_app import opened, words
+from tests.test_comparison_card import HARDLY
+
+JOB: dict[str, Any] = {"node": "aws-p4d.24xlarge", "gpus": 64}
+
+
+def at(kind: Any, **conditions: Any) -> Case:
+    return case_of(kind, JOB, None, Conditions(pricing=kind, **conditions))
+
+
+def test_the_price_to_take_is_cheaper_as_surely_as_asked():
+    """By hand: the cost of a spot run is log-normal with the losses' deviations, that on demand is fixed."""
+    spot, usual = at("spot", epochs=90.0), at("on-demand", epochs=90.0)
+    assert spot.cost is not None
+    assert usual.cost is not None
+    deviation = math.hypot(spot.losses.chance, spot.losses.rate)
+    sure = NormalDist().cdf(math.log(usual.cost / spot.cost) / deviation)
+    ratio, found = cheaper(spot, usual)
+    assert ratio == pytest.approx(spot.cost / usual.cost)
+    assert found == pytest.approx(sure, abs=1e-3)
+    assert 0.8 < sure < 0.95
+    jobs = [{**JOB, "pricing": kind} for kind in ("on-demand", "spot")]
+    taken = {
+        level: compare(*jobs, confidence=level, conditions=Conditions(epochs=90)).card
+        for level in (0.5, 0.8, 0.95)
+    }
+    assert [card.advice[:7] for card in taken.values()] == ["Take B:", "Take B:", "Take A:"]
+    assert "only 94 % likely to be cheaper, not 95 %" in taken[0.95].advice
+    assert taken[0.8].advice.startswith(
+        "Take B: it is 62 % cheaper than A, likely (94 %), and 10.5 min slower"
+    )
+
+
+def test_what_is_certain_is_taken_where_the_other_is_likely_dearer():
+    """A spot job of 64 machines loses most of its time: on demand needs no 80 % to be taken."""
+    job = {"workload": "llama-3-70b", "node": "aws-p5.48xlarge", "gpus": 512, "global_batch_size": 1024}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 4}
+    jobs = [{**job, "pricing": kind} for kind in ("spot", "on-demand")]
+    for confidence in (0.5, 0.8, 0.95):
+        card = compare(*jobs, confidence=confidence, conditions=Conditions(tokens=1e12)).card
+        assert "ake B: it is 67 % cheaper than A, likely (72 %)" in card.advice
+
+
+def test_a_commitment_counts_in_full_where_the_run_is_known():
+    """A run of minutes does not pay for a year; of a run of unknown length nobody knows."""
+    short, spot = at("reserved-1y", epochs=90.0), at("spot", epochs=90.0)
+    money = short.economics
+    assert money is not None
+    assert short.owed == pytest.approx(money["commitment"]["cost"] / money["run"]["samples"])
+    assert cheaper(spot, short)[1] == 1
+    unknown = at("reserved-1y")
+    assert unknown.owed == unknown.cost
+    jobs = [{**JOB, "pricing": kind} for kind in ("reserved-1y", "on-demand")]
+    advice = compare(*jobs).card.advice
+    assert advice.startswith("Take B: A is 37 % cheaper by the hour, where the run is as long as the term")
+    assert "a commitment of 1 year, $976,258 in all; it pays where the machines work 232 days" in advice
+
+
+def test_what_holds_for_one_kind_of_price_is_left_out_of_the_others():
+    shared = Conditions(pricing="spot", price=10.0, purchase_price=2e5, interruptions=0.1)
+    assert conditions_of({"pricing": "spot"}, shared).price == 10
+    owned = conditions_of({"pricing": "owned"}, shared)
+    assert (owned.price, owned.purchase_price) == (None, 2e5)
+    assert conditions_of({"pricing": "on-demand"}, shared).purchase_price is None
+    cards = compare(
+        {**JOB, "pricing": "spot"}, {**JOB, "pricing": "on-demand"}, conditions=Conditions(interruptions=0.1)
+    ).card
+    assert "Interruptions and checkpoints take" in cards.advice
+
+
+def test_an_order_is_less_sure_where_the_rate_of_interruptions_is_assumed():
+    """Of 8 and 16 machines on the same spot market: both share the error of the rate."""
+
+    def order(rate: float | None) -> Any:
+        spot = Conditions(pricing="spot", interruptions=rate)
+        small, large = (case_of(str(n), JOB | {"gpus": n}, None, spot) for n in (64, 128))
+        return speed_over(large, small)
+
+    assumed, given = order(None), order(0.0609)
+    assert assumed.value == pytest.approx(given.value, rel=1e-3)
+    assert assumed.sure < given.sure
+    assert assumed.low_80 < given.low_80
+    spot, usual = at("spot"), at("on-demand")
+    assert speed_over(spot, usual).sure == 1  # which loses nothing
+    assert speed_over(spot, usual).high_80 == pytest.approx(1)
+
+
+def test_every_way_to_ask_has_one_answer(invoke):
+    line = ("compare", "--node", JOB["node"], "--gpus", "64", "--epochs", "90")
+    several = json.loads(invoke(*line, "--pricing", "on-demand,spot", "--json").stdout)
+    changed = invoke(*line, "--set", "pricing=spot", "--name", "on demand", "--name", "spot", "--json").stdout
+    assert json.loads(changed)["card"] == several["card"]
+    assert several["inputs"] == [{"option": "pricing", "values": ["on-demand", "spot"]}]
+    with served() as client:
+        jobs = [{**JOB, "pricing": kind} for kind in ("on-demand", "spot")]
+        sent = client.compare(*jobs, names=["on demand", "spot"], conditions=Conditions(epochs=90))
+    assert sent.card.model_dump() == several["card"]
+
+
+def test_a_page_compares_kinds_of_price():
+    test = opened("compare", gpus="64", node=JOB["node"], epochs="90", **{"b-pricing": "spot"})
+    assert "Take B (spot): it is 62 % cheaper than A (on demand), likely (94 %)" in words(test)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [("pricing=spo", "unknown pricing 'spo'"), ("price=-1", "price"), ("pricng=spot", "pricing")],
+)
+def test_a_wrong_condition_is_named(invoke, change, why):
+    result = invoke("compare", "--gpus", "8", "--set", change)
+    assert result.exit_code == 2
+    assert why in result.stderr
+
+
+def test_a_case_with_more_risk_than_asked_is_not_taken():
+    """Of the two that test_comparison_card has, which fit with 67 %, and one that surely fits."""
+    sure = {**HARDLY, "tensor_parallel": 4}
+    card = compare(HARDLY, sure, confidence=0.95).card
+    assert card.advice.startswith("Take B: no other fits with 95 % (A with 67 %)")
+    assert "no other fits" not in compare(HARDLY, sure, confidence=0.5).card.advice
+
+
+def test_a_prediction_plans_with_a_throughput_as_sure_as_asked():
+    """By hand: the log-normal quantile of the upper end of the 80 % interval."""
+    usual, wide = predict(gpus=32), predict(gpus=32, confidence=0.95)
+    interval = usual.interval
+    assert interval is not None
+    assert predict(gpus=32, confidence=0.9).card == usual.card
+    deviations = NormalDist().inv_cdf(0.95) / NormalDist().inv_cdf(0.9)
+    slower = (interval.high_80 / usual.iteration_time) ** deviations
+    rate = float(re.findall(r"[\d,]+", wide.card.advice)[0].replace(",", ""))
+    assert rate == pytest.approx(usual.samples_per_second / slower, rel=1e-3)
+    assert "95 % of jobs like it are faster, half are faster" in wide.card.advice
+    assert wide.iteration_time == usual.iteration_time
+    with pytest.raises(InputError, match="confidence"):
+        predict(gpus=32, confidence=0.2)
+
+
+def test_a_page_asks_how_sure_to_be():
+    assert "half of the jobs like it are faster" in words(opened("predict", gpus="32", confidence="0.5"))
