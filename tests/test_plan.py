@@ -25,6 +25,7 @@ from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.decide.planning.valued import valued
 from perfmodel.decide.prices import Price
+from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.training.target import time_to_target
 from perfmodel.workloads import workload
@@ -100,7 +101,7 @@ def test_a_target_takes_what_its_curve_says_at_each_batch():
     fixed = search(Goal(epochs=40, **same)).row(0)
     ratio = np.log(fixed["run_time_high_80"] / fixed["run_time"])
     both = np.log(row["run_time_high_80"] / row["run_time"])
-    assert both == pytest.approx(np.hypot(ratio, 1.2815515655 * spread))
+    assert both == pytest.approx(np.hypot(ratio, NORMAL_80 * spread))
 
 
 @pytest.mark.published("MLPerf Training v0.7, NVIDIA, dgxa100_ngc20.06_pytorch, bert: 2,940.618 s")

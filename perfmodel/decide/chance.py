@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from statistics import NormalDist
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.equations.reliability import lost_time_spread, run_time_sensitivity
+from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.conditions import Conditions
-
-Z_80: Final = NormalDist().inv_cdf(0.9)
-"""Standard deviations from the mean to either end of an interval of 80 %."""
 
 
 def loss_widths(
@@ -47,7 +44,7 @@ def loss_widths(
         chance = lost_time_spread(interruptions, between, restart_time, run_time)
         share = interruptions / run_time * failure_interval  # of all failures
         sensitivity = run_time_sensitivity(between, restart_time, failure_interval, goodput)
-        width = np.nan_to_num(Z_80 * np.hypot(chance, rate_spread * share * sensitivity), posinf=0.0)
+        width = np.nan_to_num(NORMAL_80 * np.hypot(chance, rate_spread * share * sensitivity), posinf=0.0)
         return np.minimum(width, -np.log(goodput)), width
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from perfmodel.core.errors import refusal
-from perfmodel.decide.chance import Z_80, loss_widths, widened
+from perfmodel.decide.chance import loss_widths, widened
 from perfmodel.decide.commitments import reserved_too, whole_and_unused
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
 from perfmodel.decide.failures import states_bytes
@@ -24,6 +24,7 @@ from perfmodel.equations.reliability import (
     job_failure_interval,
 )
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.step.terms import TERMS as TERMS_OF_A_STEP
 from perfmodel.model.step.terms import of_kind
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
@@ -85,7 +86,7 @@ def valued(
         restart_time=goal.conditions.restart_time or 0.0,
         rate_spread=np.asarray(rate_spread)[machine_of] if len(rate_spread) else 0.0,
     )
-    of_fit = 0.0 if fit is None else Z_80 * fit.residual
+    of_fit = 0.0 if fit is None else NORMAL_80 * fit.residual
     point = table["iteration_time"]
     # a lower end cut at the physical limit is cut for the run too
     below, near = (

@@ -31,7 +31,7 @@ from perfmodel.evidence.accuracy.measured_table import records
 from perfmodel.evidence.accuracy.scenarios import scenario_of_run
 from perfmodel.evidence.accuracy.training_rows import TRUSTED, Run, read_runs, shipped_runs
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.fitted.calibration import Calibration
+from perfmodel.model.fitted.calibration import NORMAL_80, Calibration
 from perfmodel.model.prediction import time_of
 from perfmodel.model.setting.resolve import resolve
 
@@ -44,8 +44,6 @@ SINGLE = ("jcjohnson", "ryujaehun")
 """Sources of the steps of single processes."""
 BEYOND = 5.0
 """Distance of a stall from the median step, in standard deviations of the others."""
-NORMAL_90 = 1.2816
-"""Quantile of 90 % of the normal law."""
 AXES = (
     np.geomspace(3e-4, 0.06, 24),
     np.geomspace(3e-5, 0.1, 14),
@@ -97,7 +95,7 @@ def single_processes(without: frozenset[str] = frozenset()) -> dict[str, SingleP
     kept = [(source, row) for source, row in rows if source not in without] or rows
     of_source: dict[str, list[float]] = defaultdict(list)
     for each in by_source(kept).values():
-        spreads = [(row["p90"] / row["p50"] - 1) / NORMAL_90 for row in each]
+        spreads = [(row["p90"] / row["p50"] - 1) / NORMAL_80 for row in each]
         longest = [row["maximum"] / row["p50"] - 1 for row in each]
         stalls = [size for size, spread in zip(longest, spreads, strict=True) if size > BEYOND * spread > 0]
         steps = float(np.median([row["samples"] for row in each]))

@@ -61,7 +61,7 @@ TRANSFORMER_FIT = Path(__file__).parents[1] / "transformers" / "model.json"
 FITTED = Path(__file__).parent / "calibration.json"
 """Output of ``perfmodel calibrate``."""
 NORMAL_80, NORMAL_95 = 1.2816, 1.9600
-"""Two-sided 80 and 95 % quantiles of the normal distribution."""
+"""Standard deviations from the mean of a normal distribution to either end of its 80 and 95 % intervals."""
 
 
 class Spread(NamedTuple):
