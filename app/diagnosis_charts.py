@@ -27,7 +27,7 @@ def in_interval(answer: Diagnosis) -> Figure:
         name=f"80 % of such jobs: {show(answer.low_80, 's')} to {show(answer.high_80, 's')}",
         hovertemplate="%{x:.3s}s<extra></extra>",
     )
-    causes = answer.causes[:MOST_CAUSES] if answer.verdict == "slow" else []
+    causes = answer.causes[:MOST_CAUSES] if answer.verdict in ("slow", "unclear") else []
     for name, row, times, words, look in (
         (
             f"predicted {show(answer.predicted, 's')}",

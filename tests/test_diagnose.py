@@ -13,6 +13,7 @@ import perfmodel
 from perfmodel import collective, diagnose
 from perfmodel.core.errors import InputError
 from perfmodel.decide.diagnosis import judged_listings
+from perfmodel.decide.diagnosis.card import verdict_of
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
 from perfmodel.decide.diagnosis.weighed import weigh
@@ -393,7 +394,7 @@ def test_the_ends_of_the_interval_are_at_a_tenth_and_nine_tenths():
     assert job.interval.clipped_at is None
     ends = [diagnose(measured=f"{time!r}s", **options) for time in (low, high, 0.99 * low, 1.01 * high)]
     assert [each.quantile for each in ends[:2]] == pytest.approx([0.1, 0.9], abs=1e-3)
-    assert [each.verdict for each in ends] == ["normal", "normal", "fast", "slow"]
+    assert [each.verdict for each in ends] == ["normal", "normal", "fast", "unclear"]
 
 
 @pytest.mark.parametrize("per", ["", "/gpu"])
@@ -448,6 +449,39 @@ def test_the_next_measurement_tells_causes_apart():
     assert synthetic.expected["normal"] == pytest.approx(0.4)
     assert synthetic.expected["input"] < 0.2
     assert [each.spread for each in slow.next] == sorted((each.spread for each in slow.next), reverse=True)
+
+
+def test_verdict_sentence_and_card_follow_one_rule_at_every_time():
+    """Slow is what lies above the interval and is likelier wrong than not; between the two it is unclear."""
+    seen = []
+    for milliseconds in (60, 101, 150, 160, 190, 250, 400, 1000):
+        answer = diagnose(measured=f"{milliseconds}ms", gpus=32)
+        wrong = max(answer.unknown, answer.causes[0].probability)
+        above = answer.measured > answer.high_80
+        agree = above == (wrong > answer.normal)
+        expected = "fast" if answer.measured < answer.low_80 else "unclear" if not agree else None
+        assert answer.verdict == (expected or ("slow" if above else "normal"))
+        for text in (answer.sentence, answer.card.advice):
+            assert text.lower().startswith(answer.verdict)
+            assert ("nothing is wrong" in text) == (answer.verdict == "unclear")
+            assert ("likeliest cause" in text) == (answer.verdict == "slow")
+        seen.append(answer.verdict)
+    assert [*dict.fromkeys(seen)] == ["fast", "normal", "unclear", "slow"]
+
+
+@pytest.mark.parametrize(
+    ("pace", "odds", "verdict"),
+    [
+        ("normal", (0.5, 0.1, [0.4]), "normal"),
+        ("normal", (0.3, 0.1, [0.6]), "unclear"),
+        ("slow", (0.4, 0.3, [0.3]), "unclear"),
+        ("slow", (0.1, 0.6, [0.3]), "slow"),
+        ("slow", (0.9, 0.1, []), "unclear"),
+        ("fast", (0.0, 1.0, []), "fast"),
+    ],
+)
+def test_a_verdict_that_the_likeliest_contradicts_is_unclear(pace, odds, verdict):
+    assert verdict_of(pace, *odds) == verdict
 
 
 def test_faster_than_possible_is_said():

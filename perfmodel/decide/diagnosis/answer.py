@@ -7,7 +7,9 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.records.record import Record, fresh, late
 from perfmodel.model.prediction.answer_card import Card
 
-Verdict = Literal["normal", "slow", "fast"]
+Pace = Literal["normal", "slow", "fast"]
+"""Where a measurement lies: inside what is predicted, slower or faster."""
+Verdict = Literal["normal", "slow", "fast", "unclear"]
 
 
 class DiagnosedSize(Record):
@@ -29,7 +31,7 @@ class DiagnosedSize(Record):
     """The same, predicted [B/s]."""
     ratio: float
     """Measured over predicted bandwidth [1]."""
-    verdict: Verdict
+    verdict: Pace
     """Whether the measured time is inside the interval of its own size: normal; above it: slow."""
 
 
@@ -102,11 +104,13 @@ class Diagnosis(Record):
     kind: Literal["collective", "training"]
     """What was measured: collectives by message size, or a training run."""
     verdict: Verdict
-    """normal, or slower or faster than that: of a training run by its 80 % interval, of a listing by what is
-    likelier."""
+    """normal or slow, where the measurement lies there and what is likeliest says the same: that nothing is
+    wrong, or that something is; unclear, where they differ.  fast: faster than normal.  A training run is
+    normal inside its 80 % interval, a listing where nothing is wrong with a probability of at least one
+    half."""
     card: Card = late()
     """The answer in short."""
-    sentence: str
+    sentence: str = late()
     """The answer in a sentence."""
     reading: str
     """What was read, and how."""

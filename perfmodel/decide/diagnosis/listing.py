@@ -9,13 +9,13 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import TAKEN, Note
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedSize,
     Diagnosis,
+    Pace,
     SimilarMeasurement,
-    Verdict,
 )
 from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
@@ -71,14 +71,12 @@ def diagnose_listing(
     rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
     best = max(rows, key=lambda row: row.message_bytes)
     taken = [note for note in point.notes if isinstance(note, Note) and note.about == TAKEN]
-    verdict = _verdict(weights)
     program = f"listing of {point.collective}: {len(rows)} sizes over {point.group_size} ranks"
     return with_card(
         limit="",
         rests_on="data sheets and a fit to published listings",
+        pace=_pace(weights),
         kind="collective",
-        verdict=verdict,
-        sentence=_sentence(verdict, best, weights),
         reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}",
         job=_job(point),
         normal=weights.normal,
@@ -146,7 +144,7 @@ def _bus(point: Point, size: float, time: float) -> float:
 def _size(point: Point, size: float, measured: float, predicted: float) -> DiagnosedSize:
     """Return one size with its prediction and interval."""
     interval = interval_of(point.of(point.collective, size), predicted)
-    verdict: Verdict = (
+    verdict: Pace = (
         "slow" if measured > interval.high_80 else "fast" if measured < interval.low_80 else "normal"
     )
     return DiagnosedSize(
@@ -169,27 +167,11 @@ def _quantile(row: DiagnosedSize) -> float:
     )
 
 
-def _verdict(weights: Weights) -> Verdict:
+def _pace(weights: Weights) -> Pace:
     """Return whether the listing is normal, or on the whole slower or faster than that."""
     if weights.is_normal:
         return "normal"
     return "slow" if float(np.mean(weights.errors / weights.prior.spreads)) > 0 else "fast"
-
-
-def _sentence(verdict: Verdict, best: DiagnosedSize, weights: Weights) -> str:
-    """Return the answer in a sentence."""
-    reached = (
-        f"{show(best.measured_bus_bandwidth, 'B/s')} at {show(best.message_bytes, 'B')} where "
-        f"{show(best.predicted_bus_bandwidth, 'B/s')} are predicted"
-    )
-    if verdict == "normal":
-        return f"normal for these machines ({percent(weights.normal)} likely): {reached}"
-    if verdict == "fast":
-        return f"faster than these machines are predicted: {reached}; is the hardware stated as it is?"
-    if weights.name == "unknown":
-        return f"slow, and no known cause explains its shape: {reached}"
-    first = weights.causes[0]
-    return f"slow: {reached}; likeliest cause: {first.cause.words} ({percent(first.probability)})"
 
 
 def _cause(each: Weighed) -> DiagnosedCause:

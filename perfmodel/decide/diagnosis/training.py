@@ -10,15 +10,14 @@ import numpy as np
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import default
-from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
     DiagnosedTerm,
     Diagnosis,
+    Pace,
     SimilarMeasurement,
-    Verdict,
 )
-from perfmodel.decide.diagnosis.card import among, with_card
+from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import next_measurements
@@ -86,7 +85,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     time = iteration_time(speed, prediction, setting)
     normal, unknown, causes = _weigh(time, prediction, interval, scenario, setting, catalogue)
     odds = {"normal": (normal, Change("as stated"))} | _odds(causes)
-    verdict: Verdict = "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
+    pace: Pace = "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
     quantile = chance_above_one(
         time / prediction.iteration_time, math.log(interval.high_80 / prediction.iteration_time)
     )
@@ -98,9 +97,8 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     return with_card(
         limit=f"as predicted: {limit_of(prediction)}",
         rests_on=rests_on(prediction),
+        pace=pace,
         kind="training",
-        verdict=verdict,
-        sentence=_sentence(verdict, time, quantile, prediction, interval, causes, (normal, unknown)),
         reading=speed.words,
         job=job_words(setting),
         normal=normal,
@@ -114,7 +112,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         sizes=[],
         terms=_terms(time, prediction, interval, causes),
         similar=[_similar(each) for each in published.measured],
-        next=next_measurements(scenario, setting, time, odds, catalogue) if verdict != "fast" else [],
+        next=next_measurements(scenario, setting, time, odds, catalogue) if pace != "fast" else [],
         defaults=[*taken, *prediction.defaults],
         notes=notes,
     )
@@ -307,29 +305,3 @@ def _similar(each: Near) -> SimilarMeasurement:
     return SimilarMeasurement(
         id=each.id, source=each.source, value=each.value, words=each.words, software=each.software
     )
-
-
-def _sentence(
-    verdict: Verdict,
-    time: float,
-    quantile: float,
-    prediction: Prediction,
-    interval: Interval,
-    causes: list[Weighed],
-    others: tuple[float, float],
-) -> str:
-    """Return the answer in a sentence; ``others``: probabilities of no cause, and of none that has a name."""
-    span = show_range(interval.low_80, interval.high_80, "s")
-    lies = (
-        f"{show(time, 's')} an iteration where {show(prediction.iteration_time, 's')} are predicted "
-        f"(80 %: {span}), {among(quantile)}"
-    )
-    if verdict == "normal":
-        return f"normal: {lies}"
-    if verdict == "fast":
-        return f"faster than predicted: {lies}; is the job stated as it ran?"
-    if not causes or causes[0].probability < max(others):
-        likelier = "nothing is wrong" if others[0] > others[1] else "something that has no name here"
-        return f"slow: {lies}; likelier than any one cause: {likelier} ({percent(max(others))})"
-    first = causes[0]
-    return f"slow: {lies}; likeliest cause: {first.suspect.words} ({percent(first.probability)})"

@@ -29,7 +29,7 @@ def show_diagnosis(answer: Diagnosis) -> None:
     lines_to(out, answer.reading, f"{'measured':<{LABEL}}")
     if answer.kind == "collective":
         _sizes(out, answer)
-    elif answer.verdict == "slow":
+    elif answer.verdict in ("slow", "unclear"):
         _terms(out, answer)
     if answer.verdict != "fast":
         _causes(out, answer)
