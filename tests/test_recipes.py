@@ -14,8 +14,9 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.training.target import for_target, time_to_target
 from perfmodel.workloads import workload
+from perfmodel.workloads.preset_names import LANGUAGE
 from perfmodel.workloads.recipes.recipes import recipe, recipe_names, usual_recipe
-from perfmodel.workloads.recipes.token_recipes import token_recipe
+from perfmodel.workloads.recipes.token_recipes import published_runs, token_recipe
 
 
 def asked(invoke, *words):
@@ -218,7 +219,8 @@ def test_the_list_of_recipes_has_batch_amount_source_and_range_of_each(invoke):
         assert row["source"]
         assert row["amount"] > 0
         if row["workload"] != "bert-large" or row["recipe"] != "stock":  # whose phases have a batch each
-            assert row["smallest_batch_size"] <= row["batch_size"] <= row["largest_batch_size"]
+            within = row["batch_size"] or row["smallest_batch_size"]  # of some no batch is published
+            assert row["smallest_batch_size"] <= within <= row["largest_batch_size"]
         if row["recipe"] != "tokens":
             assert row["recipe"] in recipe_names({"bert-large": "bert"}.get(row["workload"], "resnet50"))
         else:
@@ -304,3 +306,19 @@ def test_a_plan_by_lars_takes_a_batch_lars_was_shown_with_or_says_at_once_that_i
     tight = search(Goal(**goal | {"instances": ("p4d.24xlarge",)}, max_gpus=64, budget=67, confidence=0.5))
     assert tight.met  # what was shown with the recipe is over the budget
     assert "outside the published" in verdict(tight)[1]
+
+
+@pytest.mark.parametrize(
+    ("network", "tokens"),
+    [("llama-3-70b", 15e12), ("llama-3.1-405b", 15.6e12), ("llama-2-7b", 2e12), ("deepseek-v3", 14.8e12)],
+)
+def test_transformers_are_trained_on_the_tokens_that_were_published(network, tokens):
+    recipe = token_recipe(workload(network))
+    assert recipe.tokens == tokens
+    assert recipe.fit.target.endswith("as it was published")
+
+
+def test_runs_of_tokens_are_of_one_known_transformer_each():
+    networks = [run.workload for run in published_runs()]
+    assert len({*networks}) == len(networks)
+    assert {*networks} <= {name for families in LANGUAGE.values() for name in families}

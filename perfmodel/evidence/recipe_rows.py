@@ -13,7 +13,7 @@ from perfmodel.model.prediction.training.target import unpublished
 from perfmodel.workloads import names, understood, workload
 from perfmodel.workloads.recipes.recipes import NAMES, benchmarks, recipe, recipe_names
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
-from perfmodel.workloads.recipes.token_recipes import published_runs
+from perfmodel.workloads.recipes.token_recipes import batches_of, published_runs
 from perfmodel.workloads.workload import Workload
 
 
@@ -31,8 +31,8 @@ class RecipeRow:
     """Optimizer of the recipe; None: the default one."""
     target: str
     """Quality that ends the run."""
-    batch_size: float
-    """Batch size of an update, in ``batch_unit``."""
+    batch_size: float | None
+    """Batch size of an update, in ``batch_unit``; None where the source does not say."""
     batch_unit: str
     """samples or tokens."""
     amount: float
@@ -117,8 +117,8 @@ def _of_benchmarks() -> Iterator[RecipeRow]:
 
 def _of_tokens() -> Iterator[RecipeRow]:
     """Yield the published runs of language models, which end after a number of tokens."""
-    runs = published_runs()
-    for run in runs:
+    for run in published_runs():
+        smallest, largest = batches_of(run.tokens)
         yield RecipeRow(
             workload=run.workload,
             recipe=TOKENS,
@@ -130,7 +130,7 @@ def _of_tokens() -> Iterator[RecipeRow]:
             amount=run.tokens,
             unit="tokens",
             quality="as published",
-            smallest_batch_size=min(each.batch_tokens for each in runs),
-            largest_batch_size=max(each.batch_tokens for each in runs if each.tokens <= run.tokens),
+            smallest_batch_size=smallest,
+            largest_batch_size=largest,
             source=run.source,
         )

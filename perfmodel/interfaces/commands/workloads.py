@@ -211,9 +211,11 @@ def _print_recipes(rows: "Recipes") -> None:
             lines = [("", row) for row in next(iter(networks.values()))]
         for network, row in lines:
             amount = f"{row.amount:.3g}" if row.unit == "epochs" else many(row.amount)
-            batch = many(row.batch_size) if row.unit == "tokens" else f"{row.batch_size:,.0f}"
+            size = row.batch_size
+            batch = "" if size is None else many(size) if row.unit == "tokens" else f"{size:,.0f}"
+            at = f" at {batch} {row.batch_unit} a step" if batch else ""
             of = f"{network}: " if network else ""
-            out.print(Text(f"  {of}{amount} {row.unit} at {batch} {row.batch_unit} a step: {row.quality}"))
+            out.print(Text(f"  {of}{amount} {row.unit}{at}: {row.quality}"))
         for source in dict.fromkeys(row.source for some in networks.values() for row in some):
             out.print(Text(f"  [{source}]"))
 

@@ -21,8 +21,8 @@ class PublishedRun(NamedTuple):
 
     workload: str
     tokens: float
-    batch_tokens: float
-    """Tokens of a step; the largest if they grew."""
+    batch_tokens: float | None
+    """Tokens of a step, the largest if they grew; None where the source does not say."""
     source: str
 
 
@@ -39,12 +39,21 @@ def samples_of(tokens: float, sequence_length: int) -> float:
 def published_runs() -> tuple[PublishedRun, ...]:
     """Return the published runs, of the smallest network first in each family."""
     return tuple(
-        PublishedRun(
-            workload, float(row["tokens"]), float(row["batch_tokens"]), source_titles([row["source"]])
-        )
+        PublishedRun(workload, float(row["tokens"]), row.get("batch_tokens"), source_titles([row["source"]]))
         for row in document()["tokens"]
         for workload in row["workloads"]
     )
+
+
+def batches_of(tokens: float) -> tuple[float, float]:
+    """Return the smallest and the largest batch of published runs on as many tokens or fewer [tokens].
+
+    >>> batches_of(1e12)
+    (500000.0, 4194304.0)
+    """
+    known = [(run.tokens, run.batch_tokens) for run in published_runs() if run.batch_tokens is not None]
+    smallest = min(batch for _, batch in known)
+    return float(smallest), float(max((batch for of, batch in known if of <= tokens), default=smallest))
 
 
 def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
@@ -78,11 +87,11 @@ def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
             source_titles(["hoffmann2022"]),
         )
         words = f"{many(tokens)} tokens, 20 for each {'active ' if model.experts else ''}parameter"
-    smallest = min(run.batch_tokens for run in published_runs())
-    shorter = [run.batch_tokens for run in published_runs() if run.tokens <= tokens]
+    smallest, largest = batches_of(tokens)
     evidence = tuple(
         Evidence(run.batch_tokens, run.tokens, "tokens", run.workload, run.source)
-        for run in ([own] if own else published_runs())
+        for run in ([own] if own and own.batch_tokens else published_runs())
+        if run.batch_tokens is not None
     )
     return Recipe(
         NAME,
@@ -95,7 +104,7 @@ def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
             critical_batch_size=None,
             residual=0.0,
             smallest_batch_size=samples_of(smallest, length),
-            largest_batch_size=samples_of(max(shorter, default=smallest), length),
+            largest_batch_size=samples_of(largest, length),
             batch_sizes=len(evidence),
             runs=len(evidence),
         ),
