@@ -60,7 +60,9 @@ def _started(row: LayoutRow, prediction: Prediction) -> None:
         software = parts(str(job["framework"]))[0]
         if is_open and row.flags and software not in OF_JAX:
             ranks = job["world_size"] // job["nodes"]
+            whole = row.flags[0].startswith("cat ")  # a file and the line that starts it
             line = torchrun_line(job["workload"], job["nodes"], ranks, row.flags)
+            line = "\n".join(row.flags) if whole else line
             st.code(line, language="shell", wrap_lines=True)
             st.caption("On each machine; the script's own options (data, checkpoints, its model) are yours.")
         elif is_open:

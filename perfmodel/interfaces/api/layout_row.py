@@ -19,6 +19,7 @@ from perfmodel.model.transformers.flags import flags, with_chosen
 from perfmodel.model.transformers.job import rows as chosen
 from perfmodel.model.transformers.layout_words import short
 from perfmodel.model.transformers.many import distinct
+from perfmodel.model.transformers.start_files import start_lines
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ def rows_of(setting: Setting, evaluated: Evaluated, order: Order) -> list[Layout
             of["idle"],
             []
             if adapts
-            else with_chosen(
+            else start_lines(setting.software_name, setting, layout, length)
+            or with_chosen(
                 flags(setting.software_name, layout, model, length, setting.precision),
                 layout,
                 setting.scenario,
