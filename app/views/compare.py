@@ -41,7 +41,7 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.card import accelerator_name
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -208,9 +208,8 @@ def page(request: PageRequest) -> None:
     named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
-        job = (
-            f"{first['world_size']:,} x {accelerator_name(first['accelerator'])} training {first['workload']}"
-        )
+        machines = f"{first['world_size']:,} x {accelerator_name(first['accelerator'])}"
+        job = f"{machines} training {network_name(first['workload'])}"
         st.subheader(plain(f"{job}, compared with others"), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):

@@ -38,8 +38,9 @@ from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction import Prediction, card
-from perfmodel.model.prediction.card import accelerator_name, at_confidence
+from perfmodel.model.prediction.card import at_confidence
 from perfmodel.model.prediction.intervals.bound import clipped_words
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.step.terms import TERMS, added
 
 
@@ -153,7 +154,7 @@ def page(request: PageRequest) -> None:
         st.subheader(
             plain(
                 f"{result['world_size']:,} x {accelerator_name(result['accelerator'])} "
-                f"training {result['workload']}"
+                f"training {network_name(result['workload'])}"
             ),
             anchor=False,
         )

@@ -35,7 +35,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.prediction import Prediction, card
-from perfmodel.model.prediction.card import accelerator_name
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
 
@@ -306,8 +306,9 @@ def page(request: PageRequest) -> None:
     first = next(iter(result.values()))
     with request.top:
         last = first[-1]
+        network = network_name(last.scenario["workload"])
         st.subheader(
-            plain(f"{last.scenario['workload']} on {accelerator_name(last.scenario['accelerator'])}"),
+            plain(f"{network} on {accelerator_name(last.scenario['accelerator'])}"),
             anchor=False,
         )
         st.caption(f"By the {last.model} model.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Losses(NamedTuple):
     @property
     def whole(self) -> float:
         """Half-width of the 80 % interval due to both."""
-        return Z_80 * math.hypot(self.chance, self.rate)
+        return NORMAL_80 * math.hypot(self.chance, self.rate)
 
     @property
     def most_gained(self) -> float:

@@ -1,14 +1,17 @@
-"""Accelerators and machines as people call them, from the names of their specs."""
+"""Accelerators, links and machines as people call them, from the names of their specs."""
 
 import re
 
 from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 
 _BRANDS = re.compile(r"\b(?:Instinct|Tesla|GeForce|AWS) ")
 """Words of a vendor's name for a product that nobody needs to tell it from others."""
 _ONE = re.compile(r"\((?:one )?([^)]*)\)")
 """An addition in parentheses."""
+_PORT = re.compile(r"Ethernet (\d+ Gbit/s) (?:over kernel|with) (TCP|RDMA).*")
+"""Name of a port by its rate and what carries its messages."""
 
 
 def accelerator_words(accelerator: Accelerator) -> str:
@@ -22,6 +25,17 @@ def accelerator_words(accelerator: Accelerator) -> str:
     name = _ONE.sub(r"\1", accelerator.name)
     vendor = f"{accelerator.vendor} "
     return _BRANDS.sub("", name.removeprefix(vendor))
+
+
+def link_words(link: Link) -> str:
+    """Return what people call a link: the name of its spec, of Ethernet its rate first.
+
+    >>> from perfmodel import Catalogue
+    >>> find = Catalogue.built_in().link
+    >>> [link_words(find(id)) for id in ("ethernet-25g-tcp", "ethernet-100g-rdma", "ib-edr-100g")]
+    ['25 Gbit/s Ethernet (TCP)', '100 Gbit/s Ethernet (RDMA)', 'InfiniBand EDR 100 Gbit/s']
+    """
+    return _PORT.sub(r"\1 Ethernet (\2)", link.name)
 
 
 def node_words(node: Node) -> str:

@@ -10,7 +10,7 @@ from importlib import import_module
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import LONGEST_NAME
 from perfmodel.core.records.arguments import COUNT, FROM_ZERO, TEXT, expect
-from perfmodel.core.records.names import Meaning, Named, meaning
+from perfmodel.core.records.names import Meaning, Named, meaning, squashed
 from perfmodel.workloads.built_in import FIXED, IMAGES, MODULES, SEQUENCE
 from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
 from perfmodel.workloads.workload import Workload
@@ -184,6 +184,18 @@ def network(
 
         return workload_from_file(name, sequence_length, image_tokens)
     return _built_in(understood(name).id, sequence_length, image_tokens)
+
+
+def network_words(network: Workload) -> str:
+    """Return what people call a network: its published name, and of variants what their ids add to it.
+
+    >>> [network_words(workload(id)) for id in ("resnet50", "resnet50-v1.5", "swin-tiny", "bert-large")]
+    ['ResNet-50', 'ResNet-50 v1.5', 'Swin-T', 'BERT large']
+    """
+    first, *rest = network.id.split("-")
+    while rest and squashed(first) != squashed(network.name):
+        first = f"{first}-{rest.pop(0)}"
+    return f"{network.name} {'-'.join(rest)}" if rest else network.name
 
 
 def understood(name: str) -> Meaning:

@@ -25,9 +25,10 @@ from perfmodel.decide.comparison.standing import SAME, Best, Standing
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import accelerator_name, limit_of, memory_words, rests_on
+from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.names import accelerator_name, link_name
 
 LITTLE = 1.05
 """Speed ratio below which the answer also says what would gain more."""
@@ -102,7 +103,11 @@ def _machines(cases: Sequence[Case]) -> Callable[[Case], list[str]]:
         called = accelerator_name(one["accelerator"], case.catalogue)
         parts = [f"{one['world_size']} x {called}: {case.prediction.placement}"]
         joined = len(networks) > 1 and one["nodes"] > 1
-        return [*parts, f"{one['nics']} x {one['inter_link']} between"] if joined else parts
+        return (
+            [*parts, f"{one['nics']} x {link_name(one['inter_link'], case.catalogue)} between"]
+            if joined
+            else parts
+        )
 
     return words
 

@@ -9,6 +9,7 @@ from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.software import setting_of
 from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.hardware.other_links import faster_links, rdma_on
 from perfmodel.model.options.scenario import scenario_of
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -114,11 +115,11 @@ def _networks(setting: Setting, catalogue: Catalogue) -> Iterator[Change]:
     """Yield other networks between the nodes: those of rented machines are fixed."""
     link = catalogue.link(setting.inter_link.id)
     if setting.scenario.transport == "tcp" and not link.passes_kernel:
-        words = f"{link.id} by its own transport, not TCP,"
+        words = f"{link_words(link)} by its own transport, not TCP,"
         yield Change(words, {"transport": "plug-in"}, of_network=True)
     if not setting.node.rented:
         for id in rdma_on(link, catalogue):
-            yield Change(f"RDMA on the same ports ({id})", {"inter_link": id}, of_network=True)
+            yield Change("RDMA on the same ports", {"inter_link": id}, of_network=True)
     if link.passes_kernel:
         connections = 2 * int(setting.connections)
         yield Change(f"{connections} TCP connections", {"connections": connections}, of_network=True)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from perfmodel.core.records.options import declared
 from perfmodel.core.units import counted
 from perfmodel.decide.price_kinds import BASIS
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction.names import accelerator_name, link_name, network_name, node_name
 
 CLEAR = ("strategy", "precision")
 """Options, in addition to names of hardware and networks, whose values are clear without their names."""
 COUNTED = {"world_size": "GPU", "servers": "server"}
 NAMED = {"local_batch_size": "batch"}
+NAMES: dict[str, Callable[[str], str]] = {
+    "workload": network_name,
+    "accelerator": accelerator_name,
+    "node": node_name,
+    "server_node": node_name,
+    "intra_link": link_name,
+    "inter_link": link_name,
+}
+"""Options whose values are ids -> what people call them."""
 
 
 def option_words(field: str, value: Any) -> str:
@@ -26,7 +37,7 @@ def option_words(field: str, value: Any) -> str:
     >>> option_words("world_size", 16), option_words("overlap", "none")
     ('16 GPUs', 'overlap none')
     >>> option_words("inter_link", "ib-edr-100g"), option_words("network_cap", False)
-    ('ib-edr-100g', 'network cap no')
+    ('InfiniBand EDR 100 Gbit/s', 'network cap no')
     >>> option_words("pricing", "reserved-1y")
     'reserved for 1 year'
     """
@@ -37,6 +48,8 @@ def option_words(field: str, value: Any) -> str:
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if field in COUNTED:
         return counted(int(text), COUNTED[field]) if text.isdecimal() else f"{text} {COUNTED[field]}s"
+    if field in NAMES:
+        return NAMES[field](text)
     known = declared(Scenario).get(field)
     if field in CLEAR or (known and known.info.offers):
         return text

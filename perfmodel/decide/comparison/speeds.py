@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from perfmodel.decide.chance import Z_80
 from perfmodel.decide.comparison.case import Case
+from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.intervals.ratio import half_width, ratio_between, sure_of
 from perfmodel.model.prediction.result import Ratio
 
@@ -51,8 +51,8 @@ def _width(gaining: Case, other: Case) -> float:
     if alike:
         rate, most = abs(one.rate - two.rate), abs(one.most_gained - two.most_gained)
     gains_by_less = one.rate > two.rate or (not alike and one.rate > 0)
-    rate = min(Z_80 * rate, most) if gains_by_less else Z_80 * rate
-    width = math.hypot(Z_80 * math.hypot(one.chance, two.chance), rate)
+    rate = min(NORMAL_80 * rate, most) if gains_by_less else NORMAL_80 * rate
+    width = math.hypot(NORMAL_80 * math.hypot(one.chance, two.chance), rate)
     return min(width, one.most_gained) if two.kept == 1 else width
 
 

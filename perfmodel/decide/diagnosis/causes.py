@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.units import percent
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.collectives import all_reduce
 from perfmodel.model.collectives.all_reduce import Curve, Values
 from perfmodel.model.collectives.model import curve, ranks_of
@@ -138,7 +139,7 @@ def _no_peers(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
     if at.interconnect != PCIE:
         path = at.adapter_path if at.nodes > 1 else host_path(point)
         over = _changed(at, interconnect=PCIE, inside_rate=path, adds=False)
-        variants.append(Variant(f"PCIe instead of {point.link.id}", curve(over, p)))
+        variants.append(Variant(f"PCIe instead of {link_words(point.link)}", curve(over, p)))
         if over.per_node > 2:
             variants.append(
                 Variant("PCIe without access between peers", curve(_changed(over, reaches_peers=False), p))

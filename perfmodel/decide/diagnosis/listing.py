@@ -23,6 +23,7 @@ from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.evidence.traces.nccl_tests import Timings
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
@@ -187,11 +188,11 @@ def _cause(each: Weighed) -> DiagnosedCause:
 
 def _job(point: Point) -> str:
     """Return the machines in words."""
-    chip = point.accelerator.id if point.accelerator else "accelerators"
-    words = f"{point.group_size} x {chip} by {point.link.id}"
+    chip = accelerator_words(point.accelerator) if point.accelerator else "accelerators"
+    words = f"{point.group_size} x {chip} by {link_words(point.link)}"
     if point.nodes == 1 or point.inter_link is None:
         return words
-    return f"{words}, {point.nodes} nodes by {point.nics:g} x {point.inter_link.id}"
+    return f"{words}, {point.nodes} nodes by {point.nics:g} x {link_words(point.inter_link)}"
 
 
 def _similar(point: Point, size: float) -> list[SimilarMeasurement]:

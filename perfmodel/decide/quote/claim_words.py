@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from perfmodel.core.units import duration, show
 from perfmodel.decide.quote.file import KINDS
-from perfmodel.hardware.machine_words import accelerator_words
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.hardware.software import parts
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.flops import Count
 from perfmodel.model.transformers.layout_words import short
+from perfmodel.workloads.catalogue import network_words
 
 CONVENTION_WORDS: dict[Count, str] = {
     "causal": "as they are computed, without masked scores",
@@ -63,7 +64,7 @@ def job_words(setting: Setting) -> str:
     if setting.layout is not None:
         samples = f"{setting.global_batch_size:,} {setting.workload.sample}s a step"
         how = f"{setting.precision}, {samples}, {layout_words(setting)}"
-    return f"{setting.workload.id} on {machine_words(setting)}, {how}"
+    return f"{network_words(setting.workload)} on {machine_words(setting)}, {how}"
 
 
 def software_words(software: str) -> str:
@@ -83,6 +84,6 @@ def layout_words(setting: Setting) -> str | None:
 
 def machine_words(setting: Setting) -> str:
     """Return accelerators, nodes and network of a job in short."""
-    between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
+    between = f" in {setting.nodes} nodes with {setting.nics} x {link_words(setting.inter_link)}"
     machines = f"{setting.world_size} x {accelerator_words(setting.accelerator)}"
     return machines + (between if setting.domains > 1 else "")

@@ -50,6 +50,7 @@ from perfmodel.decide.quote.similar_runs import (
 from perfmodel.decide.quote.similar_submissions import similar_submissions
 from perfmodel.decide.quote.similar_transformers import similar_transformers, software_of
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.layout import caveats
@@ -126,7 +127,8 @@ def of_peak(claim: Claim, setting: Setting) -> Evidence:
     best = best_product(accelerator, number_format)
     if best is None:
         return Evidence(limit, None, [], notes, False)
-    words = f"{show(best.value, 'FLOP/s')} in the best matrix product measured on one {accelerator.id}"
+    on = accelerator_words(accelerator)
+    words = f"{show(best.value, 'FLOP/s')} in the best matrix product measured on one {on}"
     source = accelerator.sources[best.source].title if best.source else best.basis
     value = best.value * accelerators_of(claim.whose, setting)
     near = Near(id=accelerator.id, source=source, value=value, words=words)

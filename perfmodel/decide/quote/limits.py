@@ -8,6 +8,7 @@ from perfmodel.core.errors import unknown_name
 from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.hardware.provenance import Quantity
 from perfmodel.model.prediction.intervals.bound import (
     LEAST_GRADIENT_BYTES,
@@ -51,7 +52,9 @@ def _computation(setting: Setting) -> Limit:
         flops = show(time * peak, "FLOP")
         rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
         needs = f"a step needs {flops} on each accelerator, scores that a mask leaves out not counted"
-        takes = f"one {accelerator.id} at {rate} takes {show(time, 's')} for them at the least"
+        takes = (
+            f"one {accelerator_words(accelerator)} at {rate} takes {show(time, 's')} for them at the least"
+        )
         return Limit(time, (needs, f"{takes}, communication not counted"))
     samples = setting.local_batch_size * setting.accumulation_steps
     least, filled = least_flops(workload), least_filled(setting)
@@ -65,7 +68,8 @@ def _computation(setting: Setting) -> Limit:
         rate = show(accelerator.memory_bandwidth.value, "B/s")
         return Limit(time, (f"reading weights and writing gradients once at {rate} takes {show(time, 's')}",))
     rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
-    takes = f"{samples} {workload.sample}s on one {accelerator.id} at {rate} take {show(time, 's')}"
+    on = f"on one {accelerator_words(accelerator)} at {rate}"
+    takes = f"{samples} {workload.sample}s {on} take {show(time, 's')}"
     return Limit(time, (needs, f"{takes} at the least, communication not counted"))
 
 
@@ -132,7 +136,7 @@ def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
         if format not in peaks:
             raise unknown_name(f"peak of {accelerator.id}", format, peaks)
         peak, unit = peaks[format].value * boost(accelerator), format
-    each = f"{n} x {accelerator.id} at {show(peak, 'FLOP/s')} ({unit}, dense)"
+    each = f"{n} x {accelerator_words(accelerator)} at {show(peak, 'FLOP/s')} ({unit}, dense)"
     return Limit(n * peak, (f"{each}: {show(n * peak, 'FLOP/s')}",))
 
 

@@ -15,6 +15,7 @@ from perfmodel.decide.quote.mentions import mentions
 from perfmodel.equations.transformer import hardware_flops_per_token
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.formats import OPERANDS
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.hardware.provenance import Quantity
 from perfmodel.model.setting.resolve import Setting
 
@@ -248,7 +249,7 @@ def _of_bandwidths(setting: Setting) -> Iterator[_Explanation]:
     one = show(setting.intra_link.bandwidth.value, "B/s")
     both = "data sheets add both directions of a link, bus bandwidth counts one"
     if setting.domains > 1:
-        sold = f"{setting.inter_link.id} is sold by Gbit/s, and a byte has 8 bits"
+        sold = f"{link_words(setting.inter_link)} is sold by Gbit/s, and a byte has 8 bits"
         yield _Explanation(*_named(BITS, 8.0, f"8 times as much: {sold}"))
         yield _Explanation(*_named(BOTH, 2.0, f"twice one direction: {both}"))
         yield _Explanation(*_named(BITS, 16.0, f"16 times as much: {sold}; and {both}"))
@@ -278,9 +279,8 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         if factor <= 1:
             continue
         peak = show(peaks[lower].value, "FLOP/s")
-        words = (
-            f"{factor:.3g} times the {own} peak: {lower} has {peak} on {accelerator.id}, {own} work does not"
-        )
+        where = f"{lower} has {peak} on {accelerator_words(accelerator)}"
+        words = f"{factor:.3g} times the {own} peak: {where}, {own} work does not"
         name = (f"{lower} peak for {own} work", EIGHT[1])
         yield _Explanation(*_named(name, factor, words))
         if accelerator.structured_sparsity:
@@ -324,7 +324,8 @@ def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
     )
     if devices > 1 and claim.whose == "accelerator":
         unit = setting.accelerator.unit
-        words = f"one {setting.accelerator.id} is {unit}: counted by boards it could be {devices} times this"
+        one = f"one {accelerator_words(setting.accelerator)} is {unit}"
+        words = f"{one}: counted by boards it could be {devices} times this"
         yield _Explanation(BOARDS, float(devices), words, "ask of how many devices it is")
     if claim.whose == "accelerator" and count > 1:
         words = f"{count} times one accelerator's: the figure of a whole node"

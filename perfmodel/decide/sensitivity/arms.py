@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.core.units import show
 from perfmodel.decide.sensitivity.case import Case
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import limit_words, limits_inside
 from perfmodel.model.setting.resolve import Setting
@@ -100,7 +101,7 @@ def _rates(case: Case, fabric: Fabric) -> list[Choice]:
     result = []
     if crosses_network(setting):
         ports = busiest_ports(setting, constants)
-        of = f"rate of {ports.inter_link.id}"
+        of = f"rate of {link_words(ports.inter_link)}"
         result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
     if setting.domains > 1 and (ring or uses_library(setting)):

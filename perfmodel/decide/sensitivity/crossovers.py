@@ -9,6 +9,7 @@ import numpy as np
 from perfmodel.core.errors import InputError
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import crossed_link
 from perfmodel.model.setting.resolve import Setting
@@ -205,9 +206,9 @@ def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) ->
         elif bound[-1] + 1 < len(batches):
             at = int(batches[bound[-1] + 1])
         else:
-            lines.append(Crossover(never.format(link.id, most), "local_batch_size", None))
+            lines.append(Crossover(never.format(link_words(link), most), "local_batch_size", None))
             continue
         if at == batches[0]:
             say = say.replace("stops being the bottleneck at", "is not the bottleneck even at")
-        lines.append(Crossover(say.format(link.id, at), "local_batch_size", at))
+        lines.append(Crossover(say.format(link_words(link), at), "local_batch_size", at))
     return lines

@@ -13,9 +13,11 @@ from perfmodel.decide.sensitivity.arms import choices
 from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.decide.sensitivity.elasticity import Elasticity, Sensitivity, sums
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words, node_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.memory import unfit
 from perfmodel.model.setting.link_caveats import cap_note
+from perfmodel.workloads.catalogue import network_words
 
 MOST = 1e3
 """Largest elasticity; beyond it a side is a jump, at which the input crosses a threshold."""
@@ -158,7 +160,8 @@ def sensitivity_report(
         turns = [turn._asdict() for turn in crossovers(setting, catalogue, constants)]
     return SensitivityReport.model_construct(
         title=(
-            f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
+            f"{network_words(setting.workload)} on {setting.world_size} x "
+            f"{accelerator_words(setting.accelerator)}, {setting.precision}, "
             f"batch {setting.local_batch_size} each, {setting.scenario.strategy}, {model} model"
         ),
         model=model,
@@ -225,7 +228,8 @@ def _notes(result: Sensitivity) -> list[str]:
     lines = list(setting.workload.notes)
     if result.case.price is None:
         lines.append(
-            f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"
+            f"no known price of {node_words(setting.node)}: give --price, USD per hour of one node, for its "
+            "cost"
         )
     if setting.measured:
         lines.append("anchored: the measured run stays as it is; counts are varied from specs alone")

@@ -17,6 +17,7 @@ from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.intervals.ratio import chance_above_one, half_width, ratio_between
+from perfmodel.model.prediction.names import accelerator_name, link_name, network_name, node_name
 from perfmodel.model.setting.named import id_of
 
 MOST_SERVERS = 64
@@ -303,8 +304,9 @@ def _headline(vary: str, first: Prediction) -> str:
             f"{options['global_batch_size']:,} {plural(first.sample, options['global_batch_size'])} a step"
         )
     rest = [f"{options['precision']}, {batch}, {options['strategy']}"]
-    rest += [] if vary == "inter-link" else [str(options["inter_link"])]
-    return f"{options['workload']} on {count}{options['accelerator']} ({options['node']}), {', '.join(rest)}"
+    rest += [] if vary == "inter-link" else [link_name(str(options["inter_link"]))]
+    machine = f"{accelerator_name(options['accelerator'])} ({node_name(options['node'])})"
+    return f"{network_name(options['workload'])} on {count}{machine}, {', '.join(rest)}"
 
 
 def _words(

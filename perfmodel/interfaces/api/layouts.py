@@ -17,6 +17,7 @@ from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.interfaces.api.layout_card import card_of_layouts
 from perfmodel.interfaces.api.layout_row import LayoutRow, rows_of
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, AgainstFirst, Ties
@@ -263,9 +264,9 @@ def searched(
 
 def _machine(setting: Setting) -> str:
     """Return what a job runs on, and what limits its network."""
-    words = f"{setting.world_size} x {setting.accelerator.id}"
+    words = f"{setting.world_size} x {accelerator_words(setting.accelerator)}"
     if setting.is_slice:
-        words += f", one slice joined by {setting.intra_link.id}"
+        words += f", one slice joined by {link_words(setting.intra_link)}"
     link = fabric_of_setting(setting).inter_link
     if setting.domains > 1 and link is not setting.inter_link:
         words += f", a machine of which may send {show(setting.nics * link.bandwidth.value, 'B/s')}"

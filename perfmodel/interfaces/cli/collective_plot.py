@@ -11,6 +11,7 @@ from perfmodel.core.errors import needed, refusal
 from perfmodel.core.files.writing import check_writable, write_whole
 from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli.plot import BLUE, GREY, ORANGE, page_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.collectives.collective import Collective, collective
@@ -70,7 +71,7 @@ def title_of(name: str, fabric: Point) -> str:
     places = f"on {fabric.hosts} nodes" if fabric.hosts > 1 else "in one node"
     if fabric.hosts > fabric.nodes:
         places += f" in {fabric.nodes} NVLink domains" if fabric.nodes > 1 else " in one NVLink domain"
-    return f"{name} over {fabric.group_size} ranks {places}, {adapters}{crossed.id}"
+    return f"{name} over {fabric.group_size} ranks {places}, {adapters}{link_words(crossed)}"
 
 
 def collective_figure(
@@ -216,9 +217,9 @@ def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
     at = curve.point
     chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
     if at.nodes == 1 or at.inter_link is None:
-        place = f"in one node, {at.link.id}"
+        place = f"in one node, {link_words(at.link)}"
     else:
-        place = f"on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
+        place = f"on {at.nodes} nodes, {at.nics} x {link_words(at.inter_link)}"
     return f"{MEASURED_BY} {curve.source}", chips, place
 
 

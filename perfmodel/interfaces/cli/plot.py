@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.errors import needed, refusal
 from perfmodel.core.files.writing import check_writable, write_whole
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.result import Prediction
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
@@ -47,7 +48,7 @@ def write_plot(path: Path, scaling: Scaling) -> None:
 def _title(last: Prediction) -> str:
     """Return the title of a figure: network, accelerator, precision and scaling."""
     scenario = last.scenario
-    machine = f"{scenario['workload']} on {scenario['accelerator']}"
+    machine = f"{network_name(scenario['workload'])} on {accelerator_name(scenario['accelerator'])}"
     return f"{machine}, {scenario['precision']}, {last.scaling} scaling"
 
 

@@ -16,6 +16,7 @@ from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import short_verdict
+from perfmodel.model.prediction.names import accelerator_name, link_name, network_name
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.step.terms import TERMS
 
@@ -207,12 +208,12 @@ def _network(prediction: Prediction) -> str:
     """Return the links of a job in words."""
     scenario = prediction.scenario
     over = " over TCP" if scenario["transport"] == "tcp" else ""
-    adapters = f"{scenario['nics']} x {scenario['inter_link']}{over}"
+    adapters = f"{scenario['nics']} x {link_name(scenario['inter_link'])}{over}"
     if scenario["world_size"] == 1:
         return f"{adapters} to the servers" if scenario["servers"] else "no communication"
     if scenario["accelerators_per_node"] == 1:
         return f"{adapters} between"
-    inside = f"{scenario['intra_link']} inside"
+    inside = f"{link_name(scenario['intra_link'])} inside"
     if (scenario["nodes"] == 1 and not scenario["servers"]) or scenario["inter_link"] is None:
         return inside
     return f"{inside}, {adapters} between"
@@ -230,7 +231,8 @@ def show_scaling(scaling: Scaling) -> None:
     scenario = last.scenario
     out.print(
         Text(
-            f"{scenario['workload']} on {scenario['accelerator']}, {scenario['precision']}, "
+            f"{network_name(scenario['workload'])} on {accelerator_name(scenario['accelerator'])}, "
+            f"{scenario['precision']}, "
             f"{scenario['strategy']}, {last.scaling} scaling; {last.model} model"
         ),
         style="bold",

@@ -192,6 +192,8 @@ class Typed(Scenario, heading="What to compare"):
             if kind is not None:
                 called = option_words("pricing", kind)
                 name = f"{name} ({called})" if name else called
+            if name in result:  # people call the two alike
+                name = ", ".join(map(str, values))
             own = {} if kind is None else {"pricing": kind}
             result[name] = with_own(self._of_file(file or self.scenario, chosen), own)
         return result

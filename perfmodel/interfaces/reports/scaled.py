@@ -9,6 +9,7 @@ from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction.memory_odds import short_verdict
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.scaling import Scaling
 
 DRAWN = 16
@@ -28,7 +29,8 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
     lacking = overflows(scaling.predictions)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
     return Page(
-        question=f"How far does {scenario['workload']} scale on {scenario['accelerator']}, "
+        question=f"How far does {network_name(scenario['workload'])} scale on "
+        f"{accelerator_name(scenario['accelerator'])}, "
         f"{scenario['precision']}, {scenario['strategy']}, {last.scaling} scaling, by the {last.model} "
         "model?",
         answer=[

@@ -4,14 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, plural, three_digits
-from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.ledger_scales import FEW
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.result import Memory, Prediction
 from perfmodel.model.step.terms import bound_words, by_bound
 
@@ -33,7 +31,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x V100 SXM2 16 GB (v100-sxm2-16gb): 1 node, 1 of 8 accelerators'
+    '1 x V100 SXM2 16 GB: 1 node, 1 of 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction, confidence),
@@ -46,19 +44,9 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
 
 
 def _machines(prediction: Prediction) -> str:
-    """Return the accelerators of a job by name, of those of the catalogue, and id, with their placement."""
+    """Return the accelerators of a job by name, with their placement."""
     count, id = prediction.scenario["world_size"], prediction.scenario["accelerator"]
-    name = accelerator_name(id)
-    called = id if name == id else f"{name} ({id})"
-    return f"{count} x {called}: {prediction.placement}"
-
-
-def accelerator_name(id: str, catalogue: Catalogue | None = None) -> str:
-    """Return what people call an accelerator of a catalogue; of others, as of a saved answer, its id."""
-    try:
-        return accelerator_words(Catalogue.of(catalogue).accelerator(id))
-    except InputError:
-        return id
+    return f"{count} x {accelerator_name(id)}: {prediction.placement}"
 
 
 def with_card(fields: Mapping[str, Any], confidence: float = PLANNING_CONFIDENCE) -> Prediction:

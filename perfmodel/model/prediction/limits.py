@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.core.units import show
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
@@ -85,7 +86,7 @@ def limit_words(setting: Setting, limit: str) -> str:
     if limit == "machine" and setting.node.network_bandwidth is not None:
         return cap_words(setting.node)
     if limit == "sockets" and setting.socket_link is not None:
-        return f"{setting.socket_link.id} between the sockets"
+        return f"{link_words(setting.socket_link)} between the sockets"
     return {
         "kernel": KERNEL,
         "connections": connections_words(setting.connections),
@@ -124,7 +125,7 @@ def connections_words(connections: int) -> str:
 def cap_words(node: Node) -> str:
     """Return the text of a machine's network limit, which must exist."""
     assert node.network_bandwidth is not None
-    return f"the network limit of {node.id} ({show(node.network_bandwidth.value, 'B/s')})"
+    return f"the network limit of {node_words(node)} ({show(node.network_bandwidth.value, 'B/s')})"
 
 
 def network_limit(setting: Setting, constants: Calibration) -> str | None:

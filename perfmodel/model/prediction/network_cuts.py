@@ -12,6 +12,7 @@ from perfmodel.equations.lower_bounds import (
     share_lower_bound,
 )
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.model.collectives.all_reduce import IN_NETWORK
 from perfmodel.model.collectives.generation import adds
 from perfmodel.model.setting.resolve import Setting
@@ -54,22 +55,22 @@ def node_cut(setting: Setting) -> Cut:
     if limit is None or ops.holds(limit * joined >= cut.bandwidth):
         return cut
     words, *parts = cut.description
-    limited = (f"{words} (limited as {{}} is)", *parts, setting.node.id)
+    limited = (f"{words} (limited as {{}} is)", *parts, node_words(setting.node))
     return cut._replace(bandwidth=limit * joined, description=limited)
 
 
 def _adapter_cut(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
     """Return the cut through the adapters of every group."""
     # InfiniBand switches may reduce (SHARP)
-    words = ("each {}'s {} x {}", group, nics, link.id)
+    words = ("each {}'s {} x {}", group, nics, link_words(link))
     return Cut(groups, members, nics * link.bandwidth.value, link.kind == "infiniband", words, group)
 
 
 def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
     """Return the cut around each rank: its own link and its node's adapters."""
     if node is None:
-        return Cut(group_size, 1, link.bandwidth.value, adds(link), ("each rank's {}", link.id))
-    words = ("each rank's {} with its {}'s adapters", link.id, node.group)
+        return Cut(group_size, 1, link.bandwidth.value, adds(link), ("each rank's {}", link_words(link)))
+    words = ("each rank's {} with its {}'s adapters", link_words(link), node.group)
     return Cut(group_size, 1, link.bandwidth.value + node.bandwidth, adds(link) or node.adds, words)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.limits import limit_words, limits_inside, narrowest
 from perfmodel.model.setting.resolve import Setting
@@ -124,7 +125,7 @@ def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibra
     if saves < enough(step):
         instead = _instead(step.terms, terms_with(setting, step, *faster[-1][1:], constants))
         return Remedy(f"twice the speed of the whole network{instead}", saves)
-    inside = inside_link(setting).id
+    inside = link_words(inside_link(setting))
     binding = narrowest(limits_inside(setting, constants))
     names = {
         "inside": inside,
@@ -146,7 +147,9 @@ def _limits(ports: Setting, constants: Calibration) -> str:
     close = [name for name, rate in limits.items() if rate < 2 * min(limits.values())]
     if len(close) < 2:
         return "several limits on bandwidth"
-    return " and ".join(ports.inter_link.id if name == "link" else limit_words(ports, name) for name in close)
+    return " and ".join(
+        link_words(ports.inter_link) if name == "link" else limit_words(ports, name) for name in close
+    )
 
 
 def exchanges(

@@ -11,6 +11,7 @@ from perfmodel.core.files.tables import Record, Table, aligned
 from perfmodel.core.units import counted, rate, show
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.result import Interval, Prediction, Ratio
 from perfmodel.model.step.terms import sent
 
@@ -84,8 +85,8 @@ class Scaling(Table):
         last = self.predictions[-1]
         scenario, sample = last.scenario, last.sample
         title = (
-            f"Scaling: {scenario['workload']} on {scenario['accelerator']}, {scenario['precision']}, "
-            f"{scenario['strategy']}, {last.scaling} scaling"
+            f"Scaling: {network_name(scenario['workload'])} on {accelerator_name(scenario['accelerator'])}, "
+            f"{scenario['precision']}, {scenario['strategy']}, {last.scaling} scaling"
         )
         rows = [
             (

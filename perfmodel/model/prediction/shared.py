@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from perfmodel.core.units import show
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.hardware.software import AMPERE
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.layout import SELECTIVE, Layout
@@ -128,13 +129,14 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
     own = setting.accelerator.compute_capability
     if setting.scenario.attention_kernel is None and own and own < setting.framework.flash_from <= AMPERE:
         remarks.append(
-            f"attention keeps its scores on {setting.accelerator.id}: the kernels of {setting.software} that "
-            f"keep none need compute capability {setting.framework.flash_from:g}, it has {own:g}"
+            f"attention keeps its scores on {accelerator_words(setting.accelerator)}: the kernels of "
+            f"{setting.software} that keep none need compute capability {setting.framework.flash_from:g}, "
+            f"it has {own:g}"
         )
     domain = setting.accelerators_per_domain
     if layout.tensor_parallel > domain:
         remarks.append(
-            f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
+            f"tensor parallelism of {layout.tensor_parallel} leaves {link_words(setting.intra_link)}, "
             f"which joins {domain}"
         )
     if layout.recompute == SELECTIVE and selects_nothing and setting.scenario.recompute_modules is None:
@@ -158,8 +160,8 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
     if alone > (1 + 1e-9) * share * link.bandwidth.value:
         return (
             f"computation at the same time: a collective then gets at most {share:.0%} of a port, "
-            f"{show(share * link.bandwidth.value, 'B/s')} of {link.id}, and {show(alone, 'B/s')} alone "
-            "(perfmodel collective)"
+            f"{show(share * link.bandwidth.value, 'B/s')} of {link_words(link)}, and {show(alone, 'B/s')} "
+            "alone (perfmodel collective)"
         )
     if link.passes_kernel:
         return with_remedy(kernel_words(alone, setting.connections, TCP_YEARS), "kernel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.core.units import plural, show
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.host_words import host_text
 from perfmodel.model.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
@@ -93,7 +94,7 @@ def _hidden_text(step: Step) -> str:
 
 def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
     """Return, as text, the savings by more bandwidth or less latency of the main link or limit."""
-    link = crossed_link(ports).id
+    link = link_words(crossed_link(ports))
     if not limit:
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
     return (

@@ -1,0 +1,45 @@
+"""What people call the network, accelerator, links and machine of a prediction, which knows their ids.
+
+Of what the catalogue does not have, as of a saved answer or of a file, the id is returned.
+"""
+
+from perfmodel.core.errors import InputError
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words, link_words, node_words
+from perfmodel.workloads.built_in import MODULES
+from perfmodel.workloads.catalogue import network_words, workload
+
+
+def accelerator_name(id: str, catalogue: Catalogue | None = None) -> str:
+    """Return what people call an accelerator of a catalogue, by default the built-in one."""
+    try:
+        return accelerator_words(Catalogue.of(catalogue).accelerator(id))
+    except InputError:
+        return id
+
+
+def link_name(id: str | None, catalogue: Catalogue | None = None) -> str:
+    """Return what people call a link of a catalogue, by default the built-in one; of None ``no network``."""
+    if id is None:
+        return "no network"
+    try:
+        return link_words(Catalogue.of(catalogue).link(id))
+    except InputError:
+        return id
+
+
+def node_name(id: str, catalogue: Catalogue | None = None) -> str:
+    """Return what people call a machine of a catalogue, by default the built-in one."""
+    try:
+        return node_words(Catalogue.of(catalogue).node(id))
+    except InputError:
+        return id
+
+
+def network_name(id: str) -> str:
+    """Return what people call a built-in network; of a file its path.
+
+    >>> network_name("llama-3-70b"), network_name("resnet50"), network_name("resnet50-v1.5")
+    ('Llama 3 70B', 'ResNet-50', 'ResNet-50 v1.5')
+    """
+    return network_words(workload(id)) if id in MODULES else id
