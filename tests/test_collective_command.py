@@ -149,7 +149,7 @@ def test_a_prediction_for_nodes_of_one_accelerator_names_no_link_inside():
     words = ["predict", "--gpus", "4", "--node", "lambda-gpu_1x_gh200", "--inter-link", "ib-hdr-200g"]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.splitlines()[1] == "4 nodes of 1 accelerator; 1 x ib-hdr-200g between"
+    assert result.stdout.splitlines()[1] == "4 nodes of 1 accelerator; 1 x InfiniBand HDR 200 Gbit/s between"
 
 
 def test_without_machine_accelerator_and_link_all_three_are_named():
@@ -213,7 +213,7 @@ def test_the_figure_shows_prediction_band_and_measured_curves():
     assert names.count("predicted") == names.count("80 % interval") == 2
     measured = {name for name in names if name.startswith("measured by ")}
     assert len(measured) == 3
-    assert all(re.search(r": \d+ x [\w-]+ on \d+ nodes, \d+ x ib-", name) for name in measured)
+    assert all(re.search(r": \d+ x [\w ]+ on \d+ nodes, \d+ x InfiniBand ", name) for name in measured)
     line = next(trace for trace in figure.data if trace.name == "predicted")
     assert (line.x[0], line.x[-1]) == (pytest.approx(2**10), pytest.approx(2**34))
     asked = perfmodel.collective(ranks=64, size=1e9, accelerator="h100-sxm5-80gb")
@@ -244,8 +244,8 @@ def test_the_plot_is_a_whole_page_that_needs_no_network(tmp_path):
     assert result.exit_code == 0, result.stderr
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     page = path.read_text()
-    assert "<title>all-reduce over 64 ranks on 8 nodes, 8 x ib-ndr-400g</title>" in page
-    assert "measured by nccl-tests-issue-309: 64 x h100-sxm5-80gb on 8 nodes" in page
+    assert "<title>all-reduce over 64 ranks on 8 nodes, 8 x InfiniBand NDR 400 Gbit/s</title>" in page
+    assert "measured by nccl-tests-issue-309: 64 x H100 SXM5 80 GB on 8 nodes" in page
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", page)
     assert f"drawn: {path}" in result.stdout
     json.loads(invoke(*H100, "--size", "1GB", "--plot", path, "--json").stdout)

@@ -27,7 +27,7 @@ DECISIONS = {
     "two networks of one limit": (
         (SLOW_TCP, FAST_TCP),
         "Take A: B gains nothing over it: both networks are limited by the kernel's TCP (",
-        "RDMA on the same ports (ethernet-100g-rdma) would be 1.0",
+        "RDMA on the same ports would be 1.0",
     ),
     "the lesser of two networks": (
         (FAST_TCP, SLOW_TCP),
@@ -146,7 +146,7 @@ def test_of_several_the_best_is_taken_and_what_gains_nothing_is_explained():
     assert sum("GB/s an adapter" in one for one in said) == 1  # the network's limit, once
     assert card.chance == "C is faster than A with a probability of over 99 %"
     assert card.machines.startswith(
-        "32 x V100 SXM2 16 GB: 4 nodes of 8 accelerators; A: 4 x ethernet-25g-tcp"
+        "32 x V100 SXM2 16 GB: 4 nodes of 8 accelerators; A: 4 x 25 Gbit/s Ethernet (TCP)"
     )
 
 
@@ -235,7 +235,7 @@ def test_rented_machines_are_offered_no_other_network():
 
 def test_one_card_on_every_way_out(invoke, tmp_path):
     asked = ("compare", "--gpus", "32", "--inter-link", "ethernet-25g-tcp,ethernet-100g-tcp")
-    card = compare(SLOW_TCP, FAST_TCP, names=["ethernet-25g-tcp", "ethernet-100g-tcp"]).card
+    card = compare(SLOW_TCP, FAST_TCP, names=["25 Gbit/s Ethernet (TCP)", "100 Gbit/s Ethernet (TCP)"]).card
     printed = " ".join(invoke(*asked).stdout.split())
     pasted = invoke(*asked, "--markdown").stdout
     invoke(*asked, "--report", str(tmp_path / "page.md"))
@@ -257,8 +257,8 @@ def test_run_and_cost_are_on_the_card_where_they_are_known(invoke):
     card = json.loads(invoke(*asked, "--json").stdout)["card"]
     time = r"[\d.]+ \w+"
     ends = rf"{time} \(80 %: {time} to {time}\)"
-    assert re.fullmatch(rf"aws-p3.16xlarge: {ends}; aws-p4d.24xlarge: {ends}", card["run"])
-    assert re.search(r"aws-p4d.24xlarge: \$[\d.]+ for a million samples \(0\.\d+ x\)", card["cost"])
+    assert re.fullmatch(rf"AWS p3.16xlarge: {ends}; AWS p4d.24xlarge: {ends}", card["run"])
+    assert re.search(r"AWS p4d.24xlarge: \$[\d.]+ for a million samples \(0\.\d+ x\)", card["cost"])
 
 
 # --- several values of an option
@@ -273,7 +273,7 @@ def test_several_values_are_cases(invoke, tmp_path):
         return json.loads(result.stdout)
 
     nodes = told("--node", "dgx-1v,dgx-a100-80gb", "--gpus", "16")
-    assert nodes["names"] == ["dgx-1v", "dgx-a100-80gb"]
+    assert nodes["names"] == ["NVIDIA DGX-1", "NVIDIA DGX A100 80 GB"]
     assert told(tmp_path / "job.toml", "--node", "dgx-1v,dgx-a100-80gb")["rows"] == nodes["rows"]
     assert (
         told("--scenario", tmp_path / "job.toml", "--node", "dgx-1v,dgx-a100-80gb")["rows"] == nodes["rows"]

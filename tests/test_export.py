@@ -173,14 +173,14 @@ def test_svg_is_the_same_for_the_same_rows(tmp_path, invoke):
         invoke("scale", "--gpus", "1,2,4", "--plot", tmp_path / name)
     text = (tmp_path / "a.svg").read_text()
     assert text == (tmp_path / "b.svg").read_text()
-    assert "resnet50 on v100-sxm2-16gb" in text
+    assert "ResNet-50 on V100 SXM2 16 GB" in text
 
 
 def test_a_page_asks_the_network_for_nothing(tmp_path, invoke):
     invoke("scale", "--gpus", "1,2,4", "--plot", tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", page)
-    assert "<title>resnet50 on v100-sxm2-16gb" in page
+    assert "<title>ResNet-50 on V100 SXM2 16 GB" in page
     assert len(page) > 1_000_000  # the library is in it
 
 

@@ -27,6 +27,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.hardware.software import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
@@ -257,7 +258,7 @@ def test_one_worker_talks_to_its_server_as_several_do():
     assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
     assert 0 < answer.terms["exposed_communication_time"] < answer.communication_time
     assert "the kernel's TCP (2.4 GB/s an adapter over one connection, as in runs of" in answer.verdict
-    assert "binds, so a faster ethernet-25g-tcp would save nothing" in answer.verdict
+    assert "binds, so a faster 25 Gbit/s Ethernet (TCP) would save nothing" in answer.verdict
 
 
 def test_defaults_are_named_and_choices_are_not():
@@ -417,14 +418,16 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
     saved = (exposed - less) / answer.iteration_time
     if "would save nothing" in answer.verdict:
         assert saved == 0
-        assert f"twice the bandwidth of {own.id}" not in answer.verdict
+        assert f"twice the bandwidth of {link_words(own)}" not in answer.verdict
     else:
-        assert f"twice the bandwidth of {own.id} would save {saved:.1%}" in answer.verdict
+        assert f"twice the bandwidth of {link_words(own)} would save {saved:.1%}" in answer.verdict
 
 
 def test_a_verdict_names_the_machines_network_limit():
     verdict = ask(node="aws-p3.2xlarge", world_size=5).verdict
-    assert "the network limit of aws-p3.2xlarge (312 MB/s) binds, so a faster aws-10g would" in verdict
+    assert (
+        "the network limit of AWS p3.2xlarge (312 MB/s) binds, so a faster AWS network 10 Gbit/s" in verdict
+    )
 
 
 def test_adapters_a_machine_does_not_have_are_doubted():

@@ -385,8 +385,8 @@ def test_a_sentence_can_stand_alone():
     found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=14_000)
     assert found.judgement == "doubtful"
     assert re.fullmatch(
-        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x H100 SXM5 80 GB\. "
-        r"We checked it in 8 nodes with 8 x ib-ndr-400g, .*\. We assumed .*, "
+        r"The quote claims 14,000 tokens/s per accelerator for Llama 3 8B on 64 x H100 SXM5 80 GB\. "
+        r"We checked it in 8 nodes with 8 x InfiniBand NDR 400 Gbit/s, .*\. We assumed .*, "
         r"framework megatron-core \(2026\).*: please confirm\. Physics allows at most "
         r"[\d,]+ tokens/s per accelerator\. .* reach .* \(80 %: .* to .*\).*\. So it is doubtful "
         r"\(.* likely to be reached\)\. Ask the vendor for .*\.",

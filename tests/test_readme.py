@@ -50,7 +50,7 @@ $ perfmodel predict --scenario job.toml --local-batch-size 7
 ```
 """
     shown = refreshed_page(page)
-    assert "resnet50 on 3 x v100-sxm2-16gb, amp, batch 7 each" in shown
+    assert "ResNet-50 on 3 x V100 SXM2 16 GB, amp, batch 7 each" in shown
     assert shown.endswith(
         """>>> Path("job.toml").read_text().strip()
 'gpus = 3'

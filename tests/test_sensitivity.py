@@ -21,6 +21,7 @@ from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.decide.sensitivity.elasticity import STEP, derivatives, sums
 from perfmodel.decide.sensitivity.inputs import INPUTS
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli import main
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.conditions import Conditions
@@ -259,7 +260,9 @@ def test_both_sides_of_a_kink():
         rel=1e-7,
     )
     assert row.time.below < -0.01
-    assert "at a kink" in next(arm.words for arm in choices(found.case) if arm.of.startswith("rate of ib"))
+    assert "at a kink" in next(
+        arm.words for arm in choices(found.case) if arm.of.startswith("rate of Infini")
+    )
 
 
 def test_counts_are_predictions_of_the_half_and_the_double():
@@ -301,7 +304,7 @@ def test_idle_arms_have_no_effect(name):
         None,
     )
     if rate is not None and rate.active == "the provider's limit on one connection":
-        own = rate.of == f"rate of {found.case.setting.inter_link.id}"
+        own = rate.of == f"rate of {link_words(found.case.setting.inter_link)}"
         place = "inter_link" if own else "server_link"
         assert rows[f"{place}_bandwidth"] == 0
         assert rows[f"{place}_flow_bandwidth"] < 0
@@ -365,7 +368,7 @@ def test_the_command_tells_the_same(tmp_path):
     assert kinked["below"] < kinked["above"]
     text = run(*asked).stdout
     assert f"{kinked['below']:+.3f} | +0.000" in text
-    assert "no known price of dgx-1v" in text
+    assert "no known price of NVIDIA DGX-1" in text
     assert "| input |" in run("--gpus", "8", "--markdown").stdout
     assert run("--gpus", "8", "--csv").stdout.startswith("name,value,unit")
 

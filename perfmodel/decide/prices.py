@@ -16,6 +16,7 @@ from perfmodel.equations.cost import amortised_machine_price
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.instance import Instance, OfferPrice
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.names import node_name
 
 DEFAULT_SERVICE_YEARS = 4.0
 OWN = ("given", BASIS["owned"])
@@ -200,9 +201,9 @@ def hour_words(price: Price) -> str:
     """Return a price per hour and the node it is for, in words.
 
     >>> hour_words(Price(2.5, "given", node="dgx-h100"))
-    '$2.50 an hour of one dgx-h100'
+    '$2.50 an hour of one NVIDIA DGX H100'
     """
-    return f"{dollars(price.usd_per_hour)} an hour of one {price.node or 'node'}"
+    return f"{dollars(price.usd_per_hour)} an hour of one {node_name(price.node) if price.node else 'node'}"
 
 
 def price_words(price: Price) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.core.units import percent
+from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
 from perfmodel.decide.quote.file import KINDS
+from perfmodel.model.options.scenario import field_of
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
 BETTER = "better than the model expects, but a measured run reached it"
@@ -64,9 +66,15 @@ def _plain(option: str) -> str:
 
     >>> _plain("--global-batch-size 512 (4 M tokens a step)"), _plain("--framework nemo@2025")
     ('global batch size 512 (4 M tokens a step)', 'framework nemo (2025)')
+    >>> _plain("--inter-link ib-hdr-200g")
+    'inter link InfiniBand HDR 200 Gbit/s'
     """
     name, _, value = option.removeprefix("--").partition(" ")
-    return f"{name.replace('-', ' ')} {software_words(value) if name == 'framework' else value}"
+    id, space, rest = value.partition(" ")
+    if name == "framework":
+        return f"framework {software_words(value)}"
+    called = NAMES[field](id) if (field := field_of(name)) in NAMES else id
+    return f"{name.replace('-', ' ')} {called}{space}{rest}"
 
 
 def _conditions(claim: Checked) -> list[str]:

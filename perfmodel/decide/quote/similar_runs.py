@@ -16,6 +16,7 @@ from perfmodel.evidence.accuracy.training_rows import Run, shipped_runs
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.software import parts
 from perfmodel.model.collectives.place import Point
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import version_of
@@ -46,7 +47,8 @@ class SimilarRun(NamedTuple):
     def words(self) -> str:
         """Return machines, precision and batch of the run in short."""
         run = self.run
-        words = f"{run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
+        machines = f"{run.world_size} x {accelerator_name(run.accelerator)}"
+        words = f"{machines}, {run.precision or 'precision not stated'}"
         if run.local_batch_size:
             words += f", batch {run.local_batch_size} each"
         return f"{words}, up to {self.padded} tokens without padding" if self.padded else words

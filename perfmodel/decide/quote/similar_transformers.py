@@ -29,6 +29,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.software import parts
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.intervals.ratio import Job, job_of
+from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import case_of_setting
@@ -104,9 +105,8 @@ def job_words(run: TransformerRun) -> str:
     """Return machines, precision, network and layout of a transformer run in short."""
     assert run.case is not None
     layout = run.case.layout
-    return (
-        f"{layout.world_size:g} x {run.accelerator}, {run.precision}, {run.workload}, {short(layout.words())}"
-    )
+    machines = f"{layout.world_size:g} x {accelerator_name(run.accelerator)}"
+    return f"{machines}, {run.precision}, {network_name(run.workload)}, {short(layout.words())}"
 
 
 def software_of(run: TransformerRun) -> str:

@@ -15,6 +15,7 @@ from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli.plot import BLUE, GREY, ORANGE, page_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.collectives.collective import Collective, collective
+from perfmodel.model.prediction.names import accelerator_name
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -212,10 +213,11 @@ def _measured(
 def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
     """Return the legend of a curve in three parts, each a line on a phone: source, ranks, machines.
 
-    As ``measured by SOURCE``, ``16 x a100-sxm4-80gb``, ``on 2 nodes, 4 x efa-100g``.
+    As ``measured by SOURCE``, ``16 x A100 SXM4 80 GB``, ``on 2 nodes, 4 x EFA 100 Gbit/s``.
     """
     at = curve.point
-    chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
+    ranks = f"x {accelerator_name(curve.accelerator)}" if curve.accelerator else "ranks"
+    chips = f"{at.group_size} {ranks}"
     if at.nodes == 1 or at.inter_link is None:
         place = f"in one node, {link_words(at.link)}"
     else:

@@ -10,6 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, Calibration, Spread
 from perfmodel.model.fitted.ledger_scales import (
     ANCHORED,
@@ -41,6 +42,7 @@ from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.step.evaluate import Step
 from perfmodel.model.step.layer_rates import conditions
 from perfmodel.model.step.own_update import with_own_update
+from perfmodel.workloads.catalogue import network_words
 
 if TYPE_CHECKING:
     from perfmodel.model.fitted.own_effects import OwnEffects
@@ -109,16 +111,16 @@ def reasons(
         noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
     facts = {
-        "accelerator": setting.accelerator.id,
+        "accelerator": accelerator_words(setting.accelerator),
         "architecture": setting.accelerator.pool,
-        "workload": setting.workload.id,
+        "workload": network_words(setting.workload),
         "software": software_of(setting),
         "low": low,
         "high": high,
         "largest": constants.reach.get("world size", (1.0, 1.0))[1],
         "host": result["host"],
         "communication": result["communication"],
-        "link": crossed_link(setting).id,
+        "link": link_words(crossed_link(setting)),
     }
     weighted = [
         (math.exp(widths[name]), REASONS[name].format(**facts), novel if name == IS_NEW else None)

@@ -7,6 +7,7 @@ import math
 
 from perfmodel.model.fitted.own_effects import OwnEffects, effect_names, fingerprint
 from perfmodel.model.prediction.limits import crossed_link
+from perfmodel.model.prediction.names import link_name
 from perfmodel.model.prediction.understood import understood
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.inside import inside_link
@@ -39,7 +40,7 @@ def remark(setting: Setting, own: OwnEffects) -> str:
     by_name = applied_factors(setting, own)
     runs = f"{own.runs} run{'s' if own.runs != 1 else ''} of your own ({own.file})"
     links = [
-        f"rate of {name.partition('/')[2]} x {by_name.pop(name):.3f}"
+        f"rate of {link_name(name.partition('/')[2])} x {by_name.pop(name):.3f}"
         for name in [*by_name]
         if name.startswith("link/")
     ]

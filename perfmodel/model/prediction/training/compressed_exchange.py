@@ -22,6 +22,7 @@ from perfmodel.model.options.compression import Scheme
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.collectives.collective import collective
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.step.communication import message_times
 from perfmodel.model.step.compressed import gathered_time
@@ -106,7 +107,7 @@ class CompressedExchanges(Rows):
     def headline(self) -> str:
         """The gradients, and the time of their exchange without compression."""
         where = f"{self.nodes} nodes" if self.nodes > 1 else "one node"
-        ranks = f"{self.group_size} x {self.accelerator} on {where}"
+        ranks = f"{self.group_size} x {accelerator_name(self.accelerator)} on {where}"
         dense = f"{show(self.dense_time, 's')} by all-reduce in fp32"
         return f"{show(self.gradient_bytes, 'B')} of gradients, {ranks}: {dense}"
 
