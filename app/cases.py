@@ -214,6 +214,6 @@ def words(name: str, value: Any) -> str:
     """Return short text for an option with a value, as ``option_words`` does.
 
     >>> words("gpus", 16), words("inter-link", "ib-edr-100g"), words("overlap", "none")
-    ('16 GPUs', 'ib-edr-100g', 'overlap none')
+    ('16 GPUs', 'InfiniBand EDR 100 Gbit/s', 'overlap none')
     """
     return option_words(field_of(name), value if isinstance(value, bool) else written(value))

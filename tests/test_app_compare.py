@@ -189,7 +189,7 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
         "b-inter-link": "ethernet-100g-tcp",
         "c-inter-link": "ethernet-100g-rdma",
     }
-    name = "C (ethernet-100g-rdma)"
+    name = "C (100 Gbit/s Ethernet (RDMA))"
     assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ x as fast as A", words(test))
     assert f"What limits {name} most is computing" in words(test)
     test.switch_page("views/compare.py")  # where the browser is by then
@@ -222,12 +222,10 @@ def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_name
         "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
     )
     said = words(test)
-    assert (
-        "Take A (ethernet-25g-tcp): B (ethernet-100g-tcp) gains nothing over it: both networks are limited by"
-        in said
-    )
+    slow, fast = "A (25 Gbit/s Ethernet (TCP))", "B (100 Gbit/s Ethernet (TCP))"
+    assert f"Take {slow}: {fast} gains nothing over it: both networks are limited by" in said
     assert "the kernel's TCP (1.21 GB/s an adapter over 16 connections" in said
-    assert "RDMA on the same ports (ethernet-100g-rdma) would be" in said
+    assert "RDMA on the same ports would be" in said
 
 
 def test_a_comparison_that_nobody_asked_for_is_not_added_to():

@@ -112,7 +112,7 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
         "compare",
         {
             "scenarios": [{**V100, "gpus": 16}, {"gpus": 16, "node": "dgx-a100-80gb"}],
-            "names": ["dgx-1v", "dgx-a100-80gb"],
+            "names": ["NVIDIA DGX-1", "NVIDIA DGX A100 80 GB"],
         },
         "--node dgx-1v,dgx-a100-80gb --gpus 16",
     ),
@@ -120,7 +120,7 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
         "compare",
         {
             "scenarios": [{"gpus": 32, "inter_link": f"ethernet-{rate}g-tcp"} for rate in (25, 100)],
-            "names": ["ethernet-25g-tcp", "ethernet-100g-tcp"],
+            "names": ["25 Gbit/s Ethernet (TCP)", "100 Gbit/s Ethernet (TCP)"],
         },
         "--gpus 32 --inter-link ethernet-25g-tcp,ethernet-100g-tcp",
     ),

@@ -155,7 +155,7 @@ def test_a_summary_of_tf_cnn_benchmarks_goes_before_its_steps():
 
 def test_accelerators_that_a_log_states_are_those_of_the_job():
     text = "Iter #0: 300.0 img/sec per GPU\nTotal img/sec on 16 GPU(s): 4800.0 +-4.3\n"
-    assert diagnose(measured=text).job.startswith("resnet50 on 16 x")
+    assert diagnose(measured=text).job.startswith("ResNet-50 on 16 x")
     with pytest.raises(InputError, match="16 accelerators; gpus 8"):
         diagnose(measured=text, gpus=8)
 

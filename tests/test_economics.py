@@ -223,16 +223,16 @@ def test_the_command_prints_what_python_returns(invoke):
     conditions = {"epochs": 90.0, "node_failure_interval": 6000 * 3600.0, "checkpoint_time": 60.0}
     assert printed == json.loads(json.dumps(of(RENTED, **conditions)))
     text = invoke("predict", *words, *failing).stdout
-    assert "$24.48 an hour of one aws-p3.16xlarge" in text
+    assert "$24.48 an hour of one AWS p3.16xlarge" in text
     assert "us-east-1, 2026-07-20" in text
     assert max(map(len, text.splitlines())) <= 80
     price = (
-        "Price: $24.48 an hour of one aws-p3.16xlarge: p3.16xlarge on demand, us-east-1, 2026-07-20, "
+        "Price: $24.48 an hour of one AWS p3.16xlarge: p3.16xlarge on demand, us-east-1, 2026-07-20, "
         "source karpenter-aws"
     )
     assert price in invoke("predict", *words, "--markdown").stdout.splitlines()
     given = invoke("predict", *words, "--price", "9", "--markdown").stdout
-    assert "Price: $9 an hour of one aws-p3.16xlarge, as given" in given.splitlines()
+    assert "Price: $9 an hour of one AWS p3.16xlarge, as given" in given.splitlines()
 
 
 def test_without_these_options_nothing_is_said_of_money(invoke):
@@ -276,8 +276,8 @@ def test_a_price_is_named_with_what_it_is_of(invoke):
     """In the help, in the answer and below the costs: a node has eight accelerators here."""
     words = "--workload gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --price 2.5 --tokens 1T --top 1"
     text = " ".join(invoke("layouts", *words.split()).stdout.split())
-    assert re.search(r"cost \$\S+ \([^)]*\), at \$2\.50 an hour of one dgx-h100", text)
-    assert "price $2.50 an hour of one dgx-h100, as given" in text
+    assert re.search(r"cost \$\S+ \([^)]*\), at \$2\.50 an hour of one NVIDIA DGX H100", text)
+    assert "price $2.50 an hour of one NVIDIA DGX H100, as given" in text
     for command in ("layouts", "plan", "predict"):
         told = " ".join(invoke(command, "--help").stdout.split())
         assert "Rent of one node with all its accelerators, USD per hour" in told, command

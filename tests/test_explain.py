@@ -486,7 +486,7 @@ def test_the_commands_tell_the_same():
     scenario = Scenario(world_size=16, node="aws-p3.16xlarge")
     assert json.loads(run("explain", *options, "--json").stdout) == json.loads(explain(scenario).to_json())
     assert run("explain", *options).stdout == write.text(explain(scenario))
-    assert run("explain", *options, "--markdown").stdout.startswith("# resnet50 on 16")
+    assert run("explain", *options, "--markdown").stdout.startswith("# ResNet-50 on 16")
     assert run("explain", *options, "--latex").stdout.startswith("\\documentclass")
     answered = json.loads(run("cite", *options, "--json").stdout)
     text = run("cite", *options).stdout

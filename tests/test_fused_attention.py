@@ -3,6 +3,7 @@
 import pytest
 
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.names import accelerator_name
 
 JOB = {"workload": "llama-3-8b", "gpus": 8, "sequence_length": 32768}
 GIB = 2**30
@@ -13,7 +14,9 @@ GIB = 2**30
 def test_flash_attention_needs_ampere(accelerator, framework):
     found = predict(**JOB, accelerator=accelerator, framework=framework)
     assert found.memory.bytes > 1000 * GIB
-    assert any(f"attention keeps its scores on {accelerator}" in note for note in found.warnings)
+    assert any(
+        f"attention keeps its scores on {accelerator_name(accelerator)}" in note for note in found.warnings
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from perfmodel import Catalogue, layouts, predict
 from perfmodel.core.errors import InputError
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.transformers.parameters import fitted
 
 BUILT_IN = Catalogue.built_in()
@@ -90,7 +91,9 @@ def test_its_usual_machine_trains_a_network_whole_and_under_layouts(accelerator)
     spec = BUILT_IN.accelerator(accelerator)
     assert BUILT_IN.node(spec.usual_node).accelerator == spec.id
     answer = predict(workload="resnet50", accelerator=accelerator, gpus=16)
-    assert any(f"no measured run on {accelerator}" in why for why in answer.interval.wider_because)
+    assert any(
+        f"no measured run on {accelerator_name(accelerator)}" in why for why in answer.interval.wider_because
+    )
     found = layouts("llama-3-8b", gpus=64, accelerator=accelerator, global_batch_size=64, top=1)
     assert found.wider_because[0].startswith(f"no measured run of a transformer on {accelerator}")
 

@@ -87,7 +87,7 @@ def test_another_link_inside_knows_no_domain():
 
 
 @pytest.mark.parametrize(
-    ("ranks", "words"), [(72, "one NVLink domain, nvl72"), (144, "2 NVLink domains, 72 x roce")]
+    ("ranks", "words"), [(72, "one NVLink domain, NVLink 5"), (144, "2 NVLink domains, 72 x RoCE")]
 )
 def test_the_title_of_a_figure_names_domains(ranks, words):
     assert words in title_of("all-reduce", fabric_of(ranks, CATALOGUE, accelerator="gb200"))
@@ -139,7 +139,7 @@ ASKED = {"node": "gb300-nvl72", "workload": "vgg16", "overlap": "none"}
 def test_gradients_inside_one_domain_cross_its_link_alone():
     answer = perfmodel.predict(**ASKED, gpus=72)
     assert answer.placement == "18 nodes of 4 accelerators in one NVLink domain"
-    assert "twice the bandwidth of nvl72" in answer.verdict
+    assert "twice the bandwidth of NVLink 5" in answer.verdict
     assert not any("--inter-link" in option for option in answer.defaults)
     assert not any("NVLink domain" in words for words in answer.warnings)
     slow = perfmodel.predict(**ASKED, gpus=72, inter_link="ethernet-1g-tcp", nics=1)

@@ -237,7 +237,7 @@ def test_cost_follows_the_price_and_the_rate():
 
 def test_a_price_says_where_it_comes_from():
     asked = ["--gpus", "16", "--node", "aws-p3.16xlarge"]
-    told = "$24.48 an hour of one aws-p3.16xlarge: p3.16xlarge on demand, us-east-1, 20"
+    told = "$24.48 an hour of one AWS p3.16xlarge: p3.16xlarge on demand, us-east-1, 20"
     for form in ([], ["--csv"], ["--markdown"], ["--json"]):
         text = " ".join(run(*asked, *form).stdout.split())
         assert told in text, form

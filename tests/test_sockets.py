@@ -32,8 +32,9 @@ def ring_time(**options):
 def test_four_cards_stay_on_one_processor_and_eight_cross_qpi():
     """By NCCL's constants: 12 GB/s below one processor, 6 GB/s over QPI between two, 10 GB/s over UPI."""
     four, eight = (predict(Scenario(**JOB, world_size=n)) for n in (4, 8))
-    assert "qpi" not in four.verdict
-    assert "qpi-9.6 between the sockets binds, so a faster pcie3-x16 would save nothing" in eight.verdict
+    assert "QPI" not in four.verdict
+    limit = "QPI, 9.6 GT/s between the sockets"
+    assert f"{limit} binds, so a faster PCIe 3 x16 would save nothing" in eight.verdict
     assert eight.scaling_efficiency < four.scaling_efficiency
     qpi, upi = (ring_time(world_size=8, node=node) for node in (JOB["node"], "pcie-workstation-8gpu"))
     assert qpi / upi == pytest.approx(10 / 6, rel=0.01)

@@ -427,7 +427,7 @@ def test_a_tpu_slice_is_one_domain():
         "llama-3-8b", node="tpu-v5p-slice", gpus=256, global_batch_size=256, framework="maxtext", top=1
     )
     assert answer.rows
-    assert "one slice joined by tpu-v5p-ici" in answer.machine
+    assert "one slice joined by TPU v5p inter chip links" in answer.machine
 
 
 @pytest.mark.parametrize("left_out", ["--workload", "--gpus", "--global-batch-size"])
