@@ -30,7 +30,7 @@ from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.cli.app import streamlit_words
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from perfmodel.model.prediction.card import accelerator_name
+from perfmodel.model.prediction.names import accelerator_name
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {

@@ -268,8 +268,8 @@ def test_the_card_of_a_prediction_names_the_kind_of_price_and_what_it_commits_to
         return run_and_cost(job, money)["cost"]
 
     assert row("reserved-1y").endswith("reserved for 1 year, of a commitment of $122,032")
-    assert row("spot").endswith("one aws-p4d.24xlarge, spot")
-    assert row("on-demand").endswith("one aws-p4d.24xlarge")
+    assert row("spot").endswith("one AWS p4d.24xlarge, spot")
+    assert row("on-demand").endswith("one AWS p4d.24xlarge")
 
 
 def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
