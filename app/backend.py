@@ -13,8 +13,7 @@ import streamlit as st
 
 from app import bounded, layout_work, quote_work, searches, sensitivity_work, session_hardware
 from app.goal_keywords import keywords_of
-from app.plan_limits import plan_in_question
-from app.search_worker import PlanAnswer, length_line
+from app.search_worker import PlanAnswer, in_question, length_line
 from perfmodel.core.errors import InputError
 from perfmodel.core.records.options import Described
 from perfmodel.decide.comparison import Comparison, case_of, compare
@@ -227,7 +226,7 @@ class _ServiceBackend(Backend):
             answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         chosen, target = answer["chosen"], answer["target"]
         if target is not None:
-            plan = plan_in_question(answer)
+            plan = in_question(answer)
             lines = [length_line(plan, target)] if plan else []
         else:
             published = goal.by_id(self.catalogue).published()

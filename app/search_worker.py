@@ -22,6 +22,12 @@ class PlanAnswer(NamedTuple):
     """The report without its shell command; None if a service searched."""
 
 
+def in_question(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the plan that an answer is about: the chosen one, or the surest; None without plans."""
+    plan: Mapping[str, Any] | None = answer["chosen"] or answer["surest"]
+    return plan
+
+
 def search_plans(goal: Goal, catalogue: Catalogue) -> PlanAnswer:
     """Search for plans; return the answer with lines on convergence, and the report.
 

@@ -10,11 +10,11 @@ import streamlit as st
 from app import (
     cases,
     charts,
-    decisions,
     file_marks,
     history,
     layout_options,
     memory_chart,
+    no_effect,
     report_pages,
     session_hardware,
     to_compare,
@@ -157,7 +157,7 @@ def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) 
     """
     letters: dict[str, list[str]] = {}
     for (name, answer), chosen in zip(answers.items(), picked, strict=True):
-        for warning in dict.fromkeys([*answer.warnings, *decisions.without_effect(answer, chosen)]):
+        for warning in dict.fromkeys([*answer.warnings, *no_effect.without_effect(answer, chosen)]):
             letters.setdefault(warning, []).append(name.partition(" ")[0])
     return [f"{', '.join(those)}: {warning}" for warning, those in letters.items()]
 

@@ -11,7 +11,6 @@ from app import (
     file_marks,
     plan_form,
     plan_length,
-    plan_limits,
     plan_prices,
     scatter_charts,
     session_hardware,
@@ -32,6 +31,7 @@ from app.layout import (
 )
 from app.looks import for_planners, labelled, main_number
 from app.plain import plain
+from app.search_worker import in_question
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.model.prediction.answer_card import Card
@@ -133,20 +133,17 @@ def page(request: PageRequest) -> None:
         request = request._replace(picked=picked)
         searched = backend().plan(goal)
         result = searched.report
-        fit = goal.by_id(session_hardware.catalogue()).completed().fit()
     with request.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
-        plan = plan_limits.plan_in_question(result)
-        job = plan_length.in_words(plan) if plan else None
-        limits = plan_limits.limits(result, goal, fit)
-        lines = (job, *more, *limits, *map(sentence, result["convergence"]))
-        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
+        plan = in_question(result)
+        lines = (*more, *map(sentence, result["convergence"]))
+        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
-    rows, mark = rows_of(result), plan_limits.mark(result)
+    rows, mark = rows_of(result), "chosen" if result["met"] else "surest"
     if result["front"]:
         drawn = scatter_charts.pareto(
             result["front"],

@@ -127,15 +127,16 @@ def limit_words(goal: Goal) -> str:
 
 def used_words(plan: Row, goal: Goal) -> str:
     """Return how a plan trains on its machines: layout or strategy, adapters, precision, and batch."""
-    step = f"{plan['global_batch_size']:,} a step"
+    batch, length = plan["global_batch_size"], plan["sequence_length"]
     if plan["layout"]:
         rank = goal.options.get("lora")
         trained = f"LoRA rank {rank}, {plan['precision']}" if rank else plan["precision"]
-        return f"{in_full(plan['layout'])}, {trained}, {step.replace(' a', ' samples a')}"
-    tokens = f" of {plan['sequence_length']} tokens" if plan["sequence_length"] else ""
+        tokens = f"{many(batch * length)} tokens a step ({batch:,} {plural('sequence', batch)} of {length:,})"
+        return f"{in_full(plan['layout'])}, {trained}, {tokens}"
+    tokens = f" of {length:,} tokens" if length else ""
     size = plan["local_batch_size"]
     each = f"{size:,} {plural('sample', size)}{tokens} on each"
-    return f"{strategy_words(plan)}, {plan['precision']}, {each}, {step}"
+    return f"{strategy_words(plan)}, {plan['precision']}, {each}, {batch:,} a step"
 
 
 def strategy_words(plan: Row) -> str:

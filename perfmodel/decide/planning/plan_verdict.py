@@ -8,6 +8,7 @@ from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives
+from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, rough_words
@@ -43,6 +44,7 @@ def verdict(result: SearchResult) -> list[str]:
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
+    lines += binding(result)
     lines += prices_compared(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
@@ -51,6 +53,7 @@ def verdict(result: SearchResult) -> list[str]:
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
         within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
         lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{_at_most(goal, fastest)}.")
+    lines += next_best(result)
     if not result.met:
         lines += _were_prices_known(result)
     return lines
