@@ -155,6 +155,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "C: ethernet-100g-rdma",
     }
     assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
+    assert test.code[0].value.startswith("C (ethernet-100g-rdma) is 1.04 x as fast")  # Copy the answer
 
 
 @pytest.mark.parametrize(

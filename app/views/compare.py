@@ -244,7 +244,7 @@ def page(request: PageRequest) -> None:
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
         asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
-        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more)
+        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=result.card)
         rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", asked, more)
         under = [each or Conditions() for each in conditions_under(base | money, which)]
