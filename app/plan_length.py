@@ -23,23 +23,23 @@ from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 from perfmodel.workloads.recipes.token_recipes import token_recipe
 from perfmodel.workloads.workload import Workload
 
-PAGE = "plan"
 OF_TOKENS = ("tokens", "samples")
 """Options of the length of a transformer's run."""
 TUNED = ("lora", "frozen-weights")
 """Options of a fine-tuning that trains adapters alone."""
 
 
-def current(option: Option) -> Workload | None:
-    """Return the network that the page is about; None of one uploaded or unknown.
+def current(option: Option, page: str = "plan") -> Workload | None:
+    """Return the network that a page is about; None of one uploaded or unknown.
 
     Parameters
     ----------
     option : of the network
+    page : its name in the URL
     """
     session, query = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
-    stays = seen and seen[0] == PAGE and seen[1] == query
+    stays = seen and seen[0] == page and seen[1] == query
     name = session.get(f"option-{option.key}") if stays else query.get(option.name)
     name = name or session.get("chosen", {}).get(option.key) or Run.model_fields["workload"].value
     try:

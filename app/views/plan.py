@@ -26,12 +26,10 @@ from app.layout import (
     fold,
     options_form,
     own_calibration,
-    sentence,
     shell_command,
 )
 from app.looks import for_planners, labelled, main_number
 from app.plain import plain
-from app.search_worker import in_question
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.model.prediction.answer_card import Card
@@ -138,9 +136,8 @@ def page(request: PageRequest) -> None:
         first, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
-        plan = in_question(result)
-        lines = (*more, *map(sentence, result["convergence"]))
-        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines))
+        plan = result["chosen"] or result["surest"]
+        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
     rows, mark = rows_of(result), "chosen" if result["met"] else "surest"

@@ -36,6 +36,8 @@ def verdict(result: SearchResult) -> list[str]:
         no_price = not any(machine.price for machine in result.machines)
         return [first, *([] if no_price else _were_prices_known(result))]
     lines = [first]
+    if result.fit is not None:
+        lines.append(f"The run ends at the published target: {result.fit.target}.")
     if result.fit is not None and not plan["within_published"]:
         batch = f"{plan['global_batch_size']:,}"
         lines.append(
@@ -44,6 +46,7 @@ def verdict(result: SearchResult) -> list[str]:
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
+    lines += harder_batches(result)
     lines += binding(result)
     lines += prices_compared(result)
     lines += _otherwise(result)
@@ -156,7 +159,6 @@ def notes(result: SearchResult) -> list[str]:
         lines += _of_layout(goal, chosen)
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
-    lines += harder_batches(result)
     if goal.recipe is not None and (recipe := goal.chosen_recipe()) is not None:
         lines.append(f"{recipe.words(_software(result))} (--recipe)")
     if result.fit is not None:

@@ -47,7 +47,7 @@ class PriceRow(NamedTuple):
     """Who says so; a given price and one's own purchase are their own source."""
 
 
-def price_rows(result: SearchResult, plans: Iterable[Row]) -> list[PriceRow]:
+def price_rows(result: SearchResult, plans: Iterable[Mapping[str, Any]]) -> list[PriceRow]:
     """Return the prices of the machines of plans, in the order of the plans."""
     names = list(dict.fromkeys(row["name"] for row in plans))
     machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}

@@ -72,7 +72,7 @@ def _speeds(answer: Fleets) -> Spans:
 def _options(answer: Fleets) -> Listing:
     """Return a table of each option's size and speed."""
     return Listing(
-        "Options",
+        "Each option in numbers",
         (
             *("option", "all together", "what takes the time of a step", "network"),
             *("GPUs", "samples a step", "iteration", "samples/s", "x as fast", "80 %", "run"),
