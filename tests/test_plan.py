@@ -958,8 +958,8 @@ def test_a_confidence_that_is_none_is_refused(value, invoke):
 
 @pytest.mark.any_version
 def test_a_default_that_decides_is_named_with_what_another_value_would_do():
-    """The default batch of Llama 3.1 405B keeps 16,384 GPUs from training it in time."""
-    asked = {"workload": "llama-3.1-405b", "tokens": "15.6T", "deadline": "70 days", "max_gpus": 16384}
+    """The batch of published runs on fewer tokens than 15 T keeps 16,384 GPUs from training in time."""
+    asked = {"workload": "llama-3.1-405b", "tokens": "15T", "deadline": "67 days", "max_gpus": 16384}
     asked["confidence"] = 0.5
     found = perfmodel.plan(**asked, instances="p5.48xlarge")
     assert not found.met

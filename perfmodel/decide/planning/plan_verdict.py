@@ -36,13 +36,13 @@ def verdict(result: SearchResult) -> list[str]:
         no_price = not any(machine.price for machine in result.machines)
         return [first, *([] if no_price else _were_prices_known(result))]
     lines = [first]
-    if result.fit is not None:
-        lines.append(f"The run ends at the published target: {result.fit.target}.")
     if result.fit is not None and not plan["within_published"]:
         batch = f"{plan['global_batch_size']:,}"
         lines.append(
             f"Its global batch, {batch}, is {result.fit.outside}: no published run reached the target so."
         )
+    if result.fit is not None:
+        lines.append(f"The run ends at the published target: {result.fit.target}.")
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
@@ -214,8 +214,8 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
         return []
     tokens = chosen["global_batch_size"] * chosen["sequence_length"]
     return [
-        f"a step has {tokens / 1e6:.2f} M tokens, as Llama 2's had 4 M; a smaller or larger one is "
-        "--global-batch-size"
+        f"a step has {many(tokens)} tokens, about the most that published runs on as many tokens in all had "
+        "(--global-batch-size, --max-global-batch-size)"
     ]
 
 
