@@ -13,6 +13,7 @@ from app.plan_form import BETWEEN
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars
 from perfmodel.decide.price_kinds import BASIS
+from perfmodel.decide.prices import cheapest_of_each_kind
 from perfmodel.hardware.instance import Instance, OfferPrice
 
 MOST = 12
@@ -46,22 +47,13 @@ def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> No
                 placeholder="not known",
                 key=f"price-of-{name}",
             )
-            for offer, known in _elsewhere(name):
+            for offer, known in cheapest_of_each_kind(session_hardware.catalogue(), name)[:KINDS]:
                 if st.button(_label(offer, known), key=f"take-{name}-{known.kind}-{known.region}"):
                     file_marks.go_to("plan", _at(picked, known))
         if price and (query := _with_price(picked, name, price)) != _query(picked):
             file_marks.go_to("plan", query)
     for row in unpriced[MOST:]:
         st.markdown(f"* {row['name']}: no price is known")
-
-
-def _elsewhere(node: str) -> list[tuple[Instance, OfferPrice]]:
-    """Return the lowest price of a machine in the catalogue of each of its two cheapest kinds."""
-    offers = [offer for offer in session_hardware.catalogue().instances() if offer.node == node]
-    every = [(offer, price) for offer in offers for price in offer.every_price()]
-    every.sort(key=lambda each: -each[1].usd_per_hour)
-    lowest = {price.kind: (offer, price) for offer, price in every}
-    return sorted(lowest.values(), key=lambda each: each[1].usd_per_hour)[:KINDS]
 
 
 def _label(offer: Instance, price: OfferPrice) -> str:
