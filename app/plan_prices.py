@@ -37,11 +37,13 @@ def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> No
         )
     for row in unpriced[:MOST]:
         worth = row["worth_usd_per_hour"]
-        below = f"worth up to {dollars(worth)} an hour each" if worth else "not in time at any price"
+        below = f" (worth up to {dollars(worth)} an hour each)" if worth else ""
+        if row["best"]["meets_deadline"] is False:
+            below = " (not in time at any price)"
         name = row["node"]
         with st.container(horizontal=True, vertical_alignment="bottom"):
             price = st.number_input(
-                f"{row['name']}, rent in USD an hour ({below})",
+                f"{row['name']}, rent in USD an hour{below}",
                 min_value=0.0,
                 value=None,
                 placeholder="not known",

@@ -59,3 +59,12 @@ def test_how_sure_the_next_best_is_follows_from_the_ratio_of_both():
     assert next_best(result)[0].endswith(
         f"{row['machines']}, cheaper with a probability of {percent(chance)}."
     )
+
+
+def test_where_the_nearest_sizes_are_at_risk_another_plan_of_the_front_is_the_next_best():
+    result = search(GOALS["it does not"])
+    result.__dict__["rejected"] = [row | {"reason": "at risk"} for row in result.rejected]
+    (said,) = next_best(result)
+    kept = [row for row in result.front if row != result.chosen and row["probability"] >= 0.8]
+    least = min(kept, key=lambda row: row["cost"])
+    assert said.startswith(f"Next best is {least['machines']}, cheaper with a probability of ")

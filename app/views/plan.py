@@ -161,21 +161,22 @@ def page(request: PageRequest) -> None:
             query = plan_form.as_query(plan, goal.workload, request.picked)
             file_marks.go_to("predict", query)
         to_compare.offer(plans_to_compare(rows, plan, goal.workload, request.picked), titles=True)
-    event = st.dataframe(
-        table(rows, result),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key="plans",
-        column_config={
-            name: st.column_config.NumberColumn(format="dollar")
-            for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
-        }
-        | {
-            "epochs": st.column_config.NumberColumn(format="localized"),
-        },
-    )
-    load(rows, event, goal.workload, request.picked)
+    if rows:
+        event = st.dataframe(
+            table(rows, result),
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="single-row",
+            key="plans",
+            column_config={
+                name: st.column_config.NumberColumn(format="dollar")
+                for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
+            }
+            | {
+                "epochs": st.column_config.NumberColumn(format="localized"),
+            },
+        )
+        load(rows, event, goal.workload, request.picked)
     once, each = plan_form.as_words(request.picked)
     with st.container(horizontal=True):
         copy_buttons("plan", once, plan_form.as_python(goal), each, card=card)

@@ -203,8 +203,8 @@ def no_price_words(catalogue: Catalogue, node: str, kind: PriceKind, called: str
     >>> no_price_words(Catalogue.built_in(), "aws-p5e.48xlarge", "on-demand", "it")
     'no price on demand is known of it; spot it is $17.48 an hour: --pricing spot'
     """
-    known = {price.kind: price for _, price in cheapest_of_each_kind(catalogue, node)}
-    known.pop(kind, None)
+    every = cheapest_of_each_kind(catalogue, node)
+    known = {price.kind: price for _, price in every if price.kind != kind}
     other = known.get("on-demand") or next(iter(known.values()), None)
     of_kind = f" {BASIS[kind]}" if other is not None or kind != "on-demand" else ""
     words = f"no price{of_kind} is known of {called}"

@@ -10,7 +10,8 @@ from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.alternatives import alternatives
 from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.model.prediction.intervals.ratio import chance_above_one
+from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.model.prediction.intervals.ratio import chance_above_one, ratio_between
 
 Row = Mapping[str, Any]
 
@@ -59,20 +60,30 @@ def next_best(result: SearchResult) -> list[str]:
     chosen, rejected = result.chosen, result.rejected
     if chosen is None:
         return []
-    able = [row for row in rejected if not row["reason"].startswith(("over", "at risk"))]
+    key, better = ("cost", "cheaper") if result.by_cost else ("run_time", "faster")
+    able = [row for row in rejected if not row["reason"].startswith(("over", "at risk"))] or [
+        row
+        for row in sorted(result.front, key=lambda row: float(row[key]))
+        if not mark_of(row, result.in_short)
+    ]
     if not able:
         return ["No other machine or size meets the limits."] if rejected else []
     row = able[0]
-    key, better = ("cost", "cheaper") if result.by_cost else ("run_time", "faster")
-    chance = _chance(chosen, row, key)
+    ratio = row.get("ratio") or _ratio(result, row, chosen)
+    chance = _chance(chosen, row, key, ratio)
     if chance is None:
         return [f"Next best is {row['machines']}."]
     return [f"Next best is {row['machines']}, {better} with a probability of {percent(chance)}."]
 
 
-def _chance(chosen: Row, row: Row, key: str) -> float | None:
+def _ratio(result: SearchResult, row: dict[str, Any], chosen: dict[str, Any]) -> Row:
+    """Return the speed of a plan of the front over that of the chosen one, with its interval."""
+    ratio = ratio_between(result.predicted(row), result.predicted(chosen), chosen["machines"])
+    return ratio.model_dump()
+
+
+def _chance(chosen: Row, row: Row, key: str, ratio: Row) -> float | None:
     """Return the probability that a plan is better than the chosen one in ``key``; None if unknown."""
-    ratio = row["ratio"]
     if ratio["high_80"] is None or not chosen[key]:
         return None
     return chance_above_one(chosen[key] / row[key], math.log(ratio["high_80"] / ratio["value"]))
