@@ -19,7 +19,11 @@ LEADS = [
         {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"},
     ),
     ({**MINE, "train": "resnet50"}, "Predict an iteration", {"workload": "resnet50", "gpus": "64"}),
-    (MINE, "What would more machines add?", {"workload": "llama-3-70b", "machines": "8"}),
+    (
+        {**MINE, "train": "llama-3-8b"},
+        "What would more machines add?",
+        {"workload": "llama-3-8b", "machines": "8"},
+    ),
     (
         {"on": "a_quote", "train": "llama-3-70b", "value": "400000"},
         "Check the quote",
