@@ -13,13 +13,11 @@ import streamlit as st
 
 from app import bounded, layout_work, quote_work, searches, sensitivity_work, session_hardware
 from app.goal_keywords import keywords_of
-from app.plan_limits import plan_in_question
-from app.search_worker import PlanAnswer, length_line
+from app.search_worker import PlanAnswer
 from perfmodel.core.errors import InputError
 from perfmodel.core.records.options import Described
 from perfmodel.decide.comparison import Comparison, case_of, compare
 from perfmodel.decide.planning import Goal
-from perfmodel.decide.planning.caveats import harder
 from perfmodel.decide.quote import Checked, Quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
@@ -131,7 +129,7 @@ class Backend:
         return answer
 
     def plan(self, goal: Goal) -> PlanAnswer:
-        """Return the report of a search for plans, with lines on convergence."""
+        """Return the report of a search for plans."""
         return searches.answer((repr(goal), *session_hardware.own_texts()), goal, self.catalogue)
 
     def collective(
@@ -225,14 +223,7 @@ class _ServiceBackend(Backend):
     def plan(self, goal: Goal) -> PlanAnswer:
         with st.spinner("Trying every machine, count and batch ..."):
             answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
-        chosen, target = answer["chosen"], answer["target"]
-        if target is not None:
-            plan = plan_in_question(answer)
-            lines = [length_line(plan, target)] if plan else []
-        else:
-            published = goal.by_id(self.catalogue).published()
-            lines = harder(published, chosen, answer["fastest"], answer["front"], goal.budget is not None)
-        return PlanAnswer(answer | {"convergence": lines}, None)
+        return PlanAnswer(answer, None)
 
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]

@@ -19,7 +19,7 @@ USED: dict[str, tuple[Kind, ...]] = {
         ("predict", "scale", "compare", "sensitivity", "fits"), ("specs", "calibration", "profile")
     ),
     "diagnose": ("specs", "calibration", "profile", "measured"),
-    "plan": ("specs", "calibration"),
+    **dict.fromkeys(("plan", "fleets"), ("specs", "calibration")),
     "quote": ("specs", "calibration", "quote"),
     "transformers": ("specs", "network"),
     "runs": ("specs", "runs"),

@@ -8,6 +8,7 @@ FIRST = ("start", "Start")
 GROUPS = {
     "Decide": (
         ("plan", "Plan"),
+        ("fleets", "Add machines"),
         ("quote", "Check a quote"),
         ("compare", "Compare"),
         ("fits", "Will it fit"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ def known() -> dict[str, Option]:
         if option.kind == "choices":
             option = option._replace(usual="on-demand (default)" if name == "pricing" else "any")
         if name in PRICES:
-            option = _prices(option)
+            option = joined_by_commas(option, "e.g. dgx-1v=12,dgx-a100=30")
         result[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
     return result
 
@@ -54,11 +54,11 @@ class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return [convert(self.one, part) for part in BETWEEN.split(str(value)) if part.strip()]
 
 
-def _prices(option: Option) -> Option:
-    """Return the option for the prices of several machines."""
+def joined_by_commas(option: Option, usual: str) -> Option:
+    """Return an option that a shell has once for each machine or link, for several of them in one field."""
     names = [f"--{option.name}", str(option.parameter.name)]
     parameter = click.Option(names, type=_Prices(option), help=option.help)
-    return option._replace(parameter=parameter, kind="text", usual="e.g. dgx-1v=12,dgx-a100=30")
+    return option._replace(parameter=parameter, kind="text", usual=usual)
 
 
 def goal_of_form(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
@@ -156,8 +156,10 @@ def as_query(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -
     return {name: written(value) for name, value in as_picked(row, workload, picked).items()}
 
 
-def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return the options of a shell command, and those repeated for each machine, as pairs."""
-    once = {name: value for name, value in picked.items() if name not in PRICES}
-    more = [(name, part) for name in PRICES for part in BETWEEN.split(str(picked.get(name, ""))) if part]
+def as_words(
+    picked: Mapping[str, Any], repeated: Iterable[str] = PRICES
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return the options of a shell command, and those repeated for each machine or link, as pairs."""
+    once = {name: value for name, value in picked.items() if name not in repeated}
+    more = [(name, part) for name in repeated for part in BETWEEN.split(str(picked.get(name, ""))) if part]
     return once, more

@@ -16,30 +16,30 @@ from perfmodel.decide.planning import Goal
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.named import id_of
 from perfmodel.model.setting.sharing import predicts_tokens
-from perfmodel.model.transformers.layout_words import in_full, short
+from perfmodel.model.transformers.layout_words import short
 from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 from perfmodel.workloads.recipes.token_recipes import token_recipe
 from perfmodel.workloads.workload import Workload
 
-PAGE = "plan"
 OF_TOKENS = ("tokens", "samples")
 """Options of the length of a transformer's run."""
 TUNED = ("lora", "frozen-weights")
 """Options of a fine-tuning that trains adapters alone."""
 
 
-def current(option: Option) -> Workload | None:
-    """Return the network that the page is about; None of one uploaded or unknown.
+def current(option: Option, page: str = "plan") -> Workload | None:
+    """Return the network that a page is about; None of one uploaded or unknown.
 
     Parameters
     ----------
     option : of the network
+    page : its name in the URL
     """
     session, query = st.session_state, st.query_params.to_dict()
     seen = session.get("seen")
-    stays = seen and seen[0] == PAGE and seen[1] == query
+    stays = seen and seen[0] == page and seen[1] == query
     name = session.get(f"option-{option.key}") if stays else query.get(option.name)
     name = name or session.get("chosen", {}).get(option.key) or Run.model_fields["workload"].value
     try:
@@ -89,18 +89,6 @@ def with_length(picked: Mapping[str, Any], known: Mapping[str, Option]) -> tuple
         raise InputError("How long is the fine-tuning? Fill in “Tokens of the run” or “Or examples”.")
     whole = {**picked, "recipe": TOKENS}
     return whole, goal_of_form(whole, known)
-
-
-def in_words(plan: Mapping[str, Any]) -> str | None:
-    """Return tokens, batch and layout of a plan in a sentence; None of one without a layout."""
-    length = plan["sequence_length"]
-    if not plan["layout"] or not length:
-        return None
-    batch = plan["global_batch_size"]
-    return (
-        f"{many(plan['samples'] * length)} tokens, {many(batch * length)} in a step "
-        f"({batch:,} sequences of {length:,}): {in_full(plan['layout'])}."
-    )
 
 
 def columns(row: Mapping[str, Any]) -> dict[str, Any]:

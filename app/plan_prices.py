@@ -13,6 +13,7 @@ from app.plan_form import BETWEEN
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars
 from perfmodel.decide.price_kinds import BASIS
+from perfmodel.decide.prices import cheapest_of_each_kind
 from perfmodel.hardware.instance import Instance, OfferPrice
 
 MOST = 12
@@ -36,32 +37,25 @@ def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> No
         )
     for row in unpriced[:MOST]:
         worth = row["worth_usd_per_hour"]
-        below = f"worth up to {dollars(worth)} an hour each" if worth else "not in time at any price"
+        below = f" (worth up to {dollars(worth)} an hour each)" if worth else ""
+        if row["best"]["meets_deadline"] is False:
+            below = " (not in time at any price)"
         name = row["node"]
         with st.container(horizontal=True, vertical_alignment="bottom"):
             price = st.number_input(
-                f"{row['name']}, rent in USD an hour ({below})",
+                f"{row['name']}, rent in USD an hour{below}",
                 min_value=0.0,
                 value=None,
                 placeholder="not known",
                 key=f"price-of-{name}",
             )
-            for offer, known in _elsewhere(name):
+            for offer, known in cheapest_of_each_kind(session_hardware.catalogue(), name)[:KINDS]:
                 if st.button(_label(offer, known), key=f"take-{name}-{known.kind}-{known.region}"):
                     file_marks.go_to("plan", _at(picked, known))
         if price and (query := _with_price(picked, name, price)) != _query(picked):
             file_marks.go_to("plan", query)
     for row in unpriced[MOST:]:
         st.markdown(f"* {row['name']}: no price is known")
-
-
-def _elsewhere(node: str) -> list[tuple[Instance, OfferPrice]]:
-    """Return the lowest price of a machine in the catalogue of each of its two cheapest kinds."""
-    offers = [offer for offer in session_hardware.catalogue().instances() if offer.node == node]
-    every = [(offer, price) for offer in offers for price in offer.every_price()]
-    every.sort(key=lambda each: -each[1].usd_per_hour)
-    lowest = {price.kind: (offer, price) for offer, price in every}
-    return sorted(lowest.values(), key=lambda each: each[1].usd_per_hour)[:KINDS]
 
 
 def _label(offer: Instance, price: OfferPrice) -> str:

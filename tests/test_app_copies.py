@@ -66,6 +66,20 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "trace": ("trace", {"gpus": "8"}),
     "quote": ("quote", {"gpus": "8", "quantity": "images_per_second", "value": "4000"}),
     "quote, public": ("quote", {"quote": "horovod-512-gpus"}),
+    "fleets": (
+        "fleets",
+        {
+            "machine": "dgx-a100-80gb",
+            "machines": "8",
+            "how-many": "4",
+            "workload": "bert-large",
+            "precision": "bf16",
+            "samples": "1e9",
+            "purchase-price": "dgx-a100-80gb=150000,dgx-h100=350000",
+            "service-years": "5",
+        },
+    ),
+    "fleets, as typed": ("fleets", {"have": "2 x dgx-1v + 1 x dgx-1v-32gb", "buy": "2 x dgx-1v"}),
     "fits": ("fits", {"gpus": "8", "confidence": "0.9"}),
     "fits, of a transformer": (
         "fits",
@@ -211,12 +225,23 @@ def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
     assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
 
 
+def enlarged(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert labelled(answer["card"]["advice"]) in plain_words(test)
+    assert [line in printed for line in answer["words"]] == [True] * len(answer["words"])
+    options = [answer["have"], *answer["options"]]
+    assert [row.split(",")[0] for row in test.dataframe[0].value["option"]] == [
+        one["option"] for one in options
+    ]
+
+
 def learned(test: Any, answers: list[Any], printed: str) -> None:
     assert samples.RUNS.strip() in [block.value for block in test.get("code")]
     assert f"{len(answers[0]['rows'])} runs: " in printed
 
 
 SHOWN = {
+    "fleets": enlarged,
     "runs": learned,
     "diagnose": diagnosed,
     "fits": fitted,

@@ -20,6 +20,11 @@ LEADS = [
     ),
     ({**MINE, "train": "resnet50"}, "Predict an iteration", {"workload": "resnet50", "gpus": "64"}),
     (
+        {**MINE, "train": "llama-3-8b"},
+        "What would more machines add?",
+        {"workload": "llama-3-8b", "machines": "8"},
+    ),
+    (
         {"on": "a_quote", "train": "llama-3-70b", "value": "400000"},
         "Check the quote",
         {"workload": "llama-3-70b", "quantity": "tokens_per_second", "value": "400000"},

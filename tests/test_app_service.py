@@ -22,6 +22,7 @@ PAGES: dict[str, tuple[dict[str, str], set[str]]] = {
     "compare": ({"gpus": "8", "b-gpus": "16"}, {"compare", "predict"}),
     "sensitivity": ({"gpus": "8"}, {"sensitivity", "predict"}),
     "plan": ({"instance": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}, {"plan"}),
+    "fleets": ({"machine": "dgx-1v", "machines": "2", "workload": "resnet50"}, {"plan"}),
     "quote": ({"gpus": "8", "value": "4000"}, {"check-quote"}),
     "communication": ({"ranks": "16", "algorithms": "NCCL's choice,ring,tree"}, {"collective"}),
     "stragglers": ({"workers": "4", "k": "2"}, {"stragglers"}),

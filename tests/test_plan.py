@@ -378,7 +378,7 @@ def test_a_larger_cluster_does_not_look_free():
     assert table["samples"][order][-1] > 2 * table["samples"][order][0]
     fixed = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",)))
     assert fixed.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
-    told = " ".join(notes(by_hand(Goal(epochs=90))))
+    told = " ".join(verdict(by_hand(Goal(epochs=90))))
     assert "1.20 times at a global batch of 8,192 (the plan chosen)" in told
     unpublished = search(Goal(workload="vgg16", epochs=74, accelerators=("a100-sxm4-40gb",)))
     assert unpublished.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
@@ -394,13 +394,13 @@ def test_batches_that_train_worse_are_told_of_the_fastest_too(found):
     batch = fast["global_batch_size"]
     assert batch > 4 * found.chosen["global_batch_size"]
     growth = fit.epochs(batch) / fit.smallest_epochs
-    told = " ".join(notes(found))
+    told = " ".join(verdict(found))
     assert f"{growth:.2f} times at a global batch of {batch:,} (the fastest" in told
-    assert "too few epochs" not in told
+    assert "Too few epochs" not in told
     less = search(Goal(epochs=50, accelerators=("h100-sxm5-80gb",)))
     needed = fit.epochs(less.front[0]["global_batch_size"])
     assert needed > 50
-    assert f"takes {needed:.4g} (the fastest" in next(note for note in notes(less) if "too few" in note)
+    assert f"takes {needed:.4g} (the fastest" in next(line for line in verdict(less) if "Too few" in line)
 
 
 def test_machines_nobody_measured_are_told_as_predict_tells_them(found, invoke):
@@ -959,8 +959,8 @@ def test_a_confidence_that_is_none_is_refused(value, invoke):
 
 @pytest.mark.any_version
 def test_a_default_that_decides_is_named_with_what_another_value_would_do():
-    """The default batch of Llama 3.1 405B keeps 16,384 GPUs from training it in time."""
-    asked = {"workload": "llama-3.1-405b", "tokens": "15.6T", "deadline": "70 days", "max_gpus": 16384}
+    """The batch of published runs on fewer tokens than 15 T keeps 16,384 GPUs from training in time."""
+    asked = {"workload": "llama-3.1-405b", "tokens": "15T", "deadline": "67 days", "max_gpus": 16384}
     asked["confidence"] = 0.5
     found = perfmodel.plan(**asked, instances="p5.48xlarge")
     assert not found.met

@@ -30,6 +30,7 @@ from perfmodel.decide.prices import price_of
 from perfmodel.equations.reliability import goodput_fraction, lost_time_spread, run_time_sensitivity
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.figures import run_and_cost
+from perfmodel.interfaces.reports.planned import page_of_plan
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -162,6 +163,9 @@ def test_spot_or_reserved_is_answered_in_words():
     assert result.left_out[WASTED] == len(rows) / 2
     assert all(row["price_basis"] != "reserved for 1 year" for row in rows)
     assert any("taken back every 16.4 h, assumed" in note for note in notes(result))
+    prices = page_of_plan(result, None, CATALOGUE).tables[-1].rows
+    machine = "8 x A100 SXM4 40 GB (AWS p4d.24xlarge)"
+    assert {machine, f"{machine}, spot"} <= {row[0] for row in prices}
 
 
 def test_reserved_alone_says_what_it_commits_to():

@@ -10,11 +10,11 @@ import streamlit as st
 from app import (
     cases,
     charts,
-    decisions,
     file_marks,
     history,
     layout_options,
     memory_chart,
+    no_effect,
     report_pages,
     session_hardware,
     to_compare,
@@ -157,7 +157,7 @@ def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) 
     """
     letters: dict[str, list[str]] = {}
     for (name, answer), chosen in zip(answers.items(), picked, strict=True):
-        for warning in dict.fromkeys([*answer.warnings, *decisions.without_effect(answer, chosen)]):
+        for warning in dict.fromkeys([*answer.warnings, *no_effect.without_effect(answer, chosen)]):
             letters.setdefault(warning, []).append(name.partition(" ")[0])
     return [f"{', '.join(those)}: {warning}" for warning, those in letters.items()]
 
@@ -243,7 +243,7 @@ def page(request: PageRequest) -> None:
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
         asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
-        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more)
+        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=result.card)
         rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", asked, more)
         under = [each or Conditions() for each in conditions_under(base | money, which)]

@@ -11,7 +11,6 @@ from app import (
     file_marks,
     plan_form,
     plan_length,
-    plan_limits,
     plan_prices,
     scatter_charts,
     session_hardware,
@@ -27,7 +26,6 @@ from app.layout import (
     fold,
     options_form,
     own_calibration,
-    sentence,
     shell_command,
 )
 from app.looks import for_planners, labelled, main_number
@@ -133,20 +131,16 @@ def page(request: PageRequest) -> None:
         request = request._replace(picked=picked)
         searched = backend().plan(goal)
         result = searched.report
-        fit = goal.by_id(session_hardware.catalogue()).completed().fit()
     with request.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
-        plan = plan_limits.plan_in_question(result)
-        job = plan_length.in_words(plan) if plan else None
-        limits = plan_limits.limits(result, goal, fit)
-        lines = (job, *more, *limits, *map(sentence, result["convergence"]))
-        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in lines if line))
+        plan = result["chosen"] or result["surest"]
+        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
-    rows, mark = rows_of(result), plan_limits.mark(result)
+    rows, mark = rows_of(result), "chosen" if result["met"] else "surest"
     if result["front"]:
         drawn = scatter_charts.pareto(
             result["front"],
@@ -167,21 +161,22 @@ def page(request: PageRequest) -> None:
             query = plan_form.as_query(plan, goal.workload, request.picked)
             file_marks.go_to("predict", query)
         to_compare.offer(plans_to_compare(rows, plan, goal.workload, request.picked), titles=True)
-    event = st.dataframe(
-        table(rows, result),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key="plans",
-        column_config={
-            name: st.column_config.NumberColumn(format="dollar")
-            for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
-        }
-        | {
-            "epochs": st.column_config.NumberColumn(format="localized"),
-        },
-    )
-    load(rows, event, goal.workload, request.picked)
+    if rows:
+        event = st.dataframe(
+            table(rows, result),
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="single-row",
+            key="plans",
+            column_config={
+                name: st.column_config.NumberColumn(format="dollar")
+                for name in ("cost [USD]", f"cost at {percent(goal.confidence)} [USD]")
+            }
+            | {
+                "epochs": st.column_config.NumberColumn(format="localized"),
+            },
+        )
+        load(rows, event, goal.workload, request.picked)
     once, each = plan_form.as_words(request.picked)
     with st.container(horizontal=True):
         copy_buttons("plan", once, plan_form.as_python(goal), each, card=card)

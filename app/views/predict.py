@@ -9,10 +9,10 @@ from app import (
     answer_card,
     cases,
     charts,
-    decisions,
     layout_options,
     memory_chart,
     money,
+    no_effect,
     pipeline_chart,
     report_pages,
     session_hardware,
@@ -162,7 +162,7 @@ def page(request: PageRequest) -> None:
         if remedy:
             st.markdown(f"What would fit: {remedy}.")
         st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings([*notes_of(prediction), *decisions.without_effect(prediction, request.picked)])
+    show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])
     figures(prediction)
     to_target(reached, prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import file_marks, history, quotes
+from app import file_marks, history, quotes, session_hardware
 from app.menu import FIRST
 from app.options import Option, one_of, options, text_of, written
 from app.state import choose, chosen, close_page, newest, open_page, widget
@@ -81,6 +81,8 @@ GOES_AS = {
     "took": "measured",
 }
 # Option of this page -> that of the page that answers.
+LARGER = "fleets"
+# Page that answers for whole machines, more of which are added, and whose batch grows with them.
 EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
     "25 or 100 Gbit/s for 32 V100s?": (
         "compare",
@@ -108,6 +110,16 @@ EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
     "BERT on 64 H100s": (
         "predict",
         {"workload": "bert-large", "accelerator": "h100-sxm5-80gb", "gpus": "64", "precision": "bf16"},
+    ),
+    "What do four more DGX A100 add to eight?": (
+        LARGER,
+        {
+            "workload": "bert-large",
+            "machine": "dgx-a100-80gb",
+            "machines": "8",
+            "how-many": "4",
+            "samples": "1e9",
+        },
     ),
     "Which layout for Llama 70B on 512 H100s?": (
         "transformers",
@@ -141,12 +153,24 @@ def fields(on: str, has_tokens: bool) -> list[Option]:
     return [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
 
 
-def query(picked: dict[str, Any], on: str, has_tokens: bool) -> dict[str, str]:
+def query(picked: dict[str, Any], on: str, has_tokens: bool, leads_to: str) -> dict[str, str]:
     """Return the query of the page that answers a question."""
+    if leads_to == LARGER:
+        return of_machines(picked)
     names = ["train", *(option.name for option in fields(on, has_tokens))]
     result = {GOES_AS[name]: written(picked[name]) for name in names if name in picked}
     if on == QUOTE and result.get("quantity", TOKENS) == TOKENS:
         result["quantity"] = TOKENS if has_tokens else IMAGES
+    return result
+
+
+def of_machines(picked: dict[str, Any]) -> dict[str, str]:
+    """Return the query of the page that adds machines to the chosen ones."""
+    result = {"workload": written(picked["train"])} if "train" in picked else {}
+    if "machine" in picked:
+        node = session_hardware.catalogue().node(picked["machine"])
+        machines = -(-int(picked.get("of-gpus", node.accelerators)) // node.accelerators)
+        result |= {"machine": node.id, "machines": str(machines)}
     return result
 
 
@@ -159,7 +183,12 @@ def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
     layouts = {"Find the fastest layout": "transformers"} if has_tokens and gpus > 1 else {}
-    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits"}
+    return {
+        **layouts,
+        "Predict an iteration": "predict",
+        "Will it fit?": "fits",
+        "What would more machines add?": LARGER,
+    }
 
 
 def page() -> None:
@@ -187,7 +216,7 @@ def page() -> None:
     with place:
         for index, (label, leads_to) in enumerate(answers(on, has_tokens, picked.get("of-gpus", 1)).items()):
             if st.button(label, type="secondary" if index else "primary", key=f"to-{leads_to}"):
-                file_marks.go_to(leads_to, query(picked, on, has_tokens))
+                file_marks.go_to(leads_to, query(picked, on, has_tokens, leads_to))
     st.caption("Or see an example")
     file_marks.examples(EXAMPLES)
 

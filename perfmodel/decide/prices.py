@@ -183,18 +183,35 @@ def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | 
     return price.carbon_intensity
 
 
+def cheapest_of_each_kind(catalogue: Catalogue, node: str) -> list[tuple[Instance, OfferPrice]]:
+    """Return the lowest known price of each kind for a machine, with its offer, the lowest first."""
+    every = [
+        (offer, price)
+        for offer in catalogue.instances()
+        if offer.node == node
+        for price in offer.every_price()
+    ]
+    every.sort(key=lambda each: -each[1].usd_per_hour)
+    lowest = {price.kind: (offer, price) for offer, price in every}
+    return sorted(lowest.values(), key=lambda each: each[1].usd_per_hour)
+
+
 def no_price_words(catalogue: Catalogue, node: str, kind: PriceKind, called: str) -> str:
-    """Return that no price of a kind is known of a machine, with its price on demand where that is known.
+    """Return that no price of a kind is known of a machine, with that on demand or else the lowest known.
 
     >>> no_price_words(Catalogue.built_in(), "aws-p4d.24xlarge", "reserved-3y", "it")
     'no price reserved for 3 years is known of it; on demand it is $21.96 an hour: --pricing on-demand'
+    >>> no_price_words(Catalogue.built_in(), "aws-p5e.48xlarge", "on-demand", "it")
+    'no price on demand is known of it; spot it is $17.48 an hour: --pricing spot'
     """
-    of_kind = "" if kind == "on-demand" else f" {BASIS[kind]}"
+    every = cheapest_of_each_kind(catalogue, node)
+    known = {price.kind: price for _, price in every if price.kind != kind}
+    other = known.get("on-demand") or next(iter(known.values()), None)
+    of_kind = f" {BASIS[kind]}" if other is not None or kind != "on-demand" else ""
     words = f"no price{of_kind} is known of {called}"
-    offers = offers_of(catalogue, node) if of_kind else []
-    if not offers:
+    if other is None:
         return words
-    return f"{words}; on demand it is {dollars(offers[0][1].usd_per_hour)} an hour: --pricing on-demand"
+    return f"{words}; {BASIS[other.kind]} it is {dollars(other.usd_per_hour)} an hour: --pricing {other.kind}"
 
 
 def hour_words(price: Price) -> str:

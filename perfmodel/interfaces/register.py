@@ -93,7 +93,7 @@ NOT_DRAWN: Mapping[str, str] = {
     "explain": "the page of predict has it",
     "explain-row": "the page of validation shows the rows",
     "fits": "its page draws the memory",
-    "fleets": "it is plan --have, of which no page shows the shell's line yet",
+    "fleets": "its page has fields for the machines one has",
     "layouts": "the page of transformers has it",
     "plan": "its page has the limits of a search",
     "predict": "its page draws the terms",

@@ -54,6 +54,24 @@ def test_the_first_page_leads_on_and_back_leads_back(window):
     assert page.locator(ERRORS).count() == 0
 
 
+def test_machines_are_added_from_the_first_page_as_by_the_command(window, invoke):
+    page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=16")
+    page.get_by_role("button", name="What would more machines add?").click()
+    page.wait_for_url("**/fleets?**machines=2**")
+    field = page.get_by_role("textbox", name="How many to add")
+    field.wait_for()
+    window.settled()
+    field.fill("4")
+    field.press("Enter")
+    page.wait_for_url("**how-many=4**")
+    command = ["plan", "--have", "2 x dgx-1v", "--buy", "4 x dgx-1v", "--buy", "4 x dgx-a100-40gb"]
+    card = json.loads(invoke(*command, "--buy", "4 x dgx-h100", "--workload", "resnet50", "--json").stdout)[
+        "card"
+    ]
+    page.wait_for_selector(f"text={card['chance']}")
+    assert card["advice"] in window.settled().locator(".st-key-answer-card").inner_text()
+
+
 def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
     page = window.open("?gpus=32")
     for gpus in (8, 64):

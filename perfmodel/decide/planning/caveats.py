@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.model.prediction.intervals.bound import clipped_words
-from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 Row = dict[str, Any]
 
@@ -51,33 +49,17 @@ def of_options(result: SearchResult) -> list[str]:
 
 
 def harder_batches(result: SearchResult) -> list[str]:
-    """Return notes on epochs that the batches of the chosen and the fastest plans need in addition.
+    """Return sentences on epochs that the batches of the chosen and the fastest plans need in addition.
 
     A run of a given length is held against what published runs of the workload took to their target.
     """
-    if result.fit is not None:
-        return []
     goal = result.goal
-    return harder(goal.published(), result.chosen, result.fastest, result.front, goal.budget is not None)
-
-
-def harder(
-    published: EpochsFit | None,
-    chosen: Row | None,
-    fastest: Row | None,
-    front: Sequence[Row],
-    has_budget: bool,
-) -> list[str]:
-    """Return notes on plans whose batch needs more epochs than small ones, or more than given.
-
-    Parameters
-    ----------
-    published : of the workload's epochs against its batch; None where nothing is
-    """
+    published = None if result.fit is not None else goal.published()
     if published is None:
         return []
-    within = {"the fastest within the budget": fastest} if has_budget else {}
-    rows = {"the plan chosen": chosen, **within, "the fastest": front[0] if front else None}
+    within = {} if goal.budget is None else {"the fastest within the budget": result.fastest}
+    front = result.front
+    rows = {"the plan chosen": result.chosen, **within, "the fastest": front[0] if front else None}
     counted = "epochs" if published.unit == "epochs" else "samples"
     grown, short, seen = [], [], set()
     for which, row in rows.items():
@@ -94,9 +76,9 @@ def harder(
     lines = []
     if grown:
         lines.append(
-            f"to reach {published.target}, published runs take more {counted} than at small batches: "
-            f"{', '.join(grown)}; without --epochs and --samples that is counted"
+            f"To reach {published.target}, published runs take more {counted} than at small batches: "
+            f"{', '.join(grown)}; without --epochs and --samples that is counted."
         )
     if short:
-        lines.append(f"too few {counted} to reach {published.target}: a global batch of {', '.join(short)}")
+        lines.append(f"Too few {counted} to reach {published.target}: a global batch of {', '.join(short)}.")
     return lines

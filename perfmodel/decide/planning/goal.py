@@ -1,6 +1,5 @@
 """The goal of a search: a run, its deadline and budget, and the machines that may be hired for it."""
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
@@ -274,13 +273,24 @@ class Goal(Run):
         return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
 
     def batch_of_layouts(self, network: Workload, world_size: int) -> int:
-        """Return the samples of one step of a model-parallel transformer on ``world_size`` accelerators."""
+        """Return the samples of one step of a model-parallel transformer on ``world_size`` accelerators.
+
+        Larger batches are faster, so it is about the largest with which training takes no more tokens: that
+        of published runs of this workload, else of any published run on as many tokens or fewer.
+        """
         if self.global_batch_size is not None:
             return self.global_batch_size
+        length = int(network.sequence_length or 1)
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
-        most = self.max_global_batch_size or (fit.largest_batch_size if fit else math.inf)
-        return usual_batch(world_size, int(network.sequence_length or 1), most)
+        most = self.max_global_batch_size or (fit.largest_batch_size if fit else None)
+        if most is not None:
+            return usual_batch(world_size, length, most)
+        tokens = self.tokens or (self.samples or 0.0) * length
+        if not tokens or not predicts_tokens(network):
+            return usual_batch(world_size, length)
+        most = token_recipe(network, tokens).fit.largest_batch_size
+        return usual_batch(world_size, length, tokens=most * length)
 
     def published(self) -> EpochsFit | None:
         """Return the published epochs of this workload against its batch; None where there are none."""

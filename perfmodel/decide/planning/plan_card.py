@@ -110,7 +110,8 @@ def _without_a_plan(result: SearchResult) -> str:
         names = ", ".join(machine.typed for machine in result.machines[:3])
         kind: PriceKind = result.goal.pricing[0] if result.goal.pricing else "on-demand"
         first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
-        return f"{first[0].upper()}{first[1:]}; or give --price NODE=USD, per hour of one node."
+        or_else = "; or" if ";" in first else ":"
+        return f"{first[0].upper()}{first[1:]}{or_else} give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 
@@ -127,15 +128,17 @@ def limit_words(goal: Goal) -> str:
 
 def used_words(plan: Row, goal: Goal) -> str:
     """Return how a plan trains on its machines: layout or strategy, adapters, precision, and batch."""
-    step = f"{plan['global_batch_size']:,} a step"
+    batch, length = plan["global_batch_size"], plan["sequence_length"]
     if plan["layout"]:
-        rank = goal.options.get("lora")
-        trained = f"LoRA rank {rank}, {plan['precision']}" if rank else plan["precision"]
-        return f"{in_full(plan['layout'])}, {trained}, {step.replace(' a', ' samples a')}"
-    tokens = f" of {plan['sequence_length']} tokens" if plan["sequence_length"] else ""
+        rank, frozen = goal.options.get("lora"), goal.options.get("frozen_weights")
+        adapters = f"LoRA rank {rank}{f' on {frozen} weights' if frozen else ''}, " if rank else ""
+        trained = f"{adapters}{plan['precision']}"
+        tokens = f"{many(batch * length)} tokens a step ({batch:,} {plural('sequence', batch)} of {length:,})"
+        return f"{in_full(plan['layout'])}, {trained}, {tokens}"
+    tokens = f" of {length:,} tokens" if length else ""
     size = plan["local_batch_size"]
     each = f"{size:,} {plural('sample', size)}{tokens} on each"
-    return f"{strategy_words(plan)}, {plan['precision']}, {each}, {step}"
+    return f"{strategy_words(plan)}, {plan['precision']}, {each}, {batch:,} a step"
 
 
 def strategy_words(plan: Row) -> str:

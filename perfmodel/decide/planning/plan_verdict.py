@@ -8,6 +8,7 @@ from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives
+from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, rough_words
@@ -40,9 +41,13 @@ def verdict(result: SearchResult) -> list[str]:
         lines.append(
             f"Its global batch, {batch}, is {result.fit.outside}: no published run reached the target so."
         )
+    if result.fit is not None:
+        lines.append(f"The run ends at the published target: {result.fit.target}.")
     recipe = goal.chosen_recipe() if result.fit is not None else None
     if recipe is not None and recipe.starts:
         lines.append(f"Its run starts {recipe.starts}.")
+    lines += harder_batches(result)
+    lines += binding(result)
     lines += prices_compared(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
@@ -51,6 +56,7 @@ def verdict(result: SearchResult) -> list[str]:
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
         within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
         lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{_at_most(goal, fastest)}.")
+    lines += next_best(result)
     if not result.met:
         lines += _were_prices_known(result)
     return lines
@@ -153,7 +159,6 @@ def notes(result: SearchResult) -> list[str]:
         lines += _of_layout(goal, chosen)
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
-    lines += harder_batches(result)
     if goal.recipe is not None and (recipe := goal.chosen_recipe()) is not None:
         lines.append(f"{recipe.words(_software(result))} (--recipe)")
     if result.fit is not None:
@@ -209,8 +214,8 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
         return []
     tokens = chosen["global_batch_size"] * chosen["sequence_length"]
     return [
-        f"a step has {tokens / 1e6:.2f} M tokens, as Llama 2's had 4 M; a smaller or larger one is "
-        "--global-batch-size"
+        f"a step has {many(tokens)} tokens, about the most that published runs on as many tokens in all had "
+        "(--global-batch-size, --max-global-batch-size)"
     ]
 
 

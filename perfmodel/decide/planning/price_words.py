@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,35 @@ def basis_words(row: Mapping[str, Any]) -> str:
     (', spot', '')
     """
     return kind_words(row.get("price_basis"))
+
+
+class PriceRow(NamedTuple):
+    """The price of one machine as tables show it."""
+
+    machine: str
+    """One machine as people call it, with the kind of its price where it is not on demand."""
+    usd_per_hour: float
+    region: str | None
+    date: str | None
+    source: str | None
+    """Who says so; a given price and one's own purchase are their own source."""
+
+
+def price_rows(result: SearchResult, plans: Iterable[Mapping[str, Any]]) -> list[PriceRow]:
+    """Return the prices of the machines of plans, in the order of the plans."""
+    names = list(dict.fromkeys(row["name"] for row in plans))
+    machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
+    prices = [price for price in result.prices() if price["name"] in names]
+    return [
+        PriceRow(
+            machines[price["name"]] + basis_words({"price_basis": price["basis"]}),
+            price["usd_per_hour"],
+            price["region"],
+            price["date"],
+            price["source"] or {"given": "as given", "owned": "as bought"}.get(price["basis"]),
+        )
+        for price in sorted(prices, key=lambda price: names.index(price["name"]))
+    ]
 
 
 def prices_compared(result: SearchResult) -> list[str]:

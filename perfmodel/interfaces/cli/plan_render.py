@@ -12,7 +12,7 @@ from perfmodel.core.units import counted, duration, percent, rate, thousands, th
 from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
 from perfmodel.decide.planning.plan_verdict import notes, verdict
-from perfmodel.decide.planning.price_words import basis_words
+from perfmodel.decide.planning.price_words import price_rows
 from perfmodel.decide.planning.table_words import (
     SUREST,
     TAKE,
@@ -221,19 +221,14 @@ def _reasons(rows: Iterable[Row]) -> list[str]:
 
 def _show_prices(result: SearchResult, shown: list[Row]) -> None:
     """Print where the prices of the machines shown come from."""
-    names = dict.fromkeys(row["name"] for row in shown)
-    prices = [price for price in result.prices() if price["name"] in names]
+    prices = price_rows(result, shown)
     if not prices:
         return
     out = console()
     lines_to(out, "Price of one node", style="bold")
-    machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
-    lines = []
-    for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
-        source = price["source"] or {"given": "as given", "owned": "as bought"}.get(price["basis"])
-        where = ", ".join(filter(None, (price["region"], price["date"], source)))
-        kind = basis_words({"price_basis": price["basis"]})
-        lines.append((machines[price["name"]] + kind, (f"{price['usd_per_hour']:,.4g}",), where, ""))
+    lines = [
+        (row.machine, (f"{row.usd_per_hour:,.4g}",), ", ".join(filter(None, row[2:])), "") for row in prices
+    ]
     _show_plans(("USD/h",), lines)
     out.print()
 

@@ -14,7 +14,7 @@ from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.decide.planning.fleets import Fleets
-    from perfmodel.decide.planning.fleets.result import FleetOption, Purchase
+    from perfmodel.decide.planning.fleets.result import FleetOption
 
     ByLink: TypeAlias = Mapping[str, float] | float
 else:
@@ -172,50 +172,17 @@ def text(answer: "Fleets", request: object) -> None:
 
 
 def _show_options(answer: "Fleets") -> None:
-    from perfmodel.core.units import duration, rate
+    from perfmodel.decide.planning.fleets.table_words import columns_of, rows_of
     from perfmodel.interfaces.cli.render import console, table
 
-    timed = answer.samples is not None
-    rows = table("option", "GPUs", "run" if timed else "samples/s", "x as fast", "USD", "pays back")
+    rows = table(*columns_of(answer))
     rows.padding = (0, 1, 0, 0)
     rows.columns[0].max_width = 27
     for column in rows.columns[1:]:
         column.no_wrap = True
-    for one in (answer.have, *answer.options):
-        speed = duration(one.run_time or 0.0) if timed else rate(one.samples_per_second)
-        name = one.option if one.policy == "one kind" else f"{one.option}, {one.policy}"
-        rows.add_row(name, str(one.gpus), speed, _times(one), _dollars(one.purchase), _payback(one))
+    for row in rows_of(answer):
+        rows.add_row(*row)
     console().print(rows)
-
-
-def _times(one: "FleetOption") -> str:
-    if one.ratio is None:
-        return ""
-    if one.ratio.low_80 is None:
-        return f"{one.ratio.value:.3g}"
-    return f"{one.ratio.value:.2f} ({one.ratio.low_80:.2f} to {one.ratio.high_80:.2f})"
-
-
-def _dollars(purchase: "Purchase | None") -> str:
-    from perfmodel.core.units import rate, thousands
-
-    if purchase is None:
-        return ""
-    if purchase.capital is None or purchase.rent is None:
-        return "unknown"
-    capital = thousands(purchase.capital) if purchase.capital or not purchase.rent else ""
-    rent = f"{rate(purchase.rent)}/h" if purchase.rent else ""
-    return " + ".join(part for part in (capital, rent) if part)
-
-
-def _payback(one: "FleetOption") -> str:
-    from perfmodel.core.units import duration
-
-    if one.payback is None:
-        return "" if one.purchase is None else "-"
-    if one.payback.time is None:
-        return "never"
-    return duration(one.payback.time) if one.payback.time else "at once"
 
 
 def _run(one: "FleetOption", have: "FleetOption") -> str:

@@ -72,23 +72,36 @@ def _speeds(answer: Fleets) -> Spans:
 def _options(answer: Fleets) -> Listing:
     """Return a table of each option's size and speed."""
     return Listing(
-        "Options",
-        ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "x as fast", "run"),
+        "Each option in numbers",
+        (
+            *("option", "all together", "what takes the time of a step", "network"),
+            *("GPUs", "samples a step", "iteration", "samples/s", "x as fast", "80 %", "run"),
+        ),
         [
             [
                 name_of(one),
+                " + ".join(kind.words for kind in one.kinds),
+                one.limit,
                 one.network or "-",
                 str(one.gpus),
                 f"{one.global_batch_size:,}",
                 show(one.iteration_time, "s"),
                 rate(one.samples_per_second),
                 "" if one.ratio is None else f"{one.ratio.value:.3g}",
+                _ends(one),
                 "-" if one.run_time is None else duration(one.run_time),
             ]
             for one in (answer.have, *answer.options)
         ],
-        texts=2,
+        texts=4,
     )
+
+
+def _ends(one: FleetOption) -> str:
+    """Return the 80 % interval of an option's speed as text; empty where there is none."""
+    if one.ratio is None or one.ratio.low_80 is None or one.ratio.high_80 is None:
+        return ""
+    return f"{one.ratio.low_80:.3g} to {one.ratio.high_80:.3g}"
 
 
 def _costs(answer: Fleets) -> Listing:

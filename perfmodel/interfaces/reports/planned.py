@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.records.options import declared
@@ -11,6 +11,7 @@ from perfmodel.decide.planning import SearchResult
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import price_rows
 from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -40,7 +41,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
         _front(shown, front, percent(result.goal.confidence), result.in_short),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
-        _prices(result, {row["name"] for row in [*shown, *rejected]}),
+        _prices(result, [*shown, *rejected]),
     )
     scenarios = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
     return Page(
@@ -116,16 +117,13 @@ def _of(shown: Sequence[Row], whole: int) -> str:
     return "" if len(shown) == whole else f" ({len(shown)} of {whole})"
 
 
-def _prices(result: SearchResult, names: Container[str]) -> Listing:
-    """Return a table of the prices of named machines, with their sources."""
-    columns = ("region", "date", "source")
-    machines = {machine.name: machine.words(1, machine.accelerators) for machine in result.machines}
+def _prices(result: SearchResult, plans: Sequence[Row]) -> Listing:
+    """Return a table of the prices of the machines of plans, with their kinds and sources."""
     rows = [
-        [machines[price["name"]], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
-        for price in result.prices()
-        if price["name"] in names
+        [row.machine, *(each or "-" for each in row[2:]), f"{row.usd_per_hour:,.4g}"]
+        for row in price_rows(result, plans)
     ]
-    return Listing("Prices", ("one node", *columns, "USD/h"), rows, texts=4)
+    return Listing("Prices", ("one node", "region", "date", "source", "USD/h"), rows, texts=4)
 
 
 def _question(goal: Goal) -> str:

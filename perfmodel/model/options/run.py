@@ -112,7 +112,7 @@ class Run(Described):
     local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
     max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
     global_batch_size : [samples] Global batch size of every plan.
-        [default: any; about 4 M tokens for transformers with layouts]
+        [default: any; for transformers with layouts the largest of published runs on as many tokens]
     pricing : Kinds of price to compare: each offer is tried at each of them.
         [default: on-demand; owned for machines with a --purchase-price]
     prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of

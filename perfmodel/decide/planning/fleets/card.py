@@ -24,7 +24,7 @@ def card_of_fleets(answer: Fleets) -> Card:
     """
     best = _best(answer)
     one = best or answer.have
-    kinds = " + ".join(f"{kind.machines} x {kind.name}" for kind in one.kinds)
+    kinds = " + ".join(kind.words for kind in one.kinds)
     return Card.model_construct(
         advice=" ".join([_head(answer, best), *words_of(answer)]),
         machines=f"{kinds}: {one.gpus:,} GPUs" + (f", {one.nics} x {one.network}" if one.network else ""),
@@ -32,7 +32,7 @@ def card_of_fleets(answer: Fleets) -> Card:
         time=_iteration(one),
         cost=_cost(one),
         chance="" if one.ratio is None else one.ratio.sentence,
-        limit="" if one.paced_by is None else f"the slowest workers are those of {one.paced_by}",
+        limit=one.limit,
         rests_on=_basis(one),
     )
 

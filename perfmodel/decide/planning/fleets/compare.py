@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
@@ -22,7 +22,7 @@ from perfmodel.decide.planning.fleets.result import (
     WorkValue,
 )
 from perfmodel.decide.planning.fleets.spread import interval_of, ratio_of
-from perfmodel.decide.planning.fleets.step import FleetStep, Policy, Refused, steps_of
+from perfmodel.decide.planning.fleets.step import FleetStep, Part, Policy, Refused, steps_of
 from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
 from perfmodel.decide.planning.fleets.written import (
     Addition,
@@ -36,7 +36,9 @@ from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.fleets import payback_time
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words, machines_words, node_words
 from perfmodel.hardware.other_links import RDMA
+from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.result import Ratio
 
 HAVE = "what you have"
@@ -182,8 +184,9 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         network=step.fleet.network,
         nics=step.fleet.nics,
         idle_machines=step.idle,
-        kinds=[_kind(part) for part in step.parts],
+        kinds=[_kind(part, case.job.catalogue) for part in step.parts],
         paced_by=None if len(step.parts) == 1 else str(step.slowest),
+        limit=_limit(step),
         layout=dict(layout) if layout else None,
         iteration_time=step.iteration_time,
         interval=interval,
@@ -207,14 +210,25 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
     )
 
 
-def _kind(part: Any) -> Kind:
+def _limit(step: FleetStep) -> str:
+    """Return what takes most of an iteration; of a mixed fleet, on its slowest machines."""
+    paces = next((part for part in step.parts if part.group.kind == step.slowest.kind), step.parts[0])
+    words = limit_of(paces.prediction)
+    return words if len(step.parts) == 1 else f"the slowest workers are those of {step.slowest}: {words}"
+
+
+def _kind(part: Part, catalogue: Catalogue) -> Kind:
     """Return the machines of one kind and their times as an answer."""
+    group = part.group
+    node, accelerator = catalogue.node(group.node), catalogue.accelerator(group.accelerator)
+    names = accelerator_words(accelerator), node_words(node)
     return Kind.model_construct(
-        machines=part.group.machines,
-        name=part.group.name,
-        node=part.group.node,
-        accelerator=part.group.accelerator,
-        gpus=part.group.gpus,
+        machines=group.machines,
+        name=group.name,
+        words=machines_words(group.machines, group.gpus, group.accelerators, *names),
+        node=group.node,
+        accelerator=group.accelerator,
+        gpus=group.gpus,
         samples_per_gpu=part.samples,
         own_time=part.own_time,
         exposed_time=part.exposed_time,

@@ -20,6 +20,7 @@ from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.setting.sharing import sharing_option, stack_of
+from perfmodel.model.transformers.usual_batch import usual_batch
 from perfmodel.workloads import workload
 from perfmodel.workloads.workload import Workload
 
@@ -112,8 +113,8 @@ class Job:
         setting = resolve(scenario.model_copy(update=options), self.catalogue)
         whole = math.gcd(*(one.gpus for one in fleet.groups)) if len(fleet.groups) > 1 else None
         given = self.scenario.global_batch_size
-        goal = _goal(workload=self.scenario.workload, samples=1.0, global_batch_size=given)
-        batch = goal.batch_of_layouts(self.network, fleet.gpus)
+        batch = given or usual_batch(fleet.gpus, int(self.network.sequence_length or 1))
+        goal = _goal(workload=self.scenario.workload, samples=1.0, global_batch_size=batch)
         plan, _, reason = fastest_layout(goal, setting, self.network, self.constants, whole)
         if plan is None:
             kinds = "" if whole is None else f", replicas on {fleet}"

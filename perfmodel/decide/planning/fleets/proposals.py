@@ -20,16 +20,29 @@ def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
     accelerators, half as many; with as many accelerators each, from the same provider if any, and on a
     network that joins the present one.
     """
-    group = max(have.groups, key=lambda one: one.machines)
-    half = -(-group.machines // 2)
-    network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
-    kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
-    same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
+    half, every = half_of(have), _most_frequent(have).machines
+    same, *faster = machines_to_add(have, catalogue)
     owned = have.machines > 1 and not any(catalogue.node(one.node).rented for one in have.groups)
     own = catalogue.link(have.network) if owned and have.network is not None else None
     links = [] if own is None else [*rdma_on(own, catalogue), *faster_links(own, catalogue)]
-    machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
-    return [*same, *links, *machines]
+    counts = dict.fromkeys((half, every))
+    return [*(f"{count} x {same}" for count in counts), *links, *(f"{half} x {node}" for node in faster)]
+
+
+def half_of(have: Fleet) -> int:
+    """Return half the number of the most frequent machine, rounded up."""
+    return -(-_most_frequent(have).machines // 2)
+
+
+def machines_to_add(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """Return the most frequent machine, then those with the next faster accelerators, as typed."""
+    group = _most_frequent(have)
+    network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
+    return [f"{group.name}{network}", *_faster_machines(group, have.network, catalogue)]
+
+
+def _most_frequent(have: Fleet) -> Group:
+    return max(have.groups, key=lambda one: one.machines)
 
 
 def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) -> list[str]:

@@ -16,6 +16,8 @@ class Kind(Record):
     """Number of these machines that take part."""
     name: str
     """Name of the machine, with its accelerator where it may have another."""
+    words: str
+    """The machines as people call them."""
     node: str
     """Id of the machine."""
     accelerator: str
@@ -110,6 +112,8 @@ class FleetOption(Record):
     """The machines by kind."""
     paced_by: str | None
     """The machines with the slowest workers; null of one kind."""
+    limit: str
+    """What takes most of an iteration; of a mixed fleet, on its slowest machines."""
     layout: dict[str, int | str] | None
     """Layout of a model-parallel transformer, else null."""
     iteration_time: float

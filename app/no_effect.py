@@ -1,4 +1,4 @@
-"""Warnings of pages about options without an effect."""
+"""Warnings about chosen options that have no effect on a job."""
 
 from __future__ import annotations
 

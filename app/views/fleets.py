@@ -1,0 +1,214 @@
+"""Page Add machines: what more machines, other ones or a faster network add to those one has."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app import answer_card, charts, file_marks, fleet_form, plan_form, plan_length, session_hardware
+from app.colours import BLUE, GREY
+from app.command_answer import answer_of
+from app.figure import Figure
+from app.fleet_form import (
+    ADD,
+    BUY,
+    HAVE,
+    HOW_MANY,
+    KNOWN,
+    LINK,
+    MACHINE,
+    MACHINES,
+    MONEY,
+    NETWORKS,
+    PAGE,
+    PRICES,
+)
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    options_form,
+    own_calibration,
+    sentence,
+    shell_command,
+)
+from app.looks import for_planners
+from app.options import written
+from app.plain import plain
+from perfmodel.core.units import dollars
+from perfmodel.decide.planning.fleets import Fleets
+from perfmodel.decide.planning.fleets.table_words import columns_of, rows_of
+from perfmodel.decide.planning.fleets.verdict import name_of
+from perfmodel.decide.planning.fleets.written import read_addition
+from perfmodel.hardware.machine_words import node_words
+from perfmodel.interfaces.reports.fleet import page_of_fleets
+from perfmodel.interfaces.reports.page import Listing
+from perfmodel.model.setting.sharing import predicts_tokens
+
+START = {
+    "workload": "llama-3-8b",
+    "machine": "dgx-h100",
+    "machines": 8,
+    "how-many": "4",
+    "tokens": "1T",
+}
+
+
+def speeds(answer: Fleets) -> Figure:
+    """Return a chart of the speed of each option as a multiple of the present fleet's, with its interval."""
+    figure = Figure()
+    known = [(name_of(one), one.ratio) for one in answer.options if one.ratio is not None]
+    for index, (name, ratio) in enumerate(known):
+        if ratio.low_80 is not None:
+            figure.add_scatter(
+                x=[ratio.low_80, ratio.high_80],
+                y=[index, index],
+                mode="lines",
+                line={"color": BLUE, "width": 12},
+                opacity=0.5,
+                name="80 % interval",
+                showlegend=index == 0,
+                hoverinfo="skip",
+            )
+        figure.add_annotation(
+            x=0, y=index - 0.2, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
+        )
+    figure.add_scatter(
+        x=[ratio.value for _, ratio in known],
+        y=list(range(len(known))),
+        text=[f"{name}: {ratio.words}" for name, ratio in known],
+        mode="markers",
+        marker={"color": BLUE, "size": 11},
+        name="expected",
+        hovertemplate="%{text}<extra></extra>",
+    )
+    figure.add_scatter(  # pieces beside the bars, which leave the names free
+        x=[1.0, 1.0, None] * len(known),
+        y=[end for index in range(len(known)) for end in (index - 0.18, index + 0.18, None)],
+        mode="lines",
+        line={"color": GREY, "width": 3},
+        name="what you have",
+        hoverinfo="skip",
+    )
+    figure.update_xaxes(title="times as fast as what you have", rangemode="tozero")
+    # names above, not left of the points, where they would take half of a phone's width
+    figure.update_yaxes(visible=False, autorange=False, range=[len(known) - 0.6, -0.85], fixedrange=True)
+    return figure
+
+
+def overview(answer: Fleets) -> list[dict[str, str]]:
+    """Return a row for each option: the table of the command, then what takes the time, and all machines.
+
+    The speed with its interval comes first, which a phone then shows.
+    """
+    columns = columns_of(answer)
+    first = ("option", "x as fast")
+    return [
+        {
+            **{name: row[columns.index(name)] for name in dict.fromkeys((*first, *columns))},
+            "what takes the time of a step": for_planners(one.limit),
+            "all together": " + ".join(kind.words for kind in one.kinds),
+        }
+        for row, one in zip(rows_of(answer), (answer.have, *answer.options), strict=True)
+    ]
+
+
+def rows(table: Listing) -> list[dict[str, str]]:
+    """Return a table of a report as rows, with words as pages have them."""
+    return [
+        dict(zip(table.columns, [row[0], *map(for_planners, row[1:])], strict=True)) for row in table.rows
+    ]
+
+
+def without_price(answer: Fleets) -> dict[str, float | None]:
+    """Return machines to buy without a known price -> what one may cost to pay back in time [USD]."""
+    catalogue, worth = session_hardware.catalogue(), dict[str, float | None]()
+    for one in answer.options:
+        if one.purchase is None or one.purchase.capital is not None:
+            continue
+        addition = read_addition(one.option, catalogue)
+        if addition.network is None and len(addition.groups) == 1:
+            (group,) = addition.groups
+            each = None if one.worth is None else one.worth / group.machines
+            worth[group.node] = max(filter(None, (worth.get(group.node), each)), default=None)
+    return worth
+
+
+def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
+    """Draw a field for the purchase price of each machine without one."""
+    query = {name: written(value) for name, value in picked.items()}
+    unknown = without_price(answer)
+    if unknown:
+        st.caption("With a price, the answer says when a purchase has paid back. Rents go into “Prices”.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for node, worth in unknown.items():
+            below = f" (pays back in time up to {dollars(worth)})" if worth else ""
+            name = node_words(session_hardware.catalogue().node(node))
+            price = st.number_input(
+                f"Price of one {name} in USD{below}",
+                min_value=0.0,
+                value=None,
+                placeholder="not known",
+                key=f"price-of-{node}",
+            )
+            if price:
+                before = [query["purchase-price"]] if "purchase-price" in query else []
+                file_marks.go_to(PAGE, query | {"purchase-price": ",".join([*before, f"{node}={price:g}"])})
+
+
+def details(tables: Sequence[Listing], notes: Sequence[str]) -> None:
+    """Draw the folded tables of costs and mixed steps, and the notes."""
+    for table in tables:
+        with fold(table.heading) as is_open:
+            if is_open:
+                st.dataframe(rows(table), hide_index=True)
+    with fold("What was assumed, and what was left out") as is_open:
+        for note in notes if is_open else ():
+            st.markdown(f"* {plain(for_planners(sentence(note)))}")
+
+
+def page(request: PageRequest) -> None:
+    """Draw the page for the chosen options."""
+    with errors_shown():
+        asked = fleet_form.asked(request.picked, session_hardware.catalogue())
+        answer, _, python = answer_of("plan", asked.values(), asked.names(), asked.fields())
+    once, more = plan_form.as_words({"have": asked.have, **asked.picked}, PRICES)
+    more = [*(("buy", each) for each in asked.buy), *more]
+    report = page_of_fleets(answer, shell_command("plan", once, more), session_hardware.catalogue())
+    others = report.tables[1:]
+    with request.top:
+        have = " + ".join(kind.words for kind in answer.have.kinds)
+        st.subheader(plain(f"What to add to {have}, for {answer.workload}"), anchor=False)
+        answer_card.show(answer.card)
+    figure = speeds(answer)
+    charts.draw(figure, "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
+    st.dataframe(overview(answer), hide_index=True, height="content")
+    ask_prices(answer, request.picked)
+    details(others, [*report.assumptions, *report.notes])
+    with st.container(horizontal=True):
+        copy_buttons("plan", once, python, more, card=answer.card)
+        download_buttons(PAGE, answer.records(), answer.to_json, lambda: report)
+
+
+network = plan_length.current(KNOWN["workload"], PAGE)
+LENGTH = ("tokens" if network is not None and predicts_tokens(network) else "epochs", "samples")
+FIRST = ("workload", *LENGTH, "precision", "global-batch-size", "local-batch-size")
+# Options that the sidebar shows at once.
+page_request = options_form(
+    PAGE,
+    {
+        "": [KNOWN[name] for name in FIRST],
+        "Prices": [KNOWN[name] for name in MONEY],
+        "More options": [
+            option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, "deadline")
+        ],
+    },
+    body=[MACHINE, MACHINES, ADD, HOW_MANY, KNOWN["deadline"]],
+    columns={"More about what you have": (LINK, HAVE), "Other things to add": (NETWORKS, BUY)},
+    start=START,
+)
+with st.sidebar:
+    own_calibration()
+page(page_request)

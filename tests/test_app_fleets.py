@@ -1,0 +1,54 @@
+"""The page Add machines: its fields make the command's question, and what is missing is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.fleet_form import asked
+from perfmodel.hardware.catalogue.store import Catalogue
+from tests.test_app import errors, opened, sound, words
+
+CATALOGUE = Catalogue.built_in()
+EIGHT = {"machine": "dgx-a100-80gb", "machines": 8}
+
+
+@pytest.mark.parametrize(
+    ("picked", "have", "buy"),
+    [
+        (EIGHT, "8 x dgx-a100-80gb", ()),  # which the command proposes
+        ({**EIGHT, "how-many": "4", "add": ("dgx-h100",)}, "8 x dgx-a100-80gb", ("4 x dgx-h100",)),
+        (
+            {**EIGHT, "how-many": "4"},
+            "8 x dgx-a100-80gb",
+            ("4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"),
+        ),
+        (
+            {**EIGHT, "add": ("dgx-h100",), "networks": ("ib-ndr-400g",), "buy": "2 x dgx-2 + ib-ndr-400g"},
+            "8 x dgx-a100-80gb",
+            ("4 x dgx-h100", "ib-ndr-400g", "2 x dgx-2 + ib-ndr-400g"),
+        ),
+        (
+            {"machine": "dgx-1v", "inter-link": "ib-edr-100g", "have": "2 x dgx-2", "how-many": "1,2"}
+            | {"add": ("dgx-1v",)},
+            "1 x dgx-1v@ib-edr-100g + 2 x dgx-2",
+            ("1 x dgx-1v", "2 x dgx-1v"),
+        ),
+    ],
+)
+def test_the_fields_are_the_machines_as_the_command_takes_them(picked, have, buy):
+    question = asked(picked, CATALOGUE)
+    assert (question.have, question.buy) == (have, buy)
+
+
+def test_a_price_that_is_missing_is_asked_for_and_answers_when_it_pays_back():
+    test = opened("fleets", machine="dgx-1v", machines="4", add="dgx-1v", workload="resnet50")
+    assert "pays back" not in words(test)
+    test.number_input(key="price-of-dgx-1v").set_value(30000.0)
+    sound(test.run())
+    assert test.query_params["purchase-price"] == "dgx-1v=30000"
+    assert "pays back after" in words(test)
+    assert not [field for field in test.number_input if str(field.key).startswith("price-of-")]
+
+
+def test_machines_that_nobody_named_are_asked_for():
+    assert "Choose “Machines you have”" in errors(opened("fleets", workload="resnet50"))

@@ -1,0 +1,70 @@
+"""Which limit of a goal binds, and the next best plan: sentences of the verdict on every way out."""
+
+from __future__ import annotations
+
+import math
+import re
+from statistics import NormalDist
+
+import pytest
+
+from perfmodel.core.units import percent
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.binding import binding, next_best
+from perfmodel.decide.planning.plan_verdict import verdict
+
+GOALS = {
+    "the deadline binds": Goal(epochs=90, accelerators=("v100-sxm2-16gb",), deadline=7200.0, max_gpus=64),
+    "it does not": Goal(epochs=90, instances=("p3.16xlarge",), deadline=86400.0, max_gpus=64),
+    "nothing is in time": Goal(epochs=90, instances=("p3.16xlarge",), deadline=60.0, max_gpus=8),
+    "the faster one is at risk": Goal(epochs=90, instances=("p3.16xlarge",), budget=200.0, max_gpus=64),
+}
+BINDING = {
+    "the deadline binds": r"The deadline binds: without it .* would do, .* for \$",
+    "it does not": "The deadline does not bind: no plan is cheaper.",
+    "nothing is in time": "The limit of 8 GPUs binds: more may be faster.",
+    "the faster one is at risk": "Faster at a risk of ",
+}
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_a_plan_says_what_limits_it_and_what_comes_next(name):
+    result = search(GOALS[name])
+    lines = verdict(result)
+    (line,) = [line for line in lines if re.search(BINDING[name], line)]
+    assert (line in binding(result)) == (not line.startswith("Faster"))
+    assert any(line.startswith("Next best is ") for line in lines) == (result.chosen is not None)
+
+
+def test_where_nothing_meets_both_limits_the_advice_alone_says_what_would():
+    asked = {"epochs": 90, "accelerators": ("v100-sxm2-16gb",), "deadline": 3600.0 * 4, "max_gpus": 64}
+    free = search(Goal(**asked))
+    budget = (free.front[-1]["cost_at_most"] + free.chosen["cost_at_most"]) / 2
+    result = search(Goal(**asked, budget=budget))
+    assert result.chosen is None
+    assert "It would be possible with a deadline of " in verdict(result)[0]
+    assert not any(line.startswith("The deadline") for line in verdict(result))
+    assert next_best(result) == []
+
+
+def test_how_sure_the_next_best_is_follows_from_the_ratio_of_both():
+    result = search(GOALS["it does not"])
+    row, chosen = result.rejected[0], result.chosen
+    assert chosen is not None
+    ratio = row["ratio"]
+    # it costs as much where it is as many times faster than predicted as it is dearer
+    apart = math.log(row["cost"] / chosen["cost"])
+    spread = math.log(ratio["high_80"] / ratio["value"]) / NormalDist().inv_cdf(0.9)
+    chance = 1 - NormalDist(0, spread).cdf(apart)
+    assert next_best(result)[0].endswith(
+        f"{row['machines']}, cheaper with a probability of {percent(chance)}."
+    )
+
+
+def test_where_the_nearest_sizes_are_at_risk_another_plan_of_the_front_is_the_next_best():
+    result = search(GOALS["it does not"])
+    result.__dict__["rejected"] = [row | {"reason": "at risk"} for row in result.rejected]
+    (said,) = next_best(result)
+    kept = [row for row in result.front if row != result.chosen and row["probability"] >= 0.8]
+    least = min(kept, key=lambda row: row["cost"])
+    assert said.startswith(f"Next best is {least['machines']}, cheaper with a probability of ")
