@@ -8,6 +8,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -102,8 +103,9 @@ def one_of(words: Sequence[str], synonyms: Mapping[str, str] = NONE) -> Callable
     return check
 
 
-_number = number(low=0.0, expected="a number, not negative")
-_whole = whole(10**12, least=0)
+# a few hundred texts are most of the cells
+_number = lru_cache(maxsize=4096)(number(low=0.0, expected="a number, not negative"))
+_whole = lru_cache(maxsize=4096)(whole(10**12, least=0))
 
 
 class Line(NamedTuple):
