@@ -8,6 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.menu import MORE, PAGES
+from perfmodel.evidence.accuracy.training_rows import shipped_runs
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.register import NAMES, NOT_DRAWN, command
 from tests.test_app import errors, opened, sound
 
@@ -41,3 +43,11 @@ def test_a_page_reads_no_file_of_the_machine_that_serves_it(tmp_path):
     sound(test.run())
     assert "a file is uploaded" in errors(test)
     assert not test.metric
+
+
+def test_diagnose_reads_the_measured_runs_before_a_job_is_changed():
+    read = shipped_runs, shipped_transformer_runs
+    for each in read:
+        each.cache_clear()
+    sound(opened("diagnose", measured="400ms"))
+    assert [each.cache_info().currsize for each in read] == [1, 1]

@@ -65,13 +65,13 @@ from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.transformers.architecture import dimensions_of
 from perfmodel.model.transformers.evaluate import fabric_of_setting, step_of_setting
 from perfmodel.model.transformers.grid import TOO_LARGE
-from perfmodel.model.transformers.job import Case, job_of, jobs_of
+from perfmodel.model.transformers.job import Case, job_of, jobs_of, rows
 from perfmodel.model.transformers.levels import learned
 from perfmodel.model.transformers.machine import Fabric, chip_of
 from perfmodel.model.transformers.memory import memory_of, memory_of_stages
 from perfmodel.model.transformers.parameters import PARAMETERS, fitted
 from perfmodel.model.transformers.remedies import COMPENSATES
-from perfmodel.model.transformers.search import search
+from perfmodel.model.transformers.search import chosen, near_the_fastest, search, untimed
 from perfmodel.model.transformers.software import Options, software_of
 from perfmodel.model.transformers.step import step_of
 from perfmodel.workloads.architecture import Architecture
@@ -363,6 +363,28 @@ def test_all_layouts_of_1024_accelerators_take_a_second():
     result = search(setting, 1536)
     assert time.process_time() - start < 1.0
     assert result.layouts.tensor_parallel[0] > 1
+
+
+@pytest.mark.parametrize(
+    ("workload", "world_size", "batch", "more"),
+    [
+        ("llama-3-70b", 128, 256, {}),
+        ("llama-3-70b", 216, 432, {}),
+        ("mixtral-8x7b", 64, 512, {}),
+        ("llama-3-8b", 96, 96, {"schedule": "zb-h1"}),
+    ],
+)
+def test_the_fastest_layouts_are_those_of_a_whole_search(workload, world_size, batch, more):
+    setting = any_layout(workload=workload, node="dgx-h100", world_size=world_size, **more)
+    whole, found = search(setting, batch), untimed(setting, batch)
+    fits = np.flatnonzero(found.memory_bytes <= setting.accelerator.memory_capacity)
+    near, times = near_the_fastest(chosen(found.case, fits), found.memory_bytes[fits], 1.05)
+    assert 1 < len(near) < len(fits) == len(whole.iteration_time)
+    assert times.tolist() == whole.iteration_time[: len(times)].tolist()
+    assert whole.iteration_time[len(times)] > 1.05 * times[0]
+    few = rows(found.case.layout, fits[near])
+    for column, of_whole in zip(few, whole.layouts, strict=True):
+        assert np.ravel(column).tolist() == np.ravel(of_whole)[: np.size(column)].tolist()
 
 
 def test_the_command_prints_layouts():

@@ -6,6 +6,7 @@ import click
 import streamlit as st
 
 from app import answer_card, charts, diagnosis_charts, file_marks, own_uploads, samples, session_hardware
+from app.backend import backend
 from app.command_answer import Answered, answer_of
 from app.file_marks import in_use
 from app.layout import (
@@ -24,6 +25,8 @@ from perfmodel.core.errors import InputError, brief
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.diagnosis.measured import parse_speed
+from perfmodel.evidence.accuracy.training_rows import shipped_runs
+from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.model.step.terms import TERMS
 
 
@@ -255,6 +258,9 @@ def page() -> None:
     with st.container(horizontal=True):
         copy_buttons("diagnose", picked, python, card=answer.card)
         download_buttons("diagnosis", answer.records(), answer.to_json)
+    if not backend().place:  # read while the answer is looked at, not at the first job of the other kind
+        shipped_runs()
+        shipped_transformer_runs()
 
 
 page()

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from perfmodel import layouts
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -56,8 +58,21 @@ def _process(*words: str) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
-def test_cold_start(within: Any) -> None:
-    """``perfmodel predict --gpus 32 --json`` against ``python -c "import numpy"``."""
-    command = (str(Path(sys.executable).with_name("perfmodel")), "predict", "--gpus", "32", "--json")
+@pytest.mark.parametrize(
+    ("budget", "command"),
+    [
+        pytest.param(3.0, "predict --gpus 32", id="predict"),
+        pytest.param(4.0, "fits --workload llama-3-70b --node dgx-h100 --gpus 64", id="fits"),
+        pytest.param(
+            16.0,
+            "plan --workload llama-3-70b --tokens 1T --deadline 60days --budget 5M "
+            "--instance p5.48xlarge,Standard_ND96isr_H100_v5,a3-megagpu-8g,gpu_8x_b200_sxm6",
+            id="plan of layouts",
+        ),
+    ],
+)
+def test_cold_start(within: Any, budget: float, command: str) -> None:
+    """A command of the shell with ``--json`` against ``python -c "import numpy"``."""
+    words = (str(Path(sys.executable).with_name("perfmodel")), *command.split(), "--json")
     numpy = (sys.executable, "-c", "import numpy")
-    within(3.0, lambda: _process(*command), against=lambda passes: _process(*numpy))
+    within(budget, lambda: _process(*words), against=lambda passes: _process(*numpy))

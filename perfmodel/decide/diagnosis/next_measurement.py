@@ -10,12 +10,23 @@ from perfmodel.decide.diagnosis.answer import NextMeasurement
 from perfmodel.decide.diagnosis.changes import Change, predicted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.setting.resolve import Setting
 
 SHOWN = 3
 """Measurements that are listed."""
 TELLING = 0.02
 """Least spread of expected times, as a logarithm, for which a measurement is worth its while."""
+
+
+class Explained(NamedTuple):
+    """A cause of a slow run, or that nothing is wrong."""
+
+    probability: float
+    change: Change
+    """Its likeliest form."""
+    time: float
+    """Predicted iteration time with the whole change [s]."""
 
 
 class _Experiment(NamedTuple):
@@ -27,7 +38,7 @@ def next_measurements(
     scenario: Scenario,
     setting: Setting,
     measured: float,
-    causes: Mapping[str, tuple[float, Change]],
+    causes: Mapping[str, Explained],
     catalogue: Catalogue,
 ) -> list[NextMeasurement]:
     """Return further runs, that which tells the causes apart best first.
@@ -39,19 +50,22 @@ def next_measurements(
     ----------
     scenario, setting : of the job
     measured : its iteration time [s]
-    causes : probability and form of each cause, by its id; ``normal`` has no change
+    causes : by their ids; ``normal`` has no change
     catalogue : hardware
     """
     measurements = []
     for experiment in _experiments(scenario, setting):
+        known: dict[tuple[Any, ...], Prediction | None] = {}
         expected: dict[str, float] = {}
         weights: dict[str, float] = {}
-        for cause, (probability, change) in causes.items():
-            now = predicted(scenario, change.options, catalogue)
-            then = predicted(scenario, dict(change.options) | dict(experiment.options), catalogue)
-            if now is None or then is None:
+        for cause, (probability, change, now) in causes.items():
+            options = dict(change.options) | dict(experiment.options)
+            of = tuple(options.items())
+            if of not in known:
+                known[of] = predicted(scenario, options, catalogue)
+            if (then := known[of]) is None:
                 continue
-            expected[cause] = measured * change.time(then) / change.time(now)
+            expected[cause] = measured * change.time(then) / now
             weights[cause] = probability
         spread = _spread(expected, weights)
         if spread >= TELLING:

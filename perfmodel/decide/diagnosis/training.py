@@ -20,7 +20,7 @@ from perfmodel.decide.diagnosis.answer import (
 from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
-from perfmodel.decide.diagnosis.next_measurement import next_measurements
+from perfmodel.decide.diagnosis.next_measurement import Explained, next_measurements
 from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
@@ -84,7 +84,8 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         raise refusal("diagnose.no_interval")
     time = iteration_time(speed, prediction, setting)
     normal, unknown, causes = _weigh(time, prediction, interval, scenario, setting, catalogue)
-    odds = {"normal": (normal, Change("as stated"))} | _odds(causes)
+    as_stated = Explained(normal, Change("as stated"), prediction.iteration_time)
+    odds = {"normal": as_stated} | _explained(causes)
     pace: Pace = "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
     quantile = chance_above_one(
         time / prediction.iteration_time, math.log(interval.high_80 / prediction.iteration_time)
@@ -254,9 +255,9 @@ def _density(
     return math.exp(-0.5 * off * off) / deviation
 
 
-def _odds(causes: list[Weighed]) -> dict[str, tuple[float, Change]]:
-    """Return the probability and the form of each cause that is listed, by its id."""
-    return {each.suspect.id: (each.probability, each.change) for each in causes[:SHOWN]}
+def _explained(causes: list[Weighed]) -> dict[str, Explained]:
+    """Return the causes that are listed, by their ids."""
+    return {each.suspect.id: Explained(each.probability, each.change, each.time) for each in causes[:SHOWN]}
 
 
 def _cause(each: Weighed) -> DiagnosedCause:

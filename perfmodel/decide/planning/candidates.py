@@ -42,7 +42,7 @@ class Candidates(NamedTuple):
     left_out: dict[str, int]
     """Number of impossible plans, by reason."""
     layouts: int
-    """Layouts that were timed; for each machine, size and precision the fastest that fits is a plan."""
+    """Layouts that were tried; for each machine, size and precision the fastest that fits is a plan."""
     wasted: Table
     """Plans at reserved prices whose terms cost more than their runs do by the hour."""
 

@@ -25,9 +25,9 @@ from perfmodel.model.setting.resolve import Setting, resolve
 from perfmodel.model.setting.sharing import layout_setting
 from perfmodel.model.step.terms import names_of
 from perfmodel.model.transformers.enumeration import count_layouts
-from perfmodel.model.transformers.job import rows as chosen
+from perfmodel.model.transformers.job import rows
 from perfmodel.model.transformers.layout_words import changes
-from perfmodel.model.transformers.search import search
+from perfmodel.model.transformers.search import chosen, in_order, near_the_fastest, times_of, untimed
 from perfmodel.workloads.workload import Workload
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def tables_of_layouts(
     Returns
     -------
     tables : empty where no layout is possible
-    timed : number of layouts that were timed
+    tried : number of layouts that were tried
 
     Raises
     ------
@@ -123,15 +123,15 @@ def tables_of_layouts(
             left_out[error.note()] += 1
     will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
     plans: list[dict[str, Any]] = []
-    timed = 0
+    tried = 0
     for index, setting in settings:
-        plan, tried, reason = fastest_layout(goal, setting, network, constants)
-        timed += tried
+        plan, among, reason = fastest_layout(goal, setting, network, constants)
+        tried += among
         if plan is None:
             left_out[reason] += 1
         else:
             plans.append({"machine": index, **plan})
-    return [_table(plans)] if plans else [], timed
+    return [_table(plans)] if plans else [], tried
 
 
 def _check_options(goal: Goal, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> None:
@@ -151,7 +151,7 @@ def _setting(goal: Goal, machine: Machine, size: int, precision: str | None, cat
 def fastest_layout(
     goal: Goal, setting: Setting, network: Workload, constants: Calibration, whole: int | None = None
 ) -> tuple[dict[str, Any] | None, int, str]:
-    """Return the fastest layout that fits as a plan or None, the number timed, and why there is none.
+    """Return the fastest layout that fits as a plan or None, the number tried, and why there is none.
 
     Of the risk that the goal accepts half may be that of the memory, the other half being that of time and
     cost (a choice); layouts of more risk are taken only where there is no other.
@@ -162,31 +162,31 @@ def fastest_layout(
     constants : as for ``predict``
     whole : accelerators on machines of one type, which the ranks of a replica must divide; by default all
     """
-    result = search(setting, goal.batch_of_layouts(network, setting.world_size))
-    layouts, times, held = result.layouts, result.iteration_time, result.memory_bytes
+    possible = untimed(setting, goal.batch_of_layouts(network, setting.world_size))
+    layouts, held = possible.case.layout, possible.memory_bytes
+    allowed = held <= setting.accelerator.memory_capacity
     if goal.local_batch_sizes:
-        allowed = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
-        layouts, times, held = chosen(layouts, allowed), times[allowed], held[allowed]
-    if whole is not None and len(times):
+        allowed &= np.isin(layouts.micro_batch_size, goal.local_batch_sizes)
+    if not allowed.any():
+        return None, len(held), NONE_FITS if len(held) else NONE_DIVIDES
+    if whole is not None:
         ranks = (np.prod([getattr(layouts, name) for name in names], axis=0) for names in WITHIN)
-        allowed = np.flatnonzero(np.logical_and.reduce([whole % each == 0 for each in ranks]))
-        layouts, times, held = chosen(layouts, allowed), times[allowed], held[allowed]
-        if not len(times):
-            return None, result.candidates, NONE_WHOLE
-    if not len(times):
-        return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
-    sure = share_for((1 + goal.confidence) / 2) * setting.accelerator.memory_capacity
-    if (held <= sure).any():
-        allowed = np.flatnonzero(held <= sure)
-        layouts, times = chosen(layouts, allowed), times[allowed]
+        allowed &= np.logical_and.reduce([whole % each == 0 for each in ranks])
+        if not allowed.any():
+            return None, len(held), NONE_WHOLE
+    sure = allowed & (held <= share_for((1 + goal.confidence) / 2) * setting.accelerator.memory_capacity)
+    which = np.flatnonzero(sure if sure.any() else allowed)
+    case = chosen(possible.case, which)
     if _waits(setting):  # how long depends on the layout
-        times = answers(setting, layouts, constants)["iteration_time"]
+        in_turn = rows(case.layout, in_order(case.layout, times_of(case), held[which]))
+        times = answers(setting, in_turn, constants)["iteration_time"]
         order = np.argsort(times, kind="stable")
-        layouts, times = chosen(layouts, order), times[order]
-    near = chosen(layouts, np.flatnonzero(times <= ALIKE * times[0]))
+        near = rows(in_turn, order[times[order] <= ALIKE * times[order[0]]])
+    else:
+        near = rows(case.layout, near_the_fastest(case, held[which], ALIKE)[0])
     first = Layout(*(float(column[0]) for column in near))
     open_options = left_open_by(setting.scenario.framework, {})
-    numbers = answers(setting, chosen(near, np.arange(1)), constants, opened=open_options)
+    numbers = answers(setting, rows(near, np.arange(1)), constants, opened=open_options)
     plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *names_of("layout"))}
     common: dict[str, Any] = {
         "framework": setting.software,
@@ -205,7 +205,7 @@ def fastest_layout(
         "fits": True,
         "optimizer": setting.optimizer,
     }
-    return plan | common, result.candidates, ""
+    return plan | common, len(held), ""
 
 
 def _waits(setting: Setting) -> bool:

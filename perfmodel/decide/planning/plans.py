@@ -150,7 +150,7 @@ class Plans(Record, Table):
     candidates: int
     """How many plans were tried."""
     layouts: int
-    """How many layouts were timed, of which each plan that has one is the fastest that fits."""
+    """How many layouts were tried, of which each plan that has one is the fastest that fits."""
     left_out: dict[str, int]
     """How many plans could not be, by the reason."""
     impossible: list[str]

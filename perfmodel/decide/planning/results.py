@@ -51,7 +51,7 @@ class SearchResult:
     constants: Calibration | None = None
     """Calibration of the search, as for ``predict``."""
     layouts: int = 0
-    """Layouts that were timed; of each machine, size and precision only the fastest is a candidate."""
+    """Layouts that were tried; of each machine, size and precision only the fastest is a candidate."""
     wasted: Table | None = None
     """Plans at reserved prices whose terms cost more than their runs do by the hour; not candidates."""
 

@@ -144,7 +144,7 @@ class Campaign(Generic[AnyCase]):
 
     def lines(self, path: Path | None = None) -> list[Line]:
         """Return all rows of a table, held-out rows included; by default of the shipped table."""
-        return measured_lines(path or self.path, self.columns)
+        return [*measured_lines(path or self.path, self.columns)]
 
     def held_out(self) -> frozenset[str]:
         """Return the ids of the shipped rows that no fit and no table of the report uses."""

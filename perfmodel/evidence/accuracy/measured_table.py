@@ -7,9 +7,11 @@ import io
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.reading import read_table
@@ -53,6 +55,7 @@ def whole(largest: int, least: int = 1) -> Callable[[str], int]:
     It raises ``ValueError``, whose message names what is expected.
     """
 
+    @lru_cache(maxsize=512)  # so many texts are most of the cells
     def check(cell: str) -> int:
         value = float(cell) if re.fullmatch(r"[0-9]{1,12}(\.0*)?", cell) else math.nan
         if not least <= value <= largest:
@@ -192,30 +195,47 @@ def measured_table(path: Path | str, before: str | None = None) -> tuple[list[st
     ------
     InputError : the file cannot be read, has a column twice, or a row of another length than the header
     """
-    result = []
-    try:
-        with read_table(path, before=before) as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            if twice := [name for name in header if name and header.count(name) > 1]:
-                raise refusal("table.twice", twice=twice[0]).under(path)
-            for cells in reader:
-                if cells and len(cells) != len(header):
-                    raise refusal(
-                        "table.cells", line_num=reader.line_num, count=len(cells), columns=len(header)
-                    ).under(path)
-                if any(cells):
-                    named = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if name}
-                    result.append(Line(Path(path), reader.line_num, named))
-    except csv.Error as error:
-        raise refusal("table.not_csv", line_num=reader.line_num, error=str(error)).under(path) from None
-    return header, result
+    header, lines = _opened(Path(path), before)
+    return header, list(lines)
 
 
-def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> list[Line]:
-    """Return the rows of ``measured_table``; InputError if the table lacks one of ``columns``."""
-    header, lines = measured_table(path, before)
+def measured_lines(path: Path, columns: Sequence[str], before: str | None = None) -> Iterator[Line]:
+    """Yield the rows of ``measured_table``; InputError at once if the table lacks one of ``columns``."""
+    header, lines = _opened(path, before)
     if missing := [name for name in columns if name not in header]:
         more = ", ..." if missing[4:] else ""
         raise refusal("table.no_column", known=tuple(missing[:4]), more=more).under(path)
     return lines
+
+
+def _opened(path: Path, before: str | None) -> tuple[list[str], Iterator[Line]]:
+    """Return the header of a table, and its rows, each read when it is asked for."""
+    reader = csv.reader(read_table(path, before=before), strict=True)
+    with _csv_errors(path, reader):
+        header = [name.strip() for name in next(reader, [])]
+    if twice := [name for name in header if name and header.count(name) > 1]:
+        raise refusal("table.twice", twice=twice[0]).under(path)
+    return header, _lines(path, reader, header)
+
+
+def _lines(path: Path, reader: Any, header: Sequence[str]) -> Iterator[Line]:
+    """Yield the rows of a table; equal texts in many rows are one object, kept once."""
+    known: dict[str, str] = {}
+    with _csv_errors(path, reader):
+        for cells in reader:
+            if cells and len(cells) != len(header):
+                counts = {"count": len(cells), "columns": len(header)}
+                raise refusal("table.cells", line_num=reader.line_num, **counts).under(path)
+            if any(cells):
+                texts = (known.setdefault(text, text) for text in map(str.strip, cells))
+                named = {name: text for name, text in zip(header, texts, strict=True) if name}
+                yield Line(path, reader.line_num, named)
+
+
+@contextmanager
+def _csv_errors(path: Path, reader: Any) -> Iterator[None]:
+    """Refuse a file that is no CSV."""
+    try:
+        yield
+    except csv.Error as error:
+        raise refusal("table.not_csv", line_num=reader.line_num, error=str(error)).under(path) from None

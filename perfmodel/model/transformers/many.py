@@ -62,10 +62,14 @@ def job_of_many(case: Case) -> Job:
     return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
 
 
-def step_of_many(job: Job, p: Values) -> Step:
+def step_of_many(job: Job, p: Values, least: bool = False) -> Step:
     """Return the terms of many steps; equal layers are timed once.
 
     Assumes that full recomputation applies to all layers or to none.
+
+    Parameters
+    ----------
+    job, p, least : as of ``step_of``
     """
     at: Layout = job.layout
     first, which = distinct(
@@ -82,7 +86,7 @@ def step_of_many(job: Job, p: Values) -> Step:
     )
     few: Job = rows(job, first)
     layers = rows(layer_alone(few, p, rates_of(few, p)), which)
-    return step_of(job, p, with_overlap(job, p, layers))
+    return step_of(job, p, with_overlap(job, p, layers), least)
 
 
 def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:

@@ -17,7 +17,7 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.enumeration import enumerated
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
-from perfmodel.model.transformers.job import rows
+from perfmodel.model.transformers.job import Case, bare_job, rows
 from perfmodel.model.transformers.many import job_of_many, step_of_many
 from perfmodel.model.transformers.memory import memory_of
 from perfmodel.model.transformers.parameters import fitted
@@ -28,10 +28,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Flags = NDArray[np.bool_]
+    Places = NDArray[np.intp]
 
 ALIKE_DIGITS = 9
 """Digits of log time that must agree for layouts to take as long; the one of least memory then comes first,
 then the one with the smallest product of degrees, then the one of least context degree."""
+GUESSED = 4
+"""Layouts that are timed first: the fastest of all is at least as fast as the fastest of these."""
+ROUNDING = 1e-6
+"""More than what times that count as equal differ by."""
 
 
 class Changed(NamedTuple):
@@ -52,6 +57,19 @@ class RuledOut(NamedTuple):
     bytes: float
     remedies: list[Changed]
     """Changes that make it fit, the fastest first."""
+
+
+class Untimed(NamedTuple):
+    """Layouts that divide a job, and what else the enumeration found."""
+
+    case: Case
+    """With all layouts, as arrays."""
+    memory_bytes: Array
+    """On the fullest rank [B]."""
+    rejected: Counter[str]
+    """Reason -> number of layouts rejected for it."""
+    refused: dict[tuple[int, int], str]
+    """Reason why a tensor-parallel degree and a number of stages have no layout."""
 
 
 class SearchResult(NamedTuple):
@@ -92,28 +110,14 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
     setting : with any layout, which is ignored
     global_batch_size : samples of a step
     """
-    enumeration = enumerated(setting, global_batch_size)
-    tries(enumeration.count)
-    case = case_of_setting(setting, enumeration.layouts)
-    software = case.stack
-    has_effect = (not software.flash) | software.checkpoints_operations | any(software.modules)
-    changes = (case.layout.recompute != SELECTIVE) | has_effect
-    passes = case.layout.pipeline_parallel * case.layout.accumulation_steps
-    changes = changes & ((not software.in_backward) | (passes == 1))
-    layouts = rows(case.layout, changes)
-    job = job_of_many(case._replace(layout=layouts, stack=rows(software, changes)))
-    count = len(layouts.recompute)
-    total = np.broadcast_to(memory_of(job).total, (count,))
+    possible = untimed(setting, global_batch_size)
+    layouts, total, rejected = possible.case.layout, possible.memory_bytes, possible.rejected
+    count = len(total)
     fits = total <= setting.accelerator.memory_capacity
-    rejected = Counter(enumeration.rejected)
     if count > fits.sum():
         rejected[TOO_LARGE] = int(count - fits.sum())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        times = np.broadcast_to(step_of_many(job, fitted().parameters).iteration_time, (count,))
-    alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
-    alike_bytes = np.round(np.log(total), ALIKE_DIGITS)
-    order = np.lexsort((layouts.context_parallel, layouts.complexity, alike_bytes, alike))
-    order = order[: int(fits.sum())]
+    times = times_of(possible.case)
+    order = in_order(layouts, np.where(fits, times, math.inf), total)[: int(fits.sum())]
     return SearchResult(
         rows(layouts, order),
         times[order],
@@ -122,8 +126,80 @@ def search(setting: Setting, global_batch_size: int) -> SearchResult:
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
         _ruled_out(layouts, times, total, fits) if fits.any() else None,
-        grid_of(layouts, times, total, fits, enumeration.refused),
+        grid_of(layouts, times, total, fits, possible.refused),
     )
+
+
+def untimed(setting: Setting, global_batch_size: int) -> Untimed:
+    """Return every layout that ``search`` times, with the memory that each needs.
+
+    Parameters
+    ----------
+    As for ``search``.
+    """
+    enumeration = enumerated(setting, global_batch_size)
+    tries(enumeration.count)
+    case = case_of_setting(setting, enumeration.layouts)
+    software = case.stack
+    has_effect = (not software.flash) | software.checkpoints_operations | any(software.modules)
+    changes = (case.layout.recompute != SELECTIVE) | has_effect
+    passes = case.layout.pipeline_parallel * case.layout.accumulation_steps
+    case = chosen(case, changes & ((not software.in_backward) | (passes == 1)))
+    count = len(case.layout.recompute)
+    total = np.broadcast_to(memory_of(bare_job(case)).total, (count,))
+    return Untimed(case, total, Counter(enumeration.rejected), enumeration.refused)
+
+
+def chosen(case: Case, which: Flags | Places) -> Case:
+    """Return a case with some of its layouts: flags, or indices."""
+    return case._replace(layout=rows(case.layout, which), stack=rows(case.stack, which))
+
+
+def times_of(case: Case, least: bool = False) -> Array:
+    """Return the times of steps with every layout of a case, shape (layouts,) [s].
+
+    Parameters
+    ----------
+    case : with layouts as arrays
+    least : as of ``step_of``
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = step_of_many(job_of_many(case), fitted().parameters, least)
+    return np.broadcast_to(step.iteration_time, (len(case.layout.recompute),))
+
+
+def in_order(layouts: Layout, times: Array, total: Array) -> Places:
+    """Return the indices of layouts, the fastest first; of equal times the one of least memory.
+
+    Parameters
+    ----------
+    layouts, times, total : shape (layouts,) each: layouts, times [s], memory [B]
+    """
+    with np.errstate(divide="ignore"):
+        alike, alike_bytes = (np.round(np.log(each), ALIKE_DIGITS) for each in (times, total))
+    return np.lexsort((layouts.context_parallel, layouts.complexity, alike_bytes, alike))
+
+
+def near_the_fastest(case: Case, total: Array, ratio: float) -> tuple[Places, Array]:
+    """Return the indices of the fastest layout and of those nearly as fast, in order, with their times [s].
+
+    How long chunks of interleaved pipelines wait for each other takes most of the time to compute, so that it
+    is left out first: a layout that is slower without these waits than another is with them is never timed.
+
+    Parameters
+    ----------
+    case, total : layouts as arrays, and the memory that each needs [B]
+    ratio : largest ratio to the time of the first
+    """
+    least, at = times_of(case, least=True), case.layout
+    guess = least * (1 + (at.pipeline_parallel - 1) / (at.virtual_stages * at.accumulation_steps))
+    some = chosen(case, np.argsort(guess)[:GUESSED])
+    near = np.flatnonzero(least <= ratio * (1 + ROUNDING) * np.fmin.reduce(times_of(some)))
+    few = chosen(case, near)
+    times = times_of(few)
+    order = in_order(few.layout, times, total[near])
+    order = order[times[order] <= ratio * times[order[0]]]
+    return near[order], times[order]
 
 
 def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> RuledOut | None:

@@ -74,7 +74,7 @@ class Step(NamedTuple):
         return sum(self)
 
 
-def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
+def step_of(job: Job, p: Values, layer: Layer | None = None, least: bool = False) -> Step:
     """Return the terms of one step, or of many.
 
     Parameters
@@ -82,6 +82,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     job : numbers, or arrays of shape (jobs,)
     p : ``PARAMETERS`` by name
     layer : times of its layer, if already computed
+    least : leave out the bubble of interleaved pipelines, which no step is shorter than without
     """
     layout, model, where = job.layout, job.model, ops.where
     rates = rates_of(job, p)
@@ -102,7 +103,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     )
     unequal = (stages > 1) & (layout.splits_backward == 0)
     slowest = where(unequal, ops.maximum(slowest, mean), mean if equal is None else equal)
-    bubble = _bubble(job, of_stage, leading, logits, first, mean, slowest)
+    bubble = _bubble(job, of_stage, leading, logits, first, mean, slowest, least)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     # DualPipe sends while pairs of passes compute (DeepSeek-AI 2024, section 3.2.1)
@@ -150,7 +151,14 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
 
 
 def _bubble(
-    job: Job, layer: LayerPasses, leading: LayerPasses, logits: Any, embedding: Any, mean: Any, slowest: Any
+    job: Job,
+    layer: LayerPasses,
+    leading: LayerPasses,
+    logits: Any,
+    embedding: Any,
+    mean: Any,
+    slowest: Any,
+    least: bool,
 ) -> Any:
     """Return the time that the slowest stage waits in a step [s].
 
@@ -161,6 +169,7 @@ def _bubble(
     job : one job, or many as arrays
     layer, leading : of a layer, and of one of the first layers without experts
     logits, embedding, mean, slowest : times of the ends, of the mean stage and of the slowest one [s]
+    least : as of ``step_of``
     """
     layout, layers, where = job.layout, job.model.layers, ops.where
     stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
@@ -203,7 +212,7 @@ def _bubble(
             *leading,
         )
         waits = where(in_two, split, waits)
-    if any_of(interleaves):
+    if not least and any_of(interleaves):
         interleaved = interleaved_bubble_time(
             layers,
             stages,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
 from perfmodel.evidence.accuracy.measured_table import Line, records
 from perfmodel.evidence.accuracy.scenarios import Refused
@@ -41,8 +42,14 @@ PUBLISHED = {
     "full_frequency": "full_every",
 }
 """Field of an ``Architecture`` that only publishers state -> column of ``transformer_architectures.csv``."""
+NETWORK = (
+    *("workload", "n_params", "n_active_params", "layers", "hidden_size", "ffn_hidden_size", "gated_ffn"),
+    *("attention_heads", "kv_heads", "vocab_size", "seq_len"),
+)
+"""Columns of a row on which its network depends."""
 
 
+@cache
 def _table() -> Path:
     return folder("validation") / "transformer_architectures.csv"
 
@@ -78,6 +85,20 @@ def architecture_of(row: Line) -> Architecture:
     ------
     Refused : too little is known of the network, or row and publisher contradict each other
     """
+    try:
+        return _known_network(*map(row.text, NETWORK))
+    except InputError:  # which names file and line
+        return _network_of(row)
+
+
+@lru_cache(maxsize=1024)
+def _known_network(*cells: str) -> Architecture:
+    """Return the network of a row with these cells in the columns of ``NETWORK``; rows often repeat one."""
+    return _network_of(Line(_table(), 0, dict(zip(NETWORK, cells, strict=True))))
+
+
+def _network_of(row: Line) -> Architecture:
+    """Return the network of a row, of whose cells only those of ``NETWORK`` count."""
     name, active = row.text("workload"), row.number("n_active_params")
     parameters, is_t5 = row.number("n_params"), row.text("workload").startswith(("T5", "mT5"))
     known = _architectures().get(_letters(name), {})
