@@ -163,7 +163,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     [
         (
             {"quantity": "images_per_second", "value": "50000"},
-            "**Ask for the log of a run: 50,000 images/s is optimistic, under 1 % likely to be reached. "
+            "**Ask for the log of a run: 50,000 images/s is doubtful, under 1 % likely to be reached. "
             r"Expect 20,[\d]+ images/s (80 %: 1\d,\d+ to 32,\d+ images/s). "
             "It may be inference: ask for the training figure.**",
         ),

@@ -13,6 +13,7 @@ from app import bounded, quote_work, quotes
 from perfmodel.core.files.resources import folder
 from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
 from perfmodel.decide.quote.listing import worst_first
+from perfmodel.decide.quote.sentence import shown_verdict
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.quoted import DRAWN, page_of_quote
 from tests.test_app import errors, opened, sound, words
@@ -74,7 +75,7 @@ def test_a_process_checks_many_claims_once_and_the_worst_are_drawn(started, monk
     assert sentences(test) == [checked[index].sentence for index in order[:10]]
     (table,) = test.dataframe
     assert list(table.value["claim"]) == [index + 1 for index in order]
-    assert list(table.value["verdict"]) == [checked[index].verdict for index in order]
+    assert list(table.value["verdict"]) == [shown_verdict(checked[index]) for index in order]
     monkeypatch.setattr(bounded.st, "dataframe", clicked(MANY - 1))
     assert sentences(sound(test.run())) == [checked[index].sentence for index in (order[-1], *order[:10])]
     assert len(started) == 1

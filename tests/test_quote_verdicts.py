@@ -275,7 +275,9 @@ def test_a_run_of_the_same_job_is_better_evidence_than_the_model_alone():
     assert run.source.startswith("dgxc")
     assert math.log(run.high_80 / run.low_80) < 0.5 * math.log(found.high_80 / found.low_80)
     assert found.probability == run.probability
-    assert (found.verdict, found.judgement) == ("plausible", "doubtful")
+    assert (found.verdict, found.judgement) == ("optimistic", "doubtful")  # by the run, not by the model
+    assert found.low_80 < found.value < found.high_80
+    assert f"Expect {run.value:.1f}" in card_of_quote([found]).advice
     assert f"Measured runs like it reach {run.value:.1f}" in found.sentence
 
 
@@ -369,6 +371,30 @@ def test_a_card_expects_what_its_probability_takes():
     assert run.value != found.expected
     assert "80 %" not in card.rests_on
     assert run.source in card.rests_on
+
+
+@pytest.mark.parametrize(
+    ("value", "advice"), [(9_000, "Have it in the contract"), (11_000, "Do not rely on it")]
+)
+def test_a_plausible_claim_is_for_the_contract_from_even_odds_only(value, advice):
+    found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=value)
+    assert found.verdict == "plausible"
+    assert (found.probability >= 0.5) == advice.startswith("Have")
+    assert card_of_quote([found]).advice.startswith(advice)
+
+
+def test_claims_that_are_alike_are_answered_together():
+    """Three are of 512 GPUs and one of 16: the answer is on all, and says which is of what."""
+    card = card_of_quote(check_quote(read_quote("horovod-512-gpus")[0]))
+    assert card.advice == "All 4 claims are plausible, each about 50 % likely: have them in the contract."
+    assert re.fullmatch(r"512 x .*\(claims 1 to 3\); 16 x .*\(claim 4\)", card.machines)
+    assert "at most 100%; up to 110% by measurement scatter (claims 1 to 3)" in card.limit
+
+
+def test_a_batch_other_than_that_of_predict_is_named():
+    job = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100"}
+    lines = checked(job, quantity="tokens_per_second_per_gpu", value=9_000).arithmetic
+    assert any("512 sequences" in line and "predict takes 64 by default" in line for line in lines)
 
 
 def test_a_conditional_claim_has_a_chance():

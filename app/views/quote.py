@@ -26,12 +26,12 @@ from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
-from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words
+from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words, shown_verdict
 
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
 UNSTATED = "not stated"
-MODEL, LIMIT = "the model", "physics allows"
+MODEL, FROM_RUN, LIMIT = "the model", "a run like it", "physics allows"
 TALL = 320
 # Height of the table of all claims [px], which scrolls.
 FILE = "quote-file"
@@ -139,18 +139,19 @@ def quote_of(request: PageRequest) -> Given:
 
 
 def picture(claim: Checked, index: int) -> None:
-    """Draw the chart of a claim: physical limit, measured runs, the model's interval and the claim."""
+    """Draw the chart of a claim: physical limit, measured runs, what to expect and the claim."""
     figure = Figure()
-    within = [end for end in (claim.low_80, claim.high_80) if end is not None]
+    within = claim.judged_by[1:] if claim.judged_by is not None else ()
+    expecting = FROM_RUN if claim.similar_run is not None else MODEL
     if within:
         ends = [quotes.text(claim, end) for end in within]
         figure.add_scatter(
             x=within,
-            y=[MODEL, MODEL],
+            y=[expecting, expecting],
             mode="lines",
             name=f"80 %: {' to '.join(ends)}",
             text=ends,
-            hovertemplate=f"%{{text}}<extra>{MODEL}, 80 %</extra>",
+            hovertemplate=f"%{{text}}<extra>{expecting}, 80 %</extra>",
             line={"color": charts.BLUE, "width": 14},
         )
     near = [one for one in claim.measured if one.value > 0]
@@ -158,10 +159,11 @@ def picture(claim: Checked, index: int) -> None:
     wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # on a linear axis the interval would be a dot
     middle = math.sqrt(min(drawn) * max(drawn)) if wide else (min(drawn) + max(drawn)) / 2
     limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)
+    verdict = shown_verdict(claim)
     for row, values, symbol, colour, hover, words in (
         ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near], ""),
         (LIMIT, [claim.limit], "line-ns-open", charts.RED, [f"limit: {limit}"], limit),
-        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{claim.verdict}: {value}"], value),
+        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{verdict}: {value}"], value),
     ):
         figure.add_scatter(
             x=values,
@@ -185,15 +187,15 @@ def picture(claim: Checked, index: int) -> None:
     figure.update_xaxes(
         title=quotes.axis_title(claim), type="log" if wide else "linear", tickvals=ticks, ticktext=texts
     )
-    rows = ["claimed", MODEL, *(["measured"] if near else []), LIMIT]
+    rows = ["claimed", expecting, *(["measured"] if near else []), LIMIT]
     figure.update_yaxes(categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False)
-    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=160 + 28 * len(rows))
+    charts.draw(figure, f"claim-{index}", f"{verdict}: {value}", height=160 + 28 * len(rows))
 
 
 def in_full(claim: Checked, index: int) -> None:
     """Draw everything about a claim: verdict, sentence for a mail, chart, arithmetic and sources."""
     words = plain(claim.text or quotes.text(claim, claim.value))
-    st.markdown(f"**{index + 1}. {claim.verdict.upper()}**: {words}")
+    st.markdown(f"**{index + 1}. {shown_verdict(claim).upper()}**: {words}")
     st.markdown(f"{plain(sentence(judgement_words(claim)))} For a mail:")
     st.code(claim.sentence, language=None, wrap_lines=True)
     picture(claim, index)
@@ -231,12 +233,12 @@ def row(claim: Checked, index: int) -> dict[str, Any]:
     """Return a claim as a row of the table of claims."""
     return {
         "claim": index + 1,
-        "verdict": claim.verdict,
+        "verdict": shown_verdict(claim),
         "judgement": claim.judgement,
         "likely": None if claim.probability is None else round(claim.probability, 2),
         "claimed": claimed(claim),
         "limit": quotes.text(claim, claim.limit),
-        "expected": "" if claim.expected is None else quotes.text(claim, claim.expected),
+        "expected": "" if claim.judged_by is None else quotes.text(claim, claim.judged_by.expected),
         "in words": claim.text,
         "the job": claim.scenario,
     }
@@ -266,7 +268,7 @@ def page(request: PageRequest) -> None:
             "quantity": c.quantity,
             "claimed": c.value,
             "limit": c.limit,
-            "expected": c.expected,
+            "expected": None if c.judged_by is None else c.judged_by.expected,
         }
         for c in checked
     ]

@@ -14,6 +14,7 @@ from perfmodel.core.files.tables import ListAnswer, Record, Table, aligned
 from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.file import Quote, example_names, read_quote, refused_quote
+from perfmodel.decide.quote.sentence import shown_verdict
 from perfmodel.hardware.provenance import Source
 from perfmodel.model.prediction.answer_card import Card
 
@@ -25,6 +26,8 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "machines", "sampl
     "only_with",
 }
 """Columns that records leave out: lists, tables, and repetitions of other columns."""
+_JUDGED_BY = ("judged_by", "judged_by_low_80", "judged_by_high_80")
+"""Columns of what to expect, with the interval by which verdict and probability are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +64,7 @@ class QuoteAnswer(Table):
                 "tricks": ", ".join(trick.name for trick in claim.tricks),
                 "only_with": ", ".join(each.words for each in claim.only_with),
             }
+            | dict(zip(_JUDGED_BY, claim.judged_by or (None,) * 3, strict=True))
             for claim in self.claims
         ]
 
@@ -82,7 +86,7 @@ class QuoteAnswer(Table):
         return self.claims[index]
 
     def __repr__(self) -> str:
-        rows = [(claim.quantity, claim.verdict, claim.judgement) for claim in self.claims]
+        rows = [(claim.quantity, shown_verdict(claim), claim.judgement) for claim in self.claims]
         title = f"quote: {self.title}\n{self.card.advice}"
         return aligned(title, ("claim", "verdict", "judgement"), rows, left=3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
@@ -15,49 +15,115 @@ from perfmodel.decide.quote.sentence import (
     evidence_words,
     expected_words,
     likely_words,
+    limit_words,
     needed_words,
     needs_reached,
     open_clause,
     reached_words,
+    shown_verdict,
 )
 from perfmodel.decide.quote.unstated import OnlyWith
 from perfmodel.model.prediction.answer_card import Card
 
+CONTRACT = "Have it in the contract"
+PENALTY = "Do not rely on it unless the contract has it, with a penalty"
 ADVICE = {
     "impossible": "Reject it",
     "oversized": "Ask for less",
     "optimistic": "Ask for the log of a run",
     "reached": "Ask for the log of a run",
-    "plausible": "Have it in the contract",
-    "possible": "Have it in the contract",
+    "possible": CONTRACT,
     "pessimistic": "Expect more",
 }
-"""Verdict of a claim -> advice; that on a conditional one is what to ask."""
+"""Verdict of a claim -> advice; that on a conditional one is what to ask, a plausible one by probability."""
+OF_ALL = {
+    "Reject it": "reject them",
+    "Ask for the log of a run": "ask for the logs of runs",
+    CONTRACT: "have them in the contract",
+    PENALTY: "do not rely on them unless the contract has them, with a penalty",
+    "Expect more": "expect more",
+}
+"""Advice on one claim -> that on several alike."""
+EVEN = 0.495
+"""Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
 EACH = 4
-"""Claims of a quote up to which the probability of each is named."""
+"""Claims of a quote up to which each is named where they differ."""
+ALIKE = 0.05
+"""Largest difference of probabilities that are written as one (a choice)."""
 
 
 def card_of_quote(claims: Sequence[Checked]) -> Card:
-    """Return the answer card of a quote, by its worst claim.
+    """Return the answer card of a quote, by its worst claim or by all where they are alike.
 
     Parameters
     ----------
     claims : result of ``check_quote``, at least one
     """
-    index = worst_first(claims)[0]
-    worst = claims[index]
+    worst = claims[worst_first(claims)[0]]
     return Card(
-        advice=_advice(
-            worst, "" if len(claims) == 1 else f" (claim {index + 1}, the worst of {len(claims)})"
-        ),
-        machines=worst.machines,
+        advice=_advice_on_all(claims),
+        machines=_of_each(claims, lambda claim: claim.machines),
         run=_expected(claims, "time_to_train"),
         cost=_expected(claims, "cost_to_train"),
-        chance=_chances(claims),
+        chance=_of_each(claims, _chance),
         memory=f"does not fit: {worst.memory}" if worst.memory else "",
-        limit=_limit(worst),
-        rests_on=_evidence(worst),
+        limit=_of_each(claims, limit_words),
+        rests_on=_of_each(claims, _evidence),
     )
+
+
+def _of_each(claims: Sequence[Checked], words: Callable[[Checked], str]) -> str:
+    """Return words on claims, each with the claims that it holds for; of many, on the worst."""
+    held: dict[str, list[int]] = {}
+    for index, claim in enumerate(claims, 1):
+        held.setdefault(words(claim), []).append(index)
+    if len(held) == 1:
+        return next(iter(held))
+    if len(held) <= EACH:
+        return "; ".join(f"{each} ({_numbered(indices)})" for each, indices in held.items())
+    index = worst_first(claims)[0]
+    return f"{words(claims[index])} ({claimed(claims[index])}, claim {index + 1}, the worst of {len(claims)})"
+
+
+def _numbered(indices: Sequence[int]) -> str:
+    """Return the numbers of claims in words.
+
+    >>> _numbered([1, 2, 3]), _numbered([1, 4]), _numbered([2])
+    ('claims 1 to 3', 'claims 1 and 4', 'claim 2')
+    """
+    *others, last = map(str, indices)
+    if len(indices) > 2 and indices[-1] - indices[0] == len(indices) - 1:
+        return f"claims {others[0]} to {last}"
+    return f"claims {', '.join(others)} and {last}" if others else f"claim {last}"
+
+
+def _advice_on_all(claims: Sequence[Checked]) -> str:
+    """Return what to do: on all claims where they are alike, else on the worst."""
+    index = worst_first(claims)[0]
+    if len(claims) == 1:
+        return _advice(claims[index], "")
+    advice = OF_ALL.get(_action(claims[index]))
+    if len({claim.verdict for claim in claims}) > 1 or advice is None or claims[index].verdict == "reached":
+        return _advice(claims[index], f" (claim {index + 1}, the worst of {len(claims)})")
+    known = [claim.probability for claim in claims if claim.probability]
+    likely = ""
+    if len(known) == len(claims):
+        low, high = percent(min(known)), percent(max(known))
+        alike = max(known) - min(known) <= ALIKE
+        likely = f", each about {low} likely" if alike else f", {low} to {high} likely"
+    number = "Both" if len(claims) == 2 else f"All {len(claims)}"
+    return f"{number} claims are {shown_verdict(claims[index])}{likely}: {advice}."
+
+
+def _action(claim: Checked) -> str:
+    """Return what to do about a claim in a few words."""
+    if claim.only_with:
+        return f"Ask {' and '.join(asked_of(claim))}"
+    if claim.verdict == "plausible":
+        return CONTRACT if (claim.probability or 0.0) >= EVEN else PENALTY
+    if claim.verdict == "pessimistic" and not claim.higher_is_better:
+        return "Expect a lower cost" if "cost" in claim.quantity else "Expect a shorter time"
+    return ADVICE[claim.verdict]
 
 
 def _advice(claim: Checked, among: str) -> str:
@@ -69,17 +135,13 @@ def _advice(claim: Checked, among: str) -> str:
     """
     possible = claim.verdict != "impossible" and claim.probability is not None
     mark = ";" if claim.verdict == "reached" else ","
-    run = claim.reached_by
-    advice = f"Ask {' and '.join(asked_of(claim))}" if claim.only_with else ADVICE[claim.verdict]
-    if claim.verdict == "pessimistic" and not claim.higher_is_better:
-        advice = "Expect a lower cost" if "cost" in claim.quantity else "Expect a shorter time"
-    how = ""
+    run, advice, how = claim.reached_by, _action(claim), ""
     if run is not None and needs_reached(claim):
         how = f" with {software_words(run.software_taken)}"
         if claim.verdict in ("optimistic", "reached") and (run.left_open or run.is_other):
             advice = f"Ask which {' and '.join(run.left_open or ['software'])} it holds for"
     likely = f"{mark} {likely_words(claim, how)}" if possible else ""
-    what = BETTER if claim.verdict == "reached" else claim.verdict
+    what = BETTER if claim.verdict == "reached" else shown_verdict(claim)
     what = f"possible {needed_words(claim)}" if claim.only_with else what
     lines = [f"{advice}: {value_words(claim, claim.value)} is {what}{likely}{among}."]
     if run is not None and needs_reached(claim):
@@ -97,18 +159,6 @@ def _expected(claims: Sequence[Checked], quantity: str) -> str:
         if claim.quantity == quantity and (expected := expected_words(claim)):
             return f"{expected} expected"
     return ""
-
-
-def _chances(claims: Sequence[Checked]) -> str:
-    """Return the probability of each of few claims, or of the least likely of many."""
-    if len(claims) == 1:
-        return _chance(claims[0])
-    if len(claims) <= EACH:
-        return "; ".join(f"claim {index}: {_chance(claim)}" for index, claim in enumerate(claims, 1))
-    index = worst_first(claims)[0]
-    return (
-        f"{_chance(claims[index])}: {claimed(claims[index])}, claim {index + 1}, the worst of {len(claims)}"
-    )
 
 
 def _chance(claim: Checked) -> str:
@@ -132,13 +182,6 @@ def _chance_with(claim: Checked, needed: OnlyWith) -> float | None:
     return probability_within(
         claim.value, needed.expected, needed.low_80, needed.high_80, claim.higher_is_better
     )
-
-
-def _limit(claim: Checked) -> str:
-    """Return what physics allows, of the claimed quantity."""
-    assumed = f" in {claim.precision}" if claim.only_with else ""
-    bound = "at most" if claim.higher_is_better else "no less than"
-    return f"physics allows {bound} {value_words(claim, claim.limit)}{assumed}"
 
 
 def _evidence(claim: Checked) -> str:

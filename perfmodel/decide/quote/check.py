@@ -11,7 +11,6 @@ from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.decide.quote.claim_judgement import (
     EXACT,
     judgement_of,
-    probability_of,
     probability_within,
     verdict_of,
 )
@@ -169,14 +168,15 @@ def _checked(
     if evidence.expected is not None and evidence.memory is None:
         expected = evidence.expected.within(limit, better)
     ratio = value / limit if better else limit / value
-    verdict = verdict_of(value, ratio, better, expected)
+    similar = None if evidence.memory else _similar(claim, evidence.from_run)
+    judged_by = Expected(similar.value, similar.low_80, similar.high_80) if similar else expected
+    verdict = verdict_of(value, ratio, better, judged_by)
     if evidence.memory is not None and verdict == "possible":
         verdict = "oversized"
     needed = only_with(claim, setting, job.scenario, evidence, catalogue) if verdict == "impossible" else []
     if needed:
         verdict = "conditional"
-    similar = None if evidence.memory else _similar(claim, evidence.from_run)
-    probability = _probability(value, better, evidence.expected if expected else None, similar)
+    probability = None if judged_by is None else probability_within(value, *judged_by, better)
     reaching_run = None if evidence.memory or verdict == "impossible" else evidence.reached
     limiting = limited_by(probability, evidence.measured, reaching_run, value, better)
     if limiting is not None:
@@ -193,6 +193,7 @@ def _checked(
     lines += [only_with_words(each, claim, setting) for each in needed]
     lines += [f"{'it may be ' * (trick.factor is not None)}{trick.name}: {trick.words}" for trick in tricks]
     lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
+    lines += [job.note] if job.note and evidence.of_a_workload else []
     other = other_bandwidth(claim, setting, evidence) if claim.kind in BANDWIDTHS else None
     lines += [bandwidth_words(claim, other)] if other is not None else []
     if expected is not None:
@@ -256,19 +257,8 @@ def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:
         value=run.expected,
         low_80=run.low_80,
         high_80=run.high_80,
-        probability=probability_of(claim.number, run.expected, run.half_width, better),
+        probability=probability_within(claim.number, run.expected, run.low_80, run.high_80, better),
     )
-
-
-def _probability(
-    value: float, better: bool, expected: Expected | None, similar: SimilarRun | None
-) -> float | None:
-    """Return a claim's probability by the similar run, else by the model; None where both are unknown."""
-    if similar is not None:
-        return similar.probability
-    if expected is None:
-        return None
-    return probability_within(value, expected.expected, expected.low_80, expected.high_80, better)
 
 
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:

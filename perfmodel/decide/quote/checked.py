@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from perfmodel.decide.quote.claim_judgement import Judgement, Verdict
 from perfmodel.decide.quote.evidence import Near
+from perfmodel.decide.quote.expected import Expected
 from perfmodel.decide.quote.file import Per
 from perfmodel.decide.quote.limited import LimitedBy
 from perfmodel.decide.quote.reached import ReachedBy
@@ -72,15 +73,15 @@ class Checked(BaseModel):
     higher_is_better: bool
     """Whether larger values are better."""
     verdict: Verdict
-    """Verdict on the claim."""
+    """Verdict on the claim: by the limit and the interval of ``similar_run``, else that of the model."""
     judgement: Judgement = "possible"
     """``impossible`` beyond the limit; ``doubtful`` where the job does not fit in memory, where the claim
     needs what the quote does not state (``only_with``), or where the probability is below 10 % and no
     measured run reached it with software that the quote allows; else ``possible``."""
     probability: float | None = None
-    """Probability that the job does as well as claimed, or better: by the similar run, else by the model's
-    interval, and no more than comparable measured runs leave (``limited_by``); 0 beyond the limit, null where
-    it is not known."""
+    """Probability that the job does as well as claimed, or better: by the same interval as the verdict, and
+    no more than comparable measured runs leave (``limited_by``); 0 beyond the limit, null where it is not
+    known."""
     limited_by: LimitedBy | None = None
     """Comparable measured runs that limit the probability, as one of them did not reach the claim; null where
     none do."""
@@ -133,3 +134,13 @@ class Checked(BaseModel):
     """Key of the claim's source; null where it names none."""
     reading: str
     """How the claim was read: printed, or off a plot."""
+
+    @property
+    def judged_by(self) -> Expected | None:
+        """What to expect with its 80 % interval, by the similar run, else by the model."""
+        run = self.similar_run
+        if run is not None:
+            return Expected(run.value, run.low_80, run.high_80)
+        if self.expected is None or self.low_80 is None or self.high_80 is None:
+            return None
+        return Expected(self.expected, self.low_80, self.high_80)

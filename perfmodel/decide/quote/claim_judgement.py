@@ -22,9 +22,10 @@ Verdict = Literal[
     "possible",
 ]
 """``conditional``: beyond the limit of the assumed precision and convention, but not of others that the quote
-does not exclude.  ``optimistic``: better than the model's 80 % interval.  ``reached``: optimistic, but
-reached by a measured run with software that the quote allows.  ``possible``: within the limit, and the model
-has no prediction.  ``oversized``: within the limit, but the job does not fit in memory as predicted."""
+does not exclude.  ``optimistic``: better than the 80 % interval, so below 10 % likely; texts say doubtful.
+``reached``: optimistic, but reached by a measured run with software that the quote allows.  ``possible``:
+within the limit, and the model has no prediction.  ``oversized``: within the limit, but the job does not fit
+in memory as predicted."""
 Judgement = Literal["possible", "doubtful", "impossible"]
 EXACT = 1e-9
 """Relative difference from a limit that is rounding."""
@@ -56,7 +57,10 @@ def probability_of(value: float, expected: float, half_width: float, higher_is_b
 def probability_within(
     value: float, expected: float, low_80: float, high_80: float, higher_is_better: bool
 ) -> float:
-    """Return the probability that a job does as well as claimed, or better, by an 80 % interval's wider side.
+    """Return the probability that a job does as well as claimed, or better, by an 80 % interval.
+
+    Inside the interval it is by the wider side, as the other may be cut at a limit; outside by the side on
+    which the claim lies, so that it is below a tenth, or above nine tenths, there and only there.
 
     Parameters
     ----------
@@ -68,19 +72,26 @@ def probability_within(
     --------
     >>> round(probability_within(2.0, 1.0, 0.5, 2.0, True), 3)
     0.1
+
+    Of an interval that is cut at 1.1, a claim of 1.2 is beyond the end, and one of 1.1 is not.
+
+    >>> [round(probability_within(value, 1.0, 0.5, 1.1, True), 2) for value in (1.1, 1.2)]
+    [0.43, 0.01]
     """
-    half_width = math.log(max(high_80 / expected, expected / low_80))
+    above, below = high_80 / expected, expected / low_80
+    side = above if value > high_80 else below if value < low_80 else max(above, below)
+    half_width = math.log(side)
     return probability_of(value, expected, half_width, higher_is_better)
 
 
 def verdict_of(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
-    """Return the verdict on a claim, by the limit and the model's interval.
+    """Return the verdict on a claim, by the limit and an 80 % interval.
 
     Parameters
     ----------
     value, ratio : the claimed value, and how much of the limit it reaches
     higher_is_better : whether larger values are better
-    expected : the model's prediction, or None
+    expected : what to expect with its interval, or None
     """
     if ratio > 1 + EXACT:
         return "impossible"

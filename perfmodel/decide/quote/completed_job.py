@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.core.errors import refusal
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import Words
 from perfmodel.model.options.laid_out import laid_out
 from perfmodel.model.options.layout import DEGREES, RECOMPUTE, SHARDING
@@ -32,6 +32,8 @@ class CompletedJob(NamedTuple):
     scenario: Scenario
     defaults: tuple[str, ...] = ()
     """Options that were chosen because the quote leaves them open."""
+    note: str = ""
+    """How the batch differs from that of ``predict``, where neither is told one."""
 
 
 def completed_job(scenario: Scenario, catalogue: Catalogue) -> CompletedJob:
@@ -70,11 +72,23 @@ def completed_job(scenario: Scenario, catalogue: Catalogue) -> CompletedJob:
     ]
     if defaults:
         defaults.append("the fastest layout that fits")
-    if is_assumed:
-        tokens = batch * network_of(setting.workload)[1]
-        defaults.append(f"--global-batch-size {batch} ({tokens / 1e6:.3g} M tokens a step)")
     complete = changed(scenario, **(dict.fromkeys(_BATCH) | chosen | {"global_batch_size": batch}))
-    return CompletedJob(complete, tuple(defaults))
+    if not is_assumed:
+        return CompletedJob(complete, tuple(defaults))
+    tokens = f"{batch * network_of(setting.workload)[1] / 1e6:.3g} M tokens a step"
+    defaults.append(f"--global-batch-size {batch} ({tokens})")
+    taken = f"as no batch is stated, a step has {batch} {setting.workload.sample}s, {tokens}, as is usual"
+    default = _default_batch(scenario, catalogue)
+    note = f"{taken}; predict takes {default} by default" if default not in (None, batch) else ""
+    return CompletedJob(complete, tuple(defaults), note)
+
+
+def _default_batch(scenario: Scenario, catalogue: Catalogue) -> int | None:
+    """Return the samples of a step that ``predict`` takes for a job; None where it refuses the job."""
+    try:
+        return int(resolve(scenario, catalogue).global_batch_size)
+    except InputError:
+        return None
 
 
 def changed(scenario: Scenario, **options: Any) -> Scenario:

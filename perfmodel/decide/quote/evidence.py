@@ -92,7 +92,6 @@ class FromRun(NamedTuple):
     expected: float
     low_80: float
     high_80: float
-    half_width: float
 
 
 class Evidence(NamedTuple):
@@ -291,7 +290,7 @@ def _from_run(likely: Likely, measure: Measure, spread: float) -> FromRun:
     """Return a similar run in the claimed quantity, with the spread of the training length added."""
     half = math.hypot(likely.half_width, NORMAL_80 * spread)
     point = measure.of(likely.time)
-    return FromRun(likely.id, likely.source, point, point / math.exp(half), point * math.exp(half), half)
+    return FromRun(likely.id, likely.source, point, point / math.exp(half), point * math.exp(half))
 
 
 def _widened(expected: Expected, spread: float) -> Expected:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from perfmodel.core.units import plural
+from perfmodel.core.units import percent, plural
 from perfmodel.decide.quote.checked import Checked
-from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
+from perfmodel.decide.quote.claim_words import shown, software_words
 from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import KINDS
-from perfmodel.decide.quote.sentence import BETTER, needed_words, open_clause, reached_words
+from perfmodel.decide.quote.sentence import (
+    BETTER,
+    expected_words,
+    needed_words,
+    open_clause,
+    ranged,
+    reached_words,
+    shown_verdict,
+)
 from perfmodel.hardware.provenance import Source
 
 WORST_FIRST = (
@@ -46,25 +55,42 @@ def claimed(claim: Checked) -> str:
     return value if claim.quantity.endswith("per_second") else f"{KINDS[claim.quantity].words} of {value}"
 
 
-def interval_words(claim: Checked) -> str | None:
-    """Return the model's 80 % interval in words; None where it has none."""
-    if claim.low_80 is None or claim.high_80 is None:
+def range_words(claim: Checked) -> str | None:
+    """Return the 80 % interval that decides in words; None where there is none."""
+    if claim.judged_by is None:
         return None
-    return f"{value_words(claim, claim.low_80)} to {value_words(claim, claim.high_80)}"
+    _, low, high = claim.judged_by
+    return f"{value_words(claim, low)} to {value_words(claim, high)}"
+
+
+def _qualified(claim: Checked) -> str:
+    """Return what a claim needs, that its job does not fit, or that a run reached it; empty otherwise."""
+    if claim.only_with:
+        return needed_words(claim)
+    if claim.memory:
+        return f"the job does not fit, it {claim.memory}"
+    return BETTER if claim.verdict == "reached" else ""
 
 
 def verdict_words(claim: Checked) -> str:
-    """Return the verdict in words, with what it needs, the memory needed or that a run reached the claim."""
-    more = needed_words(claim) if claim.only_with else ""
-    more = more or claim.memory or (BETTER if claim.verdict == "reached" else "")
-    return f"{claim.verdict}: {more}" if more else claim.verdict
+    """Return the verdict in words, with its probability, and what qualifies it."""
+    known = claim.probability if claim.verdict != "reached" else None
+    likely = f" ({percent(known)})" if known else ""
+    return ": ".join(filter(None, (f"{shown_verdict(claim)}{likely}", _qualified(claim))))
+
+
+def heading(claim: Checked) -> str:
+    """Return verdict, probability and claim in one line."""
+    verdict, _, more = verdict_words(claim).partition(": ")
+    return "; ".join(filter(None, (f"{verdict.upper()}: {claimed(claim)}", more)))
 
 
 def counted(checked: Sequence[Checked]) -> str:
     """Return the number of claims by verdict, in words."""
-    counts = {word: sum(claim.verdict == word for claim in checked) for word in WORST_FIRST}
+    order = [checked[index] for index in worst_first(checked)]
+    counts = Counter(map(shown_verdict, order))
     whole = f"{len(checked)} {plural('claim', len(checked))}"
-    return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
 def defaults_taken(checked: Sequence[Checked]) -> str:
@@ -92,20 +118,14 @@ def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, s
     lines += [("read as", claim.reading)] if claim.reading else []
     lines += [("the job", claim.scenario), ("assumed", claim.assumed)]
     lines += [("" if i else "limit", line) for i, line in enumerate(claim.arithmetic)]
-    if claim.expected is not None:
-        lines += [("model", value_words(claim, claim.expected)), ("", f"80 %: {interval_words(claim)}")]
+    if claim.expected is not None and claim.low_80 is not None and claim.high_80 is not None:
+        lines.append(("model", ranged(claim, claim.expected, claim.low_80, claim.high_80)))
     lines += [("" if i else "measured", measured_words(claim, near)) for i, near in enumerate(claim.measured)]
     if claim.reached_by is not None:
         lines.append(("reached", f"{reached_words(claim)}; {open_clause(claim)}"))
     if claim.similar_run is not None:
-        run = claim.similar_run
-        near = shown_range(run.low_80, run.high_80, claim.quantity, claim.sample, claim.per)
-        lines.append(
-            (
-                "from runs",
-                f"{value_words(claim, run.value)} (80 %: {near}), by the ratio to a run of {run.source}",
-            )
-        )
+        words = f"{expected_words(claim)}, by the ratio to a run of {claim.similar_run.source}"
+        lines.append(("from runs", f"{words}; it decides, as it is more certain than the model alone"))
     lines.append(("in a mail", claim.sentence))
     if claim.source is not None:
         source = sources[claim.source]

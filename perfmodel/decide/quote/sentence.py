@@ -9,6 +9,7 @@ from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
 from perfmodel.decide.quote.file import KINDS
+from perfmodel.decide.quote.limits import SUPERLINEAR
 from perfmodel.model.options.scenario import field_of
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
@@ -32,10 +33,8 @@ def sentence_of(claim: Checked) -> str:
         claimed = f"{KINDS[claim.quantity].words} of {claimed}"
     if claim.target is not None:
         claimed += f" ({claim.target})"
-    most = "allows at most" if claim.higher_is_better else "needs at least"
     parts = [f"The quote claims {claimed} for {_job(claim)[0]}", *_assumed(claim)]
-    assumed = f" in {claim.precision}" if claim.only_with else ""
-    parts.append(f"physics {most} {_written(claim, claim.limit)}{assumed}")
+    parts.append(limit_words(claim))
     parts.append(evidence_words(claim) or "no measured run like it is known")
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
@@ -88,6 +87,16 @@ def needs_reached(claim: Checked) -> bool:
     return claim.reached_by is not None and (claim.probability or 0.0) < SELDOM
 
 
+def limit_words(claim: Checked) -> str:
+    """Return what physics allows, of the claimed quantity."""
+    if claim.quantity in ("scaling_efficiency", "speedup"):
+        ideal, scattered = (_written(claim, each) for each in (claim.limit / SUPERLINEAR, claim.limit))
+        return f"it can be at most {ideal}; up to {scattered} by measurement scatter"
+    assumed = f" in {claim.precision}" if claim.only_with else ""
+    most = "allows at most" if claim.higher_is_better else "needs at least"
+    return f"physics {most} {_written(claim, claim.limit)}{assumed}"
+
+
 def needed_words(claim: Checked) -> str:
     """Return with what a conditional claim would be possible, in words."""
     return f"only with {', or '.join(each.words for each in claim.only_with)}"
@@ -111,6 +120,11 @@ def reached_words(claim: Checked) -> str:
     assert run is not None
     value, software = _written(claim, run.value), software_words(run.software)
     return f"{run.source} reached {value} with {software} on {run.words}"
+
+
+def shown_verdict(claim: Checked) -> str:
+    """Return the verdict as texts have it: a figure better than its interval is doubtful, as in the mail."""
+    return "doubtful" if claim.verdict == "optimistic" else claim.verdict
 
 
 def judgement_words(claim: Checked) -> str:
@@ -145,22 +159,15 @@ def _written(claim: Checked, value: float) -> str:
     return shown(value, claim.quantity, claim.sample, claim.per)
 
 
-def ranged(claim: Checked, value: float, low: float | None, high: float | None) -> str:
+def ranged(claim: Checked, value: float, low: float, high: float) -> str:
     """Return a value with its 80 % interval in words."""
-    if low is None or high is None:
-        return _written(claim, value)
     ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
     return f"{_written(claim, value)} (80 %: {ends})"
 
 
 def expected_words(claim: Checked) -> str | None:
-    """Return what to expect, as the probability of a claim takes it: by a similar run, else the model."""
-    run = claim.similar_run
-    if run is not None:
-        return ranged(claim, run.value, run.low_80, run.high_80)
-    if claim.expected is not None:
-        return ranged(claim, claim.expected, claim.low_80, claim.high_80)
-    return None
+    """Return what to expect, as verdict and probability of a claim take it; None where it is not known."""
+    return None if claim.judged_by is None else ranged(claim, *claim.judged_by)
 
 
 def evidence_words(claim: Checked) -> str | None:

@@ -146,8 +146,7 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
 
     import click
 
-    from perfmodel.decide.quote.listing import claimed, counted, defaults_taken, lines_of
-    from perfmodel.decide.quote.sentence import BETTER, needed_words
+    from perfmodel.decide.quote.listing import counted, defaults_taken, heading, lines_of
     from perfmodel.interfaces.cli.render import console, show_card
 
     if isinstance(answer, list):
@@ -158,15 +157,9 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
         click.echo(line)
     show_card(console(), answer.card)
     for index, claim in enumerate(answer, 1):
-        head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
-        if claim.only_with:
-            head += f"; {needed_words(claim)}"
-        if claim.verdict == "reached":
-            head += f"; {BETTER}"
-        if claim.memory:
-            head += f"; the job does not fit, it {claim.memory}"
+        head = textwrap.wrap(f"{index}. {heading(claim)}", WIDTH)
         click.echo()
-        click.echo(click.style("\n".join(textwrap.wrap(head, WIDTH)), bold=True))
+        click.echo(click.style("\n".join(head), bold=True))
         for label, words in lines_of(claim, answer.sources):
             click.echo(_filled(words, f"   {label}".ljust(INDENT + 3)))
     click.echo()
@@ -186,7 +179,7 @@ def _filled(words: str, start: str) -> str:
 def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> str:
     """Return the quote, its claims and the reasons for each verdict as Markdown."""
     from perfmodel.core.files.tables import markdown_table
-    from perfmodel.decide.quote.listing import claimed, defaults_taken, lines_of
+    from perfmodel.decide.quote.listing import defaults_taken, heading, lines_of
     from perfmodel.interfaces.cli.card_markdown import card_markdown
 
     if isinstance(answer, list):
@@ -197,22 +190,21 @@ def _markdown(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> s
         lines = [
             f"- {label + ': ' if label else ''}{words}" for label, words in lines_of(claim, answer.sources)
         ]
-        parts.append("\n".join([f"{index}. {claimed(claim)}: {claim.verdict}", "", *lines]))
+        parts.append("\n".join([f"{index}. {heading(claim)}", "", *lines]))
     return "\n\n".join([*parts, defaults_taken(answer.claims)])
 
 
 def _markdown_row(claim: "Checked") -> dict[str, Any]:
     """Return a claim as a row of the Markdown table."""
-    from perfmodel.core.units import percent
-    from perfmodel.decide.quote.listing import claimed, interval_words, value_words, verdict_words
+    from perfmodel.decide.quote.listing import claimed, range_words, value_words, verdict_words
 
+    judged_by = claim.judged_by
     return {
         "claim": claimed(claim),
         "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else verdict_words(claim),
-        "likely": "" if claim.probability is None else percent(claim.probability),
         "limit": value_words(claim, claim.limit),
-        "model": "" if claim.expected is None else value_words(claim, claim.expected),
-        "80 % interval": interval_words(claim) or "",
+        "expected": "" if judged_by is None else value_words(claim, judged_by.expected),
+        "80 % interval": range_words(claim) or "",
     }
 
 
@@ -245,9 +237,10 @@ A file; docs/quote-format.md has every key and quantity:
   tokens = "1T"
 
 Each claim is compared with physical limits (impossible; conditional where another precision or convention
-that the quote does not exclude would allow it), with the model's 80 % interval (optimistic,
-plausible, pessimistic; possible where there is none, oversized where the job does not fit in memory)
-and with the most similar measured runs (reached where one did better than the model expects).  Tricks
+that the quote does not exclude would allow it), and with one 80 % interval, by which verdict, probability
+and advice are: that of a similar measured run scaled to the job, else the model's (doubtful, "optimistic" in
+JSON, where less than 10 % likely; plausible; pessimistic; possible where there is none, oversized where the
+job does not fit in memory; reached where a run did better than expected).  Tricks
 of data sheets are named, and a sentence sums up each claim for a message to the vendor.  The exit code
 is 1 if a claim is impossible."""
 _CLAIM: Sequence[Mapping[str, Any]] = [{"quantity": "images_per_second", "value": 20000}]

@@ -12,12 +12,14 @@ from perfmodel.decide.quote.listing import (
     claimed,
     counted,
     defaults_taken,
-    interval_words,
+    heading,
     lines_of,
+    range_words,
     value_words,
     verdict_words,
     worst_first,
 )
+from perfmodel.decide.quote.sentence import shown_verdict
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 
 DRAWN = 20
@@ -39,19 +41,19 @@ def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], comman
             claimed(claim),
             verdict_words(claim),
             value_words(claim, claim.limit),
-            "-" if claim.expected is None else value_words(claim, claim.expected),
-            interval_words(claim) or "-",
+            "-" if claim.judged_by is None else value_words(claim, claim.judged_by.expected),
+            range_words(claim) or "-",
         ]
         for claim in checked
     ]
     card = card_of_quote(checked)
-    columns = ("claim", "verdict", "limit", "model", "80 % interval")
+    columns = ("claim", "verdict", "limit", "expected", "80 % interval")
     tables = [Listing("In short", ("", ""), card.rows, texts=2)]
     tables.append(Listing("The claims", columns, rows, texts=2))
     for index, claim in enumerate(checked, 1):
         lines = lines_of(claim, quote.sources)
         facts = [(label, bare) for label, text in lines if (bare := _without_addresses(text))]
-        tables.append(Listing(f"{index}. {claimed(claim)}: {claim.verdict}", ("", ""), facts, texts=2))
+        tables.append(Listing(f"{index}. {heading(claim)}", ("", ""), facts, texts=2))
     worst = checked
     if len(checked) > DRAWN:
         worst = [checked[index] for index in worst_first(checked)[:DRAWN]]
@@ -92,17 +94,16 @@ def _against_limits(checked: Sequence[Checked], more: str) -> Spans:
     """Return a chart of claims and predictions relative to the limits."""
     spans = []
     for claim in checked:
-        low, high = _share(claim, claim.low_80), _share(claim, claim.high_80)
-        if low is not None and high is not None:
-            low, high = min(low, high), max(low, high)
-        expected, value = _share(claim, claim.expected), _share(claim, claim.value)
-        words = f"{claim.verdict}, {value:.3g} of the limit"
+        expected, *ends = (_share(claim, each) for each in claim.judged_by or (None,) * 3)
+        low, high = sorted(each for each in ends if each is not None) or (None, None)
+        value = _share(claim, claim.value)
+        words = f"{shown_verdict(claim)}, {value:.3g} of the limit"
         spans.append(Span(claimed(claim), expected, low, high, words, mark=value))
     far = max(span.mark or 0.0 for span in spans) > FAR
     steps = "; equal steps are equal factors" if far else ", from 0"
     caption = (
         f"Ratios to the physical limit{steps}: the line at 1 is the limit, the red mark (a diamond in text) "
-        f"the claim, the point and its bar the model's prediction with its 80 % interval.{more}"
+        f"the claim, the point and its bar what to expect with its 80 % interval.{more}"
     )
     return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
 
