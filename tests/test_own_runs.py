@@ -127,7 +127,7 @@ def test_intervals_narrow_where_runs_speak_and_never_below_their_scatter(tmp_pat
     learned.write(tmp_path / "mine.json")
     near = width(str(tmp_path / "mine.json"), local_batch_size=BATCHES[0] + 1)
     assert near >= 1.28 * 0.99 * learned.learned.own.scatter
-    assert "worse than before, left out: line" in str(learned)
+    assert "predicted worse from the others than before: line" in str(learned)
 
 
 def test_what_is_left_out_is_what_the_others_say(tmp_path):
@@ -577,3 +577,68 @@ def test_two_measured_transformers_are_compared_by_the_noise_of_both(tmp_path):
     first, second = (run | {"calibration": str(tmp_path / "mine.json")} for run in runs)
     ratio = perfmodel.compare(first, second).cases[1].ratio
     assert math.log(ratio.high_80 / ratio.value) < 0.08
+
+
+# --- what to look at
+
+
+NODE = {"workload": "resnet50-v1.5", "node": "dgx-a100", "local_batch_size": 256}
+
+
+def looked_at(tmp_path, rows):
+    """Return what to look at in runs, each an option by name and the factor on its predicted time."""
+    rows = [(NODE | row, factor) for row, factor in rows]
+    names = list(dict.fromkeys(name for row, _ in rows for name in row))
+    lines = [",".join([*names, "iteration_time"])]
+    for row, factor in rows:
+        time = predict(**row).iteration_time * factor
+        lines.append(",".join([*(str(row[name]) for name in names), repr(time)]))
+    (tmp_path / "odd.csv").write_text("\n".join(lines))
+    return calibrate(data=tmp_path / "odd.csv")
+
+
+def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
+    rows = [({"world_size": n}, factor) for n, factor in ((8, 1.007), (16, 1.032), (32, 5.2))]
+    answer = looked_at(tmp_path, rows)
+    (line,) = answer.warnings
+    assert line.startswith(
+        "line 4 is 5.2 x as slow as predicted, lines 2 and 3 within 3%: check it, or remove"
+    )
+    assert line in str(answer)
+    assert json.loads(answer.to_json())["warnings"] == [line]
+    assert answer.unmeasured.job == "resnet50-v1.5 on 64 x a100-sxm4-80gb"
+    assert answer.unmeasured.after > answer.answers[0].width_after
+
+
+def test_a_slow_network_is_no_odd_run(tmp_path):
+    """The one run inside a node is far from the others, but all that pass the network are slow."""
+    rows = [({"world_size": n}, factor) for n, factor in ((8, 1.0), (16, 2.0), (32, 2.2), (64, 2.4))]
+    assert looked_at(tmp_path, rows).warnings == ()
+    alike = [({"world_size": n}, 1.6) for n in (8, 16, 32)]
+    assert looked_at(tmp_path, alike).warnings == ()
+
+
+def test_milliseconds_read_as_seconds_are_named(tmp_path):
+    answer = looked_at(tmp_path, [({"world_size": 8}, 1.0), ({"world_size": 16}, 1e3)])
+    (line,) = answer.warnings
+    assert re.match(
+        r"line 3: [\d.]+ is read as seconds, 1,000 x the prediction; did you mean [\d.]+ ms\?", line
+    )
+
+
+def test_a_factor_far_from_one_names_its_runs(tmp_path):
+    job = {"workload": "vgg16", "world_size": 8}
+    slow = [(job | {"local_batch_size": b}, 5.0) for b in (1, 2)]
+    alone = [(job | {"world_size": 1, "local_batch_size": b}, 1.0) for b in (1, 2)]
+    (line,) = looked_at(tmp_path, [*slow, *alone]).warnings
+    assert re.match(
+        r"link nvlink3-nvswitch x 0\.0\d+ is far from 1 .*: it comes from lines 2 and 3, up to 5.0 x", line
+    )
+
+
+def test_all_unknown_columns_are_named_at_once(tmp_path):
+    (tmp_path / "mine.csv").write_text("model,gpu,gpus,images_per_second,step_time_ms\nresnet50,v100,8,1,2\n")
+    with pytest.raises(InputError) as raised:
+        calibrate(data=tmp_path / "mine.csv")
+    for column, meant in (("model", "workload"), ("gpu", "accelerator"), ("step_time_ms", "iteration_time")):
+        assert f"{column!r} (here {meant}" in str(raised.value)

@@ -10,10 +10,10 @@ import streamlit as st
 from app import bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware
 from app.figure import Figure
 from app.file_marks import Mark, in_use
-from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.plain import plain
 from perfmodel.core.units import percent, show
-from perfmodel.evidence.fitting.own_file import OwnRuns, unmoved, worse
+from perfmodel.evidence.fitting.own_file import WORSE_WORDS, OwnRuns, unmoved, worse
 
 FIELD = "runs-file"
 # Session key of the uploaded file.
@@ -84,7 +84,7 @@ def table(answer: OwnRuns) -> list[dict[str, Any]]:
         {
             "where": each.where,
             "before": relative(each.before),
-            "left out": relative(each.left_out),
+            "from the others": relative(each.left_out),
             "after": relative(each.after),
             "measured": show(each.time, "s"),
             "run": each.run,
@@ -183,8 +183,12 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     height = 150 + 30 * min(len(answer.answers), DRAWN)
     charts.draw(shown, "errors", "Errors of each run before and after", height=height)
     st.dataframe(table(answer), hide_index=True)
+    for line in answer.warnings:
+        st.warning(plain(sentence(f"{line}.")))
+    if answer.unmeasured is not None:
+        st.caption(plain(f"{answer.unmeasured.words}."))
     for words, runs in (
-        ("Worse than before where the run itself is left out", worse(answer.answers)),
+        (sentence(WORSE_WORDS), [] if answer.warnings else worse(answer.answers)),
         ("Missed as far as before, for a reason that no factor here describes", unmoved(answer.answers)),
     ):
         if runs:

@@ -14,6 +14,7 @@ MESSAGES = {
     "table.strategy": "{where}, column strategy: 'single' on {world_size} accelerators",
     "table.empty": "line 1: empty; expected a line of column names, e.g. {example}",
     "table.column_twice": "line 1: column {column} is there twice",
+    "table.unknown_columns": "unknown columns {columns}",
     "table.no_column_of": "line 1: no column {known}; e.g. {example}",
     "table.no_result": "expected one of {known}, not {measured}",
     "table.no_workload": "no workload",

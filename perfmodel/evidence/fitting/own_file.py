@@ -15,10 +15,12 @@ from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
 from perfmodel.core.files.writing import write_whole
 from perfmodel.core.units import show
 from perfmodel.evidence.fitting.components import shipped_components
+from perfmodel.evidence.fitting.odd_runs import warnings_of
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
-from perfmodel.evidence.fitting.own_runs import Answer, Update
+from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update
 from perfmodel.evidence.fitting.own_table import read_own_runs
 from perfmodel.evidence.fitting.own_update import update_by_own_runs
+from perfmodel.evidence.fitting.unmeasured import Unmeasured, unmeasured_job
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
@@ -29,17 +31,23 @@ WORSE = 0.005
 
 FAR = 0.2
 """Logarithmic error above which the summary names a run whose error remains."""
+WORSE_WORDS = "predicted worse from the others than before"
+"""What is said of such runs."""
 UNMOVED = 0.95
 """Share of an error that remains after the update, above which it counts as unchanged."""
 
 
-def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
+def file_table(
+    learned: Update, files: Sequence[str], warnings: Sequence[str], unmeasured: Unmeasured | None
+) -> dict[str, Any]:
     """Return the content of the file that ``--calibration`` reads; equal runs give equal content.
 
     Parameters
     ----------
     learned : update by the runs
     files : paths of the files that the runs were read from
+    warnings : what to look at in the runs
+    unmeasured : a larger job than those measured
     """
     own = learned.own
     rows = [_row(answer) for answer in learned.answers]
@@ -51,6 +59,8 @@ def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
         "inputs": [Path(file).name for file in files],
         "sha256": fingerprint(b"".join(read_bytes(file, LARGEST_TEXT) for file in files)),
         "rows": rows,
+        "warnings": list(warnings),
+        "unmeasured": None if unmeasured is None else unmeasured._asdict(),
         "effects": {
             name: {"logarithm": own.logarithms[name], "deviation_before": before, "deviation": after}
             for name, (before, after) in learned.deviations.items()
@@ -90,8 +100,10 @@ def unmoved(answers: Sequence[Answer]) -> list[Answer]:
     return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
 
 
-def summary_lines(learned: Update) -> list[str]:
-    """Return a summary of an update as lines of text: errors before and after, and what changed."""
+def summary_lines(
+    learned: Update, warnings: Sequence[str] = (), unmeasured: Unmeasured | None = None
+) -> list[str]:
+    """Return a summary of an update as lines of text: errors, what to look at, and what changed."""
     answers = learned.answers
     before, left_out = (
         fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
@@ -101,7 +113,7 @@ def summary_lines(learned: Update) -> list[str]:
     lines = [
         f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
         *_columns(
-            [("", "run", "measured", "before", "left out", "after")]
+            [("", "run", "measured", "before", "from the others", "after")]
             + [
                 (
                     one.where,
@@ -113,9 +125,11 @@ def summary_lines(learned: Update) -> list[str]:
             ]
         ),
     ]
+    lines += [f"look at: {line}" for line in warnings]
     lines += _narrower(answers)
-    if named := worse(answers):
-        lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
+    lines += [unmeasured.words] if unmeasured is not None else []
+    if not warnings and (named := worse(answers)):
+        lines.append(f"{WORSE_WORDS}: " + "; ".join(f"{one.where} ({one.run})" for one in named))
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
         lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
@@ -136,7 +150,9 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
     if not widths:
         return []
     before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
-    return [f"80 % intervals of these jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"]
+    return [
+        f"80 % intervals of these measured jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"
+    ]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -156,6 +172,10 @@ class OwnRuns:
     """The factors that the runs move, and how far each run is missed."""
     files: tuple[str, ...]
     """They were read from."""
+    warnings: tuple[str, ...] = ()
+    """What to look at in the runs: those that do not fit the others, units, factors far from 1."""
+    unmeasured: Unmeasured | None = None
+    """The interval of a larger job than those measured; None where there is none."""
 
     @property
     def answers(self) -> list[Answer]:
@@ -169,7 +189,7 @@ class OwnRuns:
 
     @cached_property
     def _table(self) -> dict[str, Any]:
-        return file_table(self.learned, self.files)
+        return file_table(self.learned, self.files, self.warnings, self.unmeasured)
 
     def to_json(self) -> str:
         """Return what ``perfmodel calibrate --json`` prints, and the file holds."""
@@ -186,7 +206,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(summary_lines(self.learned))
+        return "\n".join(summary_lines(self.learned, self.warnings, self.unmeasured))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
@@ -209,4 +229,10 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
     runs = [] if data is None else read_own_runs(data, catalogue)
     runs += read_own_fabric(collectives, job, catalogue)
     name = ", ".join(Path(file).name for file in files)
-    return OwnRuns(update_by_own_runs(runs, calibration(), shipped_components(), name), tuple(files))
+
+    def learn(some: Sequence[OwnRun]) -> Update:
+        return update_by_own_runs(some, calibration(), shipped_components(), name)
+
+    learned = learn(runs)
+    warnings = warnings_of(runs, learned, learn)
+    return OwnRuns(learned, tuple(files), tuple(warnings), unmeasured_job(runs, learned, catalogue))

@@ -63,6 +63,8 @@ class OwnRun(NamedTuple):
     """Sizes of stand-alone all-reduces, which determine the network alone; empty for training."""
     noise: float = 0.0
     """Variance of ln(time) from timing: of all-reduces, and of the mean of equal settings."""
+    quantity: str = ""
+    """What its file has, such as ``iteration_time``; empty where that is not known."""
 
 
 class Answer(NamedTuple):
@@ -81,8 +83,7 @@ class Answer(NamedTuple):
     after: float
     """Error after an update by all runs; for a data-parallel job, of the mean of its repeats."""
     width_before: float = math.nan
-    """Half-width of the job's 80 % interval by the shipped fit, in logarithms; not a number for
-    all-reduces."""
+    """Half-width of the job's 80 % interval by the shipped fit, in logarithms; nan for all-reduces."""
     width_after: float = math.nan
     """Half-width after the update, when the job itself was measured: the noise of repeats."""
 
@@ -97,8 +98,7 @@ class Update(NamedTuple):
     answers: list[Answer]
     """Errors of each run."""
     refitted: bool = True
-    """Whether left-out errors come from refits; else from leverages, which approximate them for small
-    errors."""
+    """Whether left-out errors come from refits; else from leverages, which approximate small ones."""
 
 
 class _Prior(NamedTuple):
@@ -232,7 +232,7 @@ def _variance(setting: Setting, constants: Calibration) -> float:
     return float(deviation(result, constants.spread["specs"])) ** 2
 
 
-def _effects(run: OwnRun) -> list[str]:
+def effects_on(run: OwnRun) -> list[str]:
     """Return the names of the effects on a run: on computation (not for all-reduces) and on links."""
     names = [] if run.message_bytes else effect_names(conditions(run.setting))
     if run.setting.world_size > 1:
@@ -250,7 +250,7 @@ def _prior(runs: Sequence[OwnRun], variances: dict[str, float], scales: Sequence
     variances : of the components of an error, in units of the interval's variance
     scales : variance of each run's interval
     """
-    of_runs = [_effects(run) for run in runs]
+    of_runs = [effects_on(run) for run in runs]
     names = [*dict.fromkeys(name for effects in of_runs for name in effects)]
     held = np.array([[float(name in effects) for name in names] for effects in of_runs])
     spread = np.array([variances[name.partition("/")[0]] for name in names])
@@ -279,7 +279,7 @@ class _Times:
         return np.array([self._one(run, logarithms, moved) for run in runs])
 
     def _one(self, run: OwnRun, logarithms: dict[str, float], moved: Calibration) -> float:
-        key = run.where, tuple(logarithms.get(name, 0.0) for name in _effects(run))
+        key = run.where, tuple(logarithms.get(name, 0.0) for name in effects_on(run))
         if key not in self._known:
             self._known[key] = _log_time(run, moved)
         return self._known[key]

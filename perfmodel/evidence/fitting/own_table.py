@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from perfmodel.core.errors import InputError, refusal, unknown_name
+from perfmodel.core.errors import InputError, nearest, refusal, unknown_name
+from perfmodel.core.problem import Words
 from perfmodel.core.records.options import Declared, declared
 from perfmodel.core.units import parse
 from perfmodel.evidence.accuracy.measured_table import Line, measured_table
@@ -29,6 +30,31 @@ LABELS = ("run_id", "source", "locator", "note", "year", "trust")
 """Columns that describe a run but are not options."""
 MOST_NAMED = 5
 """Largest number of wrong lines that a message names."""
+MEANT = {
+    **dict.fromkeys(("model", "network", "architecture", "net"), "workload"),
+    **dict.fromkeys(("gpu", "gpu_type", "gpu_model", "gpu_name", "device", "chip"), "accelerator"),
+    **dict.fromkeys(("num_gpus", "n_gpus", "ngpus", "gpu_count", "ranks", "workers"), "world_size"),
+    **dict.fromkeys(("num_nodes", "n_nodes", "machines"), "nodes"),
+    **dict.fromkeys(
+        ("batch", "batch_size", "bs"), "local_batch_size (of each accelerator) or global_batch_size"
+    ),
+    **dict.fromkeys(
+        ("batch_per_gpu", "batch_size_per_gpu", "per_gpu_batch", "micro_batch"), "local_batch_size"
+    ),
+    **dict.fromkeys(("images_per_second", "images_per_sec", "img_s", "imgs_per_sec"), "samples_per_second"),
+    **dict.fromkeys(("samples_per_sec", "sequences_per_second", "throughput"), "samples_per_second"),
+    **dict.fromkeys(("tokens_per_sec", "tokens_s", "tok_s"), "tokens_per_second"),
+    **dict.fromkeys(("step_time", "step_time_s", "step_time_sec", "time", "seconds"), "iteration_time"),
+    **dict.fromkeys(("step_time_ms", "iteration_time_ms", "time_ms", "ms"), "iteration_time, each as 247ms"),
+    **dict.fromkeys(("dtype", "format"), "precision"),
+    **dict.fromkeys(("software", "library"), "framework"),
+    **dict.fromkeys(("seq_len", "seqlen", "context_length"), "sequence_length"),
+    "tp": "tensor_parallel",
+    "pp": "pipeline_parallel",
+    "cp": "context_parallel",
+    "ep": "expert_parallel",
+}
+"""Names that tables often give columns, and the columns they mean."""
 EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
 """Columns of a table, as messages show them."""
 
@@ -147,17 +173,35 @@ def _columns(path: str, header: Sequence[str]) -> list[str]:
         name = _option_of(column) or field_of(column.lower().replace(" ", "_"))
         if name in names:
             raise refusal("table.column_twice", column=column).under(path)
-        if not _option_of(column) and name not in LABELS:
-            known = [name for name in (*OPTIONS, *RANGES) if _option_of(name)]
-            raise unknown_name("column", column, known).under("line 1").under(path)
         names.append(name)
+    if unknown := [column for column, name in zip(header, names, strict=True) if not _is_known(name)]:
+        raise _unknown_columns(unknown).under("line 1").under(path)
     if not set(names) & set(RANGES):
         raise refusal("table.no_column_of", known=tuple(RANGES), example=EXAMPLE).under(path)
     return names
 
 
-def _setting_and_time(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, float]:
-    """Return the setting of a line, and its measured iteration time [s].
+def _is_known(name: str) -> bool:
+    """Return whether a column's name is that of an option, a measured quantity or a label."""
+    return bool(_option_of(name)) or name in LABELS
+
+
+def _unknown_columns(columns: Sequence[str]) -> InputError:
+    """Return the error that names every unknown column, with what it means here or near ones."""
+    known = [name for name in (*OPTIONS, *RANGES) if _option_of(name)]
+    meant = {column: MEANT.get(column.lower().replace(" ", "_").replace("-", "_")) for column in columns}
+    if len(columns) == 1 and meant[columns[0]] is None:
+        return unknown_name("column", columns[0], known)
+    said = [f"{column[:60]!r} (here {_near(name, column, known)})" for column, name in meant.items()]
+    return refusal("table.unknown_columns", columns=Words(", ".join(said)))
+
+
+def _near(meant: str | None, column: str, known: Sequence[str]) -> str:
+    return meant or " or ".join(nearest(column, known)) or "none is like it"
+
+
+def _setting_and_time(given: dict[str, str], catalogue: Catalogue) -> tuple[Setting, float, str]:
+    """Return the setting of a line, its measured iteration time [s], and the quantity that was measured.
 
     Raises
     ------
@@ -181,7 +225,8 @@ def _setting_and_time(given: dict[str, str], catalogue: Catalogue) -> tuple[Sett
     }
     setting, _ = settled(Scenario(**options), catalogue, calibration())
     anchor = Anchor(quantity, value, setting.world_size)
-    return setting, float(anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length))
+    time = anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length)
+    return setting, float(time), quantity
 
 
 SAME_FIELDS = (
@@ -193,9 +238,9 @@ ID_FIELDS = ("workload", "accelerator", "node", "intra_link", "inter_link")
 """Fields of a setting of which a run has the id."""
 
 
-def _measured(row: _Row, setting: Setting, time: float) -> Run:
+def _measured(row: _Row, setting: Setting, time: float, quantity: str) -> Run:
     """Return the measured run of a line, with the setting's values for all that the line leaves open."""
-    _own(row.where, setting, time)
+    _own(row.where, setting, time, quantity)
     stated: dict[str, Any] = {}
     for column, cell in row.labels.items():
         try:
@@ -218,12 +263,12 @@ def _measured(row: _Row, setting: Setting, time: float) -> Run:
     return run._replace(**stated)
 
 
-def _own(where: str, setting: Setting, time: float) -> OwnRun:
+def _own(where: str, setting: Setting, time: float, quantity: str = "") -> OwnRun:
     """Return the own run of a line; InputError if the setting cannot be evaluated."""
     outcome(setting, calibration())  # reports errors that only an evaluation finds, such as a wrong jitter
     several = f"{setting.world_size} x " if setting.world_size > 1 else ""
     name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
-    return OwnRun(where, name, setting, time)
+    return OwnRun(where, name, setting, time, quantity=quantity)
 
 
 def _read(one: Declared, cell: str) -> object:
