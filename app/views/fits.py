@@ -12,13 +12,14 @@ from app.layout import (
     download_buttons,
     errors_shown,
     scenario_form,
+    sentence,
 )
 from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import plain
 from perfmodel.core.units import percent, show
 from perfmodel.decide.fits.answer import Change, Fits
-from perfmodel.interfaces.commands.fits import largest_words, shown_places
+from perfmodel.interfaces.commands.fits import changes_title, largest_words, shown_places
 from perfmodel.model.options.scenario import SHORT
 from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict
 
@@ -81,12 +82,9 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
     if not answer.changes:
         st.markdown("No change of options was found that makes it fit.")
         return
-    first = answer.changes[0]
-    if first.fits_probability < answer.confidence:
-        st.markdown(
-            f"Nothing tried makes it fit with {answer.confidence:.0%} probability; what comes closest:"
-        )
-    if st.button("Take the first", type="primary"):
+    st.markdown(f"{sentence(changes_title(answer)).removesuffix('.')}:")
+    first = answer.fitting or answer.changes[0]
+    if st.button("Take the first that fits" if answer.fitting else "Take the first", type="primary"):
         file_marks.go_to("fits", query_of(picked, first))
     st.dataframe(
         [
@@ -103,10 +101,7 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
         ],
         hide_index=True,
     )
-    st.caption(
-        "The same training first, then without a warning, then by cost: GPU-seconds of a step over those of "
-        "the job if it fitted"
-    )
+    st.caption("Cost: GPU-seconds for as many tokens, over those of the job if it fitted")
 
 
 def starts(answer: Fits) -> None:

@@ -218,6 +218,8 @@ class Release(Spec):
     """Recipes give deep pipelines several chunks of layers on each stage."""
     lora_targets: Products = ("q", "k", "v", "o")
     """Products that have adapters by default."""
+    splits_quantized: bool = False
+    """Tensor-parallel ranks can each hold a part of frozen weights of 4 bits (nf4)."""
     recomputes: Literal["none", "needed", "full"] = "needed"
     """Layers recomputed by default: none, as many as memory needs, or all."""
 

@@ -10,6 +10,7 @@ from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
+from perfmodel.decide.fits.ways import UNKNOWN
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
@@ -23,6 +24,13 @@ from perfmodel.model.step.memory import known_bytes
 
 MOST_CHANGES = 8
 """Changes that are listed."""
+
+
+HOST_WEIGHTS = (
+    "weights in the host's memory (offload_params of FSDP, offload_param of DeepSpeed) are not modelled: "
+    "--offload moves optimizer states and activations alone"
+)
+"""What is said where nothing makes a job fit on its accelerators."""
 
 
 class Place(Record):
@@ -54,15 +62,18 @@ class Change(Record):
     command: str
     """Command line of the changed job."""
     iteration_time: float
-    """Of a step of the same batch, or of shorter sequences with as many tokens [s]."""
+    """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
+    accelerators need them [s]."""
     slowdown: float
-    """Accelerator-seconds a step over those of the job, if it fitted: 0.28 for 28 % more [1]."""
+    """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
     bytes: float
     """Memory that training then needs [B]."""
     fits_probability: float
     """Probability that it then fits [1]."""
     same_training: bool
     """Whether optimizer, trained weights and samples stay as they are."""
+    more_gpus: bool
+    """Whether it takes more accelerators."""
     warnings: list[str]
     """What is possible and poor of it, or not known of the software."""
 
@@ -102,18 +113,24 @@ class Fits(Record, Table):
     confidence: float
     """Probability of fitting from which a change makes a job fit."""
     changes: list[Change]
-    """What makes it fit, or comes closest: the same training first, then without a warning, then by cost;
-    empty where it fits already, or nothing was found."""
+    """What makes it fit on its accelerators, or comes nearest there; then what makes it fit on more.
+    Of each, the same training comes first, then what nothing warns of, then by cost; empty where it fits
+    already, or nothing was found."""
     starts: dict[str, list[str]]
     """Options or settings that start the job, by software; empty where it cannot run or none are known."""
     change_starts: dict[str, list[str]]
-    """The same with the first of the changes; empty without one."""
+    """The same with the first change by which it fits; empty without one."""
     software: str
     """The job's own software."""
     defaults: list[str]
     """Options that were left to their defaults."""
     warnings: list[str]
     """Warnings of the job."""
+
+    @property
+    def fitting(self) -> Change | None:
+        """The first change by which it fits as surely as asked; None without one."""
+        return next((each for each in self.changes if each.fits_probability >= self.confidence), None)
 
     def records(self) -> list[Row]:
         """Return a row for each stage."""
@@ -154,9 +171,12 @@ def fits(
         changes = changes_of(scenario, setting, confidence, catalogue, numbers)
     spent = prediction.iteration_time * setting.world_size
     listed = [_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]]
+    first = next((one for one in changes if one.memory.probability >= confidence), None)
+    on_as_many = any(_is_sure(one, confidence) and not one.more_gpus for one in listed)
+    is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
     card = card_of(prediction)
     if memory.probability < confidence:
-        card = card.model_copy(update={"advice": _advice(memory, listed, confidence)})
+        card = card.model_copy(update={"advice": _advice(memory, listed, confidence, setting.world_size)})
     return Fits.model_construct(
         headline=prediction.headline,
         card=card,
@@ -175,29 +195,67 @@ def fits(
         confidence=confidence,
         changes=listed,
         starts={} if memory.probability <= 1 - CERTAIN else starts_of(setting),
-        change_starts=starts_of(changes[0].setting) if changes else {},
+        change_starts={} if first is None else starts_of(first.setting),
         software=setting.software_name,
         defaults=list(prediction.defaults),
-        warnings=[*_few_passes(setting), *setting.warnings],
+        warnings=[
+            *_few_passes(setting),
+            *setting.warnings,
+            *([HOST_WEIGHTS] if is_short else []),
+        ],
     )
 
 
-def _advice(memory: Memory, changes: Sequence[Change], confidence: float) -> str:
-    """Return that a job does not fit as surely as asked for, and the first change by which it does."""
-    first = f"It {memory.verdict}." if memory.fits else unfit_words(memory)
+def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: int) -> str:
+    """Return that a job does not fit as surely as asked, what comes nearest on its GPUs, and what fits."""
+    lines = [f"It {memory.verdict}." if memory.fits else unfit_words(memory)]
+    fitting = [change for change in changes if change.fits_probability >= confidence]
+    nearest = [change for change in changes if not change.more_gpus and change not in fitting]
     if not changes:
-        return f"{first} No change of options was found that makes it fit: take GPUs with more memory."
-    change = changes[0]
-    chance = percent(change.fits_probability)
-    if change.fits_probability < confidence:
-        asked = percent(confidence)
-        return (
-            f"{first} Nothing tried makes it fit with {asked}; {change.words} comes closest, with {chance}."
-        )
+        return f"{lines[0]} No change of options was found that makes it fit: take GPUs with more memory."
+    if not fitting:
+        lines.append(f"Nothing tried makes it fit with {percent(confidence)}.")
+    if nearest:
+        words = [f"{each.words}, {_odds(each)}{_but(each)}" for each in nearest]
+        lines.append(f"With {counted(gpus, 'GPU')} nearest: {'; '.join(words)}.")
+    if fitting:
+        lines.append(_taken(fitting, "To be surer" if memory.fits else "To make it fit"))
+    elif not nearest:
+        change = changes[0]
+        lines.append(f"{change.words} comes closest, with {percent(change.fits_probability)}.")
+    return " ".join(lines)
+
+
+def _taken(fitting: Sequence[Change], begin: str) -> str:
+    """Return the first change that makes a job fit, and where something speaks against it another."""
+    change = fitting[0]
     more = f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
-    other = "" if change.same_training else ", but it changes the training"
-    begin = "To be surer" if memory.fits else "To make it fit"
-    return f"{first} {begin}, take {change.words}: it then fits with {chance}, at {more}{other}."
+    chance = percent(change.fits_probability)
+    words = f"{begin}, take {change.words}: it then fits with {chance}, at {more}{_but(change)}."
+    others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
+    other = next((each for each in others if not _but(each)), others[0] if others else None)
+    if other is None:
+        return words
+    return f"{words} Or else {other.words}: {percent(other.fits_probability)}{_but(other)}."
+
+
+def _odds(change: Change) -> str:
+    """Return the probability of fitting with a change, or the memory needed where it cannot fit."""
+    if change.fits_probability <= 1 - CERTAIN:
+        return f"{change.bytes / 2**30:,.0f} GiB"
+    return percent(change.fits_probability)
+
+
+def _is_sure(change: Change, confidence: float) -> bool:
+    """Return whether a job fits with a change, by what its software is known to do."""
+    return change.fits_probability >= confidence and not any(UNKNOWN in line for line in change.warnings)
+
+
+def _but(change: Change) -> str:
+    """Return what speaks against a change; empty where nothing does."""
+    unknown = [line.partition(";")[0] for line in change.warnings if UNKNOWN in line]
+    reasons = [*([] if change.same_training else ["it changes the training"]), *unknown]
+    return f", but {' and '.join(reasons)}" if reasons else ""
 
 
 def _few_passes(setting: Setting) -> list[str]:
@@ -226,6 +284,7 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
         bytes=changed.memory.bytes,
         fits_probability=changed.memory.probability,
         same_training=changed.same_training,
+        more_gpus="world_size" in changed.options,
         warnings=list(changed.warnings),
     )
 

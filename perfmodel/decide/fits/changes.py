@@ -1,48 +1,29 @@
-"""Changes of a job's options that save memory, and what each costs in time."""
+"""Changes of a job's options by which it comes to fit, or nearest to it, and what each costs in time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
-from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.core.errors import InputError
+from perfmodel.decide.fits.ways import GPUS, UNKNOWN, Options, Way, ways_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.options.layout import SHARDING, Layout
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.assemble import settled, time_of
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
-from perfmodel.model.setting.sharing import has_layouts
-from perfmodel.model.transformers.evaluate import network_of
 
-Options = Mapping[str, Any]
-USUAL_RANK = 16
-"""Rank of adapters that is proposed: the default of Axolotl's and torchtune's examples."""
-FLASH_YEAR = 2020
-"""Year of the first accelerators with FlashAttention 2: Ampere's (Dao 2023)."""
-MOST_TRIED = 3
-"""Changes of so many options are tried only with the value of each that saves most."""
-_DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
-_OTHER_TRAINING = ("optimizer", "lora", "sequence_length")
-"""Options that change what is trained, how, or on what, not only where it lies."""
-SHORTEST = 512
-"""Shortest sequence that is proposed [tokens]."""
-
-
-class Way(NamedTuple):
-    """One option that saves memory, with a value of it."""
-
-    kind: str
-    """Ways of one kind exclude each other."""
-    options: Options
+MOST_STEPS = 5
+"""Options that are changed together at most."""
+GAIN = 0.02
+"""Probability of fitting that another changed option has to add."""
 
 
 class Changed(NamedTuple):
-    """A changed job that fits."""
+    """A changed job."""
 
     options: Options
     """Changed options, by name."""
@@ -50,16 +31,34 @@ class Changed(NamedTuple):
     """Of the changed job."""
     memory: Memory
     iteration_time: float
-    """Of a step of the same batch, or of shorter sequences with as many tokens [s]."""
+    """Of a step of the same batch, or of as many tokens in shorter sequences [s]; of more samples where more
+    accelerators need them."""
     same_training: bool
     """Whether optimizer, trained weights and samples are those of the job."""
     warnings: tuple[str, ...]
     """What is possible and poor of it, or not known of the software, that is not said of the job itself."""
+    times_tokens: float = 1.0
+    """Tokens of its step over those of the job's."""
 
     @property
     def spent(self) -> float:
-        """Accelerator-seconds of a step."""
-        return float(self.iteration_time * self.setting.world_size)
+        """Accelerator-seconds for the tokens of the job's step."""
+        return float(self.iteration_time * self.setting.world_size) / self.times_tokens
+
+
+class _Job(NamedTuple):
+    """A job to change, and what its changes are predicted with."""
+
+    scenario: Scenario
+    """With its batch stated."""
+    setting: Setting
+    confidence: float
+    catalogue: Catalogue
+    constants: Calibration
+
+    def changed(self, options: Options) -> Scenario:
+        """Return the job with other values of some options."""
+        return self.scenario.model_copy(update=dict(options))
 
 
 def changes_of(
@@ -69,12 +68,12 @@ def changes_of(
     catalogue: Catalogue,
     constants: Calibration,
 ) -> list[Changed]:
-    """Return the changes of single options by which a job comes to fit; if none does, pairs, then triples.
+    """Return the changes by which a job comes to fit, or nearest to it, those on as many accelerators first.
 
-    If no triple does either, those that come closest are returned, the least memory first.
-    The batch of a step stays, of shorter sequences its tokens.  Changes that leave the training itself as it
-    is come first, of these those that nothing warns of, and of these the cheapest in accelerator-seconds a
-    step.
+    Single options are tried, then pairs, then more, at each step the one that makes fitting most probable.
+    Where nothing makes the job fit on its accelerators, what comes nearest there stands first: with the same
+    training, then with another.  Changes on more accelerators follow.  Of each, those that leave the training
+    as it is come first, of these those that nothing warns of, and of these the cheapest for as many tokens.
 
     Parameters
     ----------
@@ -83,46 +82,190 @@ def changes_of(
     catalogue, constants : as for ``predict``
     """
     job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
-    ways = list(_ways(setting))
-    for count in range(1, MOST_TRIED):
-        if fitting := _of_each(job, ways, count):
-            return sorted(_least_of_each(fitting), key=_cost)
-    smallest = _smallest(job, ways)
-    if fitting := _of_each(job, smallest, MOST_TRIED):
-        return sorted(_least_of_each(fitting), key=_cost)
-    closest = _of_each(job._replace(confidence=0.0), smallest, MOST_TRIED)
-    return sorted(closest, key=lambda changed: changed.memory.bytes)
+    ways = list(ways_of(setting))
+    savers = _savers(job, [way for way in ways if way.kind != GPUS])
+    smallest = _smallest(savers)
+    fitting = _alone(job, savers) or _pairs(job, savers, smallest)
+    if fitting and not any(one.same_training for one in fitting):
+        same = [each for each in savers if not each.way.changes_training]
+        fitting += _pairs(job, same, _smallest(same)) if len(fitting[0].options) == 1 else []
+    nearest = [] if fitting else _nearest(job, smallest)
+    larger = _on_more(job, [way for way in ways if way.kind == GPUS], [] if fitting else smallest)
+    if larger:
+        nearest = [one for one in nearest if one.memory.probability >= GAIN]
+    here = sorted(_least_of_each(fitting), key=_cost)
+    return [*here, *nearest, *sorted(_least_of_each(larger), key=_cost)]
 
 
-def _of_each(job: _Job, ways: list[Way], count: int) -> list[Changed]:
-    """Return the jobs that fit with so many ways, each of another kind."""
-    return [
-        changed
-        for chosen in combinations(ways, count)
-        if len({way.kind for way in chosen}) == count and (changed := _changed(job, chosen)) is not None
-    ]
+class _Saver(NamedTuple):
+    """A way that saves memory by itself."""
+
+    way: Way
+    bytes: float
+    probability: float
+    """Probability that the job fits with it alone."""
+    is_unknown: bool
+    """Whether the software is not known to do it."""
 
 
-def _smallest(job: _Job, ways: list[Way]) -> list[Way]:
-    """Return of each kind of way the one that leaves the least memory, if it saves any."""
-    sizes: dict[str, tuple[float, Way]] = {}
+def _savers(job: _Job, ways: Iterable[Way]) -> list[_Saver]:
+    """Return the ways that save memory."""
     before = memory_needed(job.setting, job.constants).bytes
+    result = []
     for way in ways:
-        try:
-            size = memory_needed(*settled(job.changed(way.options), job.catalogue, job.constants)).bytes
-        except (InputError, FloatingPointError, OverflowError):
+        with_it = _settled(job, [way])
+        if with_it is not None and with_it.memory.bytes < before:
+            new = set(with_it.setting.warnings) - set(job.setting.warnings)
+            is_unknown = any(UNKNOWN in line for line in new)
+            result.append(_Saver(way, with_it.memory.bytes, with_it.memory.probability, is_unknown))
+    return result
+
+
+def _smallest(savers: Sequence[_Saver]) -> list[_Saver]:
+    """Return of each kind of way the one that leaves the least memory."""
+    least: dict[str, _Saver] = {}
+    for each in sorted(savers, key=lambda saver: saver.bytes):
+        least.setdefault(each.way.kind, each)
+    return list(least.values())
+
+
+def _alone(job: _Job, savers: Sequence[_Saver]) -> list[Changed]:
+    """Return the jobs that fit with one way."""
+    return _each(job, [(each.way,) for each in savers if each.probability >= job.confidence])
+
+
+def _pairs(job: _Job, savers: Sequence[_Saver], smallest: Sequence[_Saver]) -> list[Changed]:
+    """Return the jobs that fit with two ways, of kinds with whose smallest a job fits.
+
+    Parameters
+    ----------
+    savers : ways that save memory
+    smallest : of each kind the one that saves most
+    """
+    result: list[Changed] = []
+    for pair in combinations([each.way for each in smallest], 2):
+        if (least := _changed(job, pair, job.confidence)) is None:
             continue
-        if size < min(before, sizes[way.kind][0] if way.kind in sizes else before):
-            sizes[way.kind] = size, way
-    return [way for _, way in sizes.values()]
+        first, second = ([each.way for each in savers if each.way.kind == way.kind] for way in pair)
+        others = [each for each in product(first, second) if each != pair]
+        result += [least, *_each(job, others)]
+    return result
+
+
+def _on_more(job: _Job, more: Sequence[Way], others: Sequence[_Saver]) -> list[Changed]:
+    """Return the jobs that fit on more accelerators, on the fewest that do also with one of other ways.
+
+    Where none does with one, the most accelerators with all that helps are returned, whether they fit or not.
+    """
+    result: list[Changed] = []
+    for size in dict.fromkeys(way.options["world_size"] for way in more):
+        of_size = [way for way in more if way.options["world_size"] == size]
+        alone = _each(job, [(way,) for way in of_size])
+        result += alone
+        for way in () if result else of_size:  # with as large a batch before a larger one
+            result = result or _each(job, [(way, other.way) for other in others])
+    if result or not others or not more:
+        return result
+    return _nearest(job, others, more[-1:])
+
+
+def _each(job: _Job, chosen: Iterable[tuple[Way, ...]]) -> list[Changed]:
+    """Return the jobs that fit with each choice of ways."""
+    return [changed for ways in chosen if (changed := _changed(job, ways, job.confidence)) is not None]
+
+
+def _nearest(job: _Job, savers: Sequence[_Saver], first: Sequence[Way] = ()) -> list[Changed]:
+    """Return the jobs that come nearest to fitting.
+
+    Only what the software is known to do comes first, then also what it is not known to do, then another
+    training, each where it adds.
+
+    Parameters
+    ----------
+    savers : one of each kind
+    first : ways that are taken in any case
+    """
+    result: list[Changed] = []
+    known = {frozenset((id(each.way),)): _Odds(each.probability, each.bytes) for each in savers if not first}
+    for unknown, others in ((False, False), (True, False), (True, True)):
+        allowed = (each for each in savers if unknown or not each.is_unknown)
+        ways = [each.way for each in allowed if others or not each.way.changes_training]
+        nearest = _changed(job, tuple(_climbed(job, first, ways, known)), 0.0)
+        if nearest is None or not nearest.options:
+            continue
+        odds = _Odds(nearest.memory.probability, nearest.memory.bytes)
+        if not result or odds.gains_on(_Odds(result[-1].memory.probability, result[-1].memory.bytes)):
+            result.append(nearest)
+        if odds.probability >= job.confidence:
+            break
+    return result
+
+
+class _Odds(NamedTuple):
+    """How near a job comes to fitting."""
+
+    probability: float
+    bytes: float
+
+    def gains_on(self, other: _Odds) -> bool:
+        """Return whether it comes nearer by enough: in probability, or in memory where neither can fit."""
+        if max(self.probability, other.probability) >= GAIN:
+            return self.probability >= other.probability + GAIN
+        return self.bytes <= other.bytes * (1 - GAIN)
+
+
+def _climbed(
+    job: _Job, first: Sequence[Way], ways: Sequence[Way], known: dict[frozenset[int], _Odds]
+) -> list[Way]:
+    """Return ways, each next one that which brings a job nearest to fitting, while one does.
+
+    Parameters
+    ----------
+    first : ways that are taken in any case
+    ways : that may follow
+    known : odds of ways that were tried, which are added to
+    """
+
+    def odds(chosen: Sequence[Way]) -> _Odds:
+        key = frozenset(map(id, chosen))
+        if key not in known:
+            changed = _settled(job, chosen)
+            refused = _Odds(0.0, float("inf"))
+            memory = None if changed is None else changed.memory
+            known[key] = refused if memory is None else _Odds(memory.probability, memory.bytes)
+        return known[key]
+
+    chosen, at = list(first), odds(first)
+    while len(chosen) < MOST_STEPS and at.probability < job.confidence:
+        taken = {way.kind for way in chosen}
+        tried = [(odds([*chosen, way]), way) for way in ways if way.kind not in taken]
+        best = max(tried, key=lambda pair: (pair[0].probability, -pair[0].bytes), default=None)
+        if best is None or not best[0].gains_on(at):
+            break
+        at = best[0]
+        chosen.append(best[1])
+    return chosen
+
+
+class _Settled(NamedTuple):
+    """A changed job without its time."""
+
+    setting: Setting
+    constants: Calibration
+    memory: Memory
+
+
+def _settled(job: _Job, ways: Iterable[Way]) -> _Settled | None:
+    """Return a job with some ways; None where it is refused."""
+    try:
+        setting, constants = settled(job.changed(_options(ways)), job.catalogue, job.constants)
+        return _Settled(setting, constants, memory_needed(setting, constants))
+    except (InputError, FloatingPointError, OverflowError):
+        return None
 
 
 def _cost(changed: Changed) -> tuple[bool, bool, float]:
-    return (
-        not changed.same_training,
-        bool(changed.warnings),
-        changed.spent,
-    )
+    return not changed.same_training, bool(changed.warnings), changed.spent
 
 
 def _least_of_each(changes: list[Changed]) -> list[Changed]:
@@ -150,95 +293,27 @@ def batch_of(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _ways(setting: Setting) -> Iterator[Way]:
-    """Yield the options that may save memory."""
-    yield from _smaller_batches(setting)
-    if setting.layout is None:
-        yield from _ways_of_copies(setting)
-        return
-    yield from _shorter_sequences(setting.workload.sequence_length or 0, setting.layout)
-    layout, scenario = setting.layout, setting.scenario
-    model, _ = network_of(setting.workload)
-    for recompute in ("selective", "full"):
-        yield Way("recompute", {"recompute": recompute})
-    if layout.replicas > 1:
-        yield from (Way("sharding", {"sharding": name}) for name in SHARDING[int(layout.sharding) + 1 :])
-    if scenario.lora is None:
-        yield from (Way("loss", {"loss": loss}) for loss in ("chunked", "fused"))
-        yield from (Way("offload", {"offload": what}) for what in ("optimizer", "activations", "both"))
-        yield from (Way("optimizer", {"optimizer": name}) for name in ("adam-bf16", "adam-8bit"))
-        yield Way("lora", {"lora": USUAL_RANK})
-        yield Way("lora", {"lora": USUAL_RANK, "frozen_weights": "nf4"})
-    elif scenario.frozen_weights is None:
-        yield Way("lora", {"frozen_weights": "nf4"})
-    if setting.accelerator.year >= FLASH_YEAR:
-        yield Way("attention", {"attention_kernel": "flash2"})
-    for name in _DEGREES:
-        if name == "expert_parallel" and not model.experts:
-            continue
-        degree = int(getattr(layout, name))
-        larger = (degree * 2**doubled for doubled in range(1, 7))
-        yield from (Way(name, {name: each}) for each in larger if each <= setting.world_size)
-    yield from (Way("gpus", {"world_size": setting.world_size * times}) for times in (2, 4, 8))
+def _options(ways: Iterable[Way]) -> dict[str, Any]:
+    """Return the options of several ways."""
+    return {name: value for way in ways for name, value in way.options.items()}
 
 
-def _ways_of_copies(setting: Setting) -> Iterator[Way]:
-    """Yield the options of a data-parallel job that may save memory."""
-    if has_layouts(setting.workload):
-        yield Way("sharding", {"sharding": "zero3"})
-        yield Way("recompute", {"recompute": "full"})
-    if setting.precision in ("fp32", "tf32") and "fp16" in setting.accelerator.peak_flops:
-        yield Way("precision", {"precision": "amp"})
-    if setting.strategy == ONE_PROCESS:
-        yield Way("strategy", {"strategy": "all-reduce"})
-
-
-def _smaller_batches(setting: Setting) -> Iterator[Way]:
-    """Yield micro-batches of half as many samples, a quarter and so on, with as many more passes."""
-    size = "local_batch_size" if setting.layout is None else "micro_batch_size"
-    now, times = int(setting.local_batch_size), 2
-    while now % times == 0:
-        options: dict[str, Any] = {size: now // times}
-        if setting.layout is None:
-            options["accumulation_steps"] = int(setting.accumulation_steps) * times
-        yield Way("batch", options)
-        times *= 2
-
-
-def _shorter_sequences(length: int, layout: Layout) -> Iterator[Way]:
-    """Yield sequences of half the length, a quarter and an eighth, with as many tokens in a step."""
-    for times in (2, 4, 8):
-        if length % times == 0 and length // times >= SHORTEST:
-            batch = int(layout.global_batch_size) * times
-            yield Way("sequence", {"sequence_length": length // times, "global_batch_size": batch})
-
-
-class _Job(NamedTuple):
-    """A job to change, and what its changes are predicted with."""
-
-    scenario: Scenario
-    """With its batch stated."""
-    setting: Setting
-    confidence: float
-    catalogue: Catalogue
-    constants: Calibration
-
-    def changed(self, options: Options) -> Scenario:
-        """Return the job with other values of some options."""
-        return self.scenario.model_copy(update=dict(options))
-
-
-def _changed(job: _Job, ways: tuple[Way, ...]) -> Changed | None:
-    """Return a changed job with its time; None if it is refused or does not fit."""
-    options = {name: value for way in ways for name, value in way.options.items()}
+def _changed(job: _Job, ways: tuple[Way, ...], confidence: float) -> Changed | None:
+    """Return a changed job with its time; None if it is refused, or fits with less than a probability."""
+    changed = _settled(job, ways)
+    if changed is None or changed.memory.probability < confidence:
+        return None
+    setting = changed.setting
     try:
-        setting, constants = settled(job.changed(options), job.catalogue, job.constants)
-        memory = memory_needed(setting, constants)
-        if memory.probability < job.confidence:
-            return None
-        time = time_of(setting, constants)
+        time = time_of(setting, changed.constants)
     except (InputError, FloatingPointError, OverflowError):
         return None
-    same = not any(name in options for name in _OTHER_TRAINING)
+    same = not any(way.changes_training for way in ways)
     new = tuple(line for line in setting.warnings if line not in job.setting.warnings)
-    return Changed(options, setting, memory, time, same, new)
+    times = _tokens(setting) / _tokens(job.setting)
+    return Changed(_options(ways), setting, changed.memory, time, same, new, times)
+
+
+def _tokens(setting: Setting) -> float:
+    """Return the tokens of a step, or its samples where these are no sequences."""
+    return float(setting.global_batch_size * (setting.workload.sequence_length or 1))

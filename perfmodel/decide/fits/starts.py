@@ -45,6 +45,8 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
     """Return the settings of Axolotl's file, YAML; none for what it has no setting for."""
     scenario = setting.scenario
     optimizer = _OPTIMIZERS.get(setting.scenario.optimizer or "adam")
+    if layout.sharding == ZERO_3 and setting.world_size > 1 and optimizer == _OPTIMIZERS["adam-8bit"]:
+        optimizer = "adamw_torch_8bit"  # FSDP2 refuses that of bitsandbytes
     if optimizer is None or layout.recompute == SELECTIVE or layout.sharding not in (0, ZERO_3):
         return []
     lines = [

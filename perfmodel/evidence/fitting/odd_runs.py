@@ -34,7 +34,7 @@ Relearn = Callable[[Sequence[OwnRun]], Update]
 class Odd(NamedTuple):
     """A run that does not fit those of the same network, accelerator and software."""
 
-    index: int
+    number: int
     others: list[int]
 
 
@@ -48,9 +48,9 @@ def warnings_of(runs: Sequence[OwnRun], learned: Update, relearn: Relearn) -> li
     """
     answers = learned.answers
     milliseconds = [n for n, run in enumerate(runs) if _is_in_milliseconds(run, answers[n])]
-    odd = [each for each in odd_runs(runs, answers) if each.index not in milliseconds]
+    odd = [each for each in odd_runs(runs, answers) if each.number not in milliseconds]
     lines = [_unit_words(answers[n]) for n in milliseconds]
-    wrong = {*milliseconds, *(each.index for each in odd)}
+    wrong = {*milliseconds, *(each.number for each in odd)}
     kept = [run for n, run in enumerate(runs) if n not in wrong]
     without = relearn(kept) if wrong and kept else None
     lines += [_odd_words(each, answers) for each in odd]
@@ -81,8 +81,8 @@ def odd_runs(runs: Sequence[OwnRun], answers: Sequence[Answer]) -> list[Odd]:
         rest = list(group)
         while len(rest) > 2 and (odd := _oddest(rest, runs, answers)) is not None:
             result.append(odd)
-            rest.remove(odd.index)
-    return sorted(result, key=lambda each: -abs(answers[each.index].before))
+            rest.remove(odd.number)
+    return sorted(result, key=lambda each: -abs(answers[each.number].before))
 
 
 def _kind(run: OwnRun) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def _slowness(answer: Answer) -> str:
 
 
 def _odd_words(odd: Odd, answers: Sequence[Answer]) -> str:
-    answer = answers[odd.index]
+    answer = answers[odd.number]
     worst = max(abs(math.expm1(answers[n].before)) for n in odd.others)
     which = f"the other {len(odd.others)}"
     if len(odd.others) <= NAMED:

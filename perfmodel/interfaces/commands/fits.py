@@ -124,12 +124,12 @@ def largest_words(answer: "Fits") -> str:
 def started_words(answer: "Fits") -> "tuple[str, dict[str, list[str]]]":
     """Return which job start lines are shown of, in words, and the lines by software.
 
-    They are the job's own where it fits as surely as asked or no change does, else those of the first change.
+    They are the job's own where it fits as surely as asked or no change does, else of the first that does.
     """
     if answer.fits_probability >= answer.confidence:
         return "it", answer.starts
-    if answer.changes and answer.changes[0].fits_probability >= answer.confidence:
-        return f"the first change ({answer.changes[0].words})", answer.change_starts
+    if answer.fitting is not None:
+        return f"the first change that fits ({answer.fitting.words})", answer.change_starts
     return "it as it is", answer.starts
 
 
@@ -164,6 +164,16 @@ def _line(place: "Place", end: int, scale: float, width: int) -> str:
     )
 
 
+def changes_title(answer: "Fits") -> str:
+    """Return which changes are listed, and in which order."""
+    if answer.fitting is None:
+        return f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes nearest"
+    order = "the same training first, then without a warning, then by cost"
+    if answer.fitting is answer.changes[0]:
+        return f"what makes it fit, on as many GPUs before more: {order}"
+    return f"what comes nearest on as many GPUs, then what makes it fit on more: {order}"
+
+
 def _print_changes(answer: "Fits") -> None:
     """Print what would make the job fit."""
     from rich.text import Text
@@ -176,11 +186,7 @@ def _print_changes(answer: "Fits") -> None:
     if not answer.changes:
         out.print(Text("\nno change of options was found that makes it fit"))
         return
-    reached = answer.changes[0].fits_probability >= answer.confidence
-    title = "what makes it fit: the same training first, then without a warning, then by cost"
-    if not reached:
-        title = f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes closest"
-    out.print(Text(f"\n{title}", style="bold"))
+    out.print(Text(f"\n{changes_title(answer)}", style="bold"))
     shown = table("change", "step", "cost", "memory", "fits")
     for change in answer.changes:
         mark = ("" if change.same_training else " *") + (" !" if change.warnings else "")
@@ -192,9 +198,9 @@ def _print_changes(answer: "Fits") -> None:
             short_verdict(change.fits_probability),
         )
     out.print(shown)
-    out.print(Text("cost: accelerator-seconds a step, over those of the job if it fitted"))
+    lines_to(out, "cost: accelerator-seconds for as many tokens, over those of the job if it fitted")
     if not all(change.same_training for change in answer.changes):
-        lines_to(out, "*: trains other weights, by another optimizer, or on shorter sequences")
+        lines_to(out, "*: other weights, another optimizer, shorter sequences or a larger batch are trained")
     for line in dict.fromkeys(line for change in answer.changes for line in change.warnings):
         lines_to(out, line, "!: ")
 

@@ -159,14 +159,12 @@ def _smaller(prediction: Prediction) -> str:
     """Return the advice for a job that does not fit: the largest batch that would, if any."""
     sure, most = prediction.memory.largest_sure_batch_size, prediction.memory.largest_local_batch_size
     of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
+    others = "what perfmodel fits names for this job"
     if sure:
-        return f"take fewer {of}, at most {sure:,} to be sure, or GPUs with more memory"
+        return f"take fewer {of}, at most {sure:,} to be sure, or {others}"
     if most:
-        return f"take GPUs with more memory, or at most {most:,} {of}, which fit with even odds"
-    shared = (
-        " or split the network over more GPUs (perfmodel layouts)" if prediction.tokens_per_second else ""
-    )
-    return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
+        return f"take at most {most:,} {of}, which fit with even odds, or {others}"
+    return f"take {others}, as not even 1 of the {of} fits"
 
 
 def memory_words(prediction: Prediction) -> str:

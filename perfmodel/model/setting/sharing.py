@@ -220,8 +220,12 @@ def layout_setting(
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
+    stored = scenario.frozen_weights
+    if stored not in (None, "16-bit") and layout.tensor_parallel > 1 and not facts.splits_quantized:
+        remark(f"{software} is not known to share {stored} weights by --tensor-parallel")
     if layout.pipeline_parallel > 1 and layout.schedule_name not in facts.schedules:
-        remark(f"{software} is not known to run {layout.schedule_name}; known: {', '.join(facts.schedules)}")
+        schedules = ", ".join(facts.schedules) or "no pipeline"
+        remark(f"{software} is not known to run {layout.schedule_name}; known: {schedules}")
     of_one = without_stages(*of_stages) if layout.pipeline_parallel == 1 else []
     narrow = of_low_precision(scenario.precision, software, facts)
     for words in (*of_one, *narrow, *caveats(layout, model), *routing_remarks(scenario, model, layout)):
