@@ -370,8 +370,36 @@ def test_a_listing_narrows_a_predicted_collective():
     after = math.log(row.after_listing.high_80 / row.after_listing.low_80)
     assert after < 0.3 * before
     assert row.after_listing.low_80 <= row.measured_time <= row.after_listing.high_80
-    rows = collective(ranks=8, nodes=2, size=["1MiB", "3MB"], measured=text, **ALPS).rows
-    assert [each.measured_time is None for each in rows] == [False, True]
+    assert (row.measured_verdict, row.measured_interpolated) == ("normal", False)
+
+
+def of_times(*times):
+    """Return a listing of sizes [B] and times [us]."""
+    lines = [
+        f"{size} {size // 4} float sum -1 {us} {size / us / 1e3:.4g} {1.75 * size / us / 1e3:.4g}"
+        for size, us in times
+    ]
+    return "\n".join(["# all_reduce_perf", *lines, ""])
+
+
+def test_between_sizes_of_a_listing_a_power_law_is_taken_and_marked():
+    """20 us between 10 and 40 us at twice and half the size; past the end the root of the size's factor."""
+    text = of_times((2**20, 10), (2**22, 40), (2**24, 80))
+    sizes = [2**20, 2**21, 2**24 * 1.05, 2**26]
+    rows = collective(ranks=8, nodes=2, size=sizes, measured=text, **ALPS).rows
+    assert [each.measured_interpolated for each in rows] == [False, True, True, False]
+    times = [each.measured_time for each in rows]
+    assert times[3] is None
+    assert times[:3] == pytest.approx([10e-6, 20e-6, 80e-6 * 1.05**0.5])
+
+
+def test_a_table_next_to_a_listing_ends_with_a_verdict_and_the_next_command(tmp_path, invoke):
+    file = tmp_path / "slow.txt"
+    file.write_text(of_times((2**20, 90), (2**30, 90_000)))
+    command = ("collective", "--ranks=16", "--size=1MB..1GB", "--node=dgx-h100", "--measured", str(file))
+    said = " ".join(invoke(*command).stdout.split())
+    assert "the listing is slower than the 80 % interval at " in said
+    assert f"perfmodel diagnose --measured {file} --gpus 16 --node dgx-h100" in said
 
 
 def test_a_listing_of_another_collective_is_refused():

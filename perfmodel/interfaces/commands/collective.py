@@ -194,6 +194,8 @@ def text(answer: "Collective | Collectives", request: object) -> None:
         _print_measured([row for row in rows if isinstance(row, MeasuredCollective)])
     else:
         _print_table(rows)
+    if isinstance(request, CollectiveRequest):
+        _print_verdict([row for row in rows if isinstance(row, MeasuredCollective)], request)
     _print_notes(rows)
 
 
@@ -235,6 +237,8 @@ def _measured_lines(result: "Collective") -> list[tuple[str, str | None]]:
     if not isinstance(result, MeasuredCollective):
         return []
     measured = None if result.measured_time is None else show(result.measured_time, "s")
+    if result.measured_interpolated:
+        measured = f"{measured}, by the two nearest sizes of the listing"
     return [("measured", measured), ("80 % after listing", result.after_text)]
 
 
@@ -249,10 +253,38 @@ def _print_measured(results: "Sequence[MeasuredCollective]") -> None:
             show(result.message_bytes, "B"),
             show(result.time, "s"),
             result.interval_text or "-",
-            "-" if result.measured_time is None else show(result.measured_time, "s"),
+            _measured_text(result),
             result.after_text,
         )
     console().print(shown)
+    if any(result.measured_interpolated for result in results):
+        console().print("~: by a power law through the two nearest sizes of the listing")
+
+
+def _measured_text(result: "MeasuredCollective") -> str:
+    """Return what was measured of a size, marked where it is not of a size of the listing."""
+    from perfmodel.core.units import show
+
+    if result.measured_time is None:
+        return "-"
+    return f"{'~' if result.measured_interpolated else ''}{show(result.measured_time, 's')}"
+
+
+def _print_verdict(rows: "Sequence[MeasuredCollective]", request: CollectiveRequest) -> None:
+    """Print whether a listing is normal, and the command that says what may slow it."""
+    from perfmodel.core.command_line import command_line
+    from perfmodel.interfaces.cli.render import console, lines_to
+    from perfmodel.model.options.scenario import SHORT
+    from perfmodel.model.prediction.collectives.measured_collective import verdict_on_listing
+
+    verdict = verdict_on_listing(rows)
+    if verdict is None:
+        return
+    names = {field: name for name, field in SHORT.items()}
+    given = request.model_dump(exclude_unset=True)
+    options = {"measured": request.measured, names["world_size"]: request.ranks}
+    options |= {name: value for name, value in given.items() if name not in _NOT_OF_FABRIC}
+    lines_to(console(), f"{verdict}; what to check: {command_line('diagnose', options)}")
 
 
 def _print_table(results: "Sequence[Collective]") -> None:
