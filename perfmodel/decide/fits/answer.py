@@ -214,7 +214,7 @@ def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: 
     if not changes:
         return f"{lines[0]} No change of options was found that makes it fit: take GPUs with more memory."
     if not fitting:
-        lines.append(f"Nothing tried makes it fit with {percent(confidence)}.")
+        lines.append(f"Nothing tried makes it fit with {percent(confidence)}; GPUs with more memory may.")
     if nearest:
         words = [f"{each.words}, {_odds(each)}{_but(each)}" for each in nearest]
         lines.append(f"With {counted(gpus, 'GPU')} nearest: {'; '.join(words)}.")

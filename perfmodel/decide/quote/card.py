@@ -112,7 +112,12 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
         alike = max(known) - min(known) <= ALIKE
         likely = f", each about {low} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
-    return f"{number} claims are {shown_verdict(claims[index])}{likely}: {advice}."
+    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}: {advice}."]
+    reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
+    lines += [f"Claim {n + 1}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
+    tricks = [] if claims[index].only_with else claims[index].tricks[:1]
+    lines += [f"Claim {index + 1} may be {trick.name}: {trick.ask}." for trick in tricks]
+    return " ".join(lines)
 
 
 def _action(claim: Checked) -> str:
