@@ -132,6 +132,7 @@ def labelled(note: str) -> str:
     ('no price is known: give “Price of a machine [USD/h]”', '`perfmodel predict --price 3`')
     """
     words = note.replace("perfmodel layouts", "the page “Transformers”").replace("NODE=USD", "MACHINE=USD")
+    words = words.replace("perfmodel fits", "the page “Will it fit”")
     return called(words, label)
 
 

@@ -219,7 +219,7 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
     assert f"What to do: take fewer samples for each GPU, at most {sure:,} to be sure" in words(batch)
     layout = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", framework="megatron-core")
     assert "What would fit: take zero2, which needs " in words(layout)
-    assert "split the network over more GPUs (the page “Transformers”)" in words(layout)
+    assert "take what the page “Will it fit” names for this job" in words(layout)
     for test in (batch, layout):
         assert "If it fitted, an iteration would take " in words(test)
         assert "Throughput" not in {metric.label for metric in test.metric}
