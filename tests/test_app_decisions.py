@@ -255,7 +255,7 @@ def test_a_poor_claim_is_said_to_be_poor_in_its_own_direction(claim, advice, aga
 
 
 def test_the_worst_claim_is_the_least_likely_of_the_worst_verdict_and_is_named():
-    checked = check_quote(read_quote("horovod-512-gpus")[0])
+    checked = check_quote(read_quote("dgx-a100-petaflops")[0])
     index = worst_first(checked)[0]
     alike = [claim.probability for claim in checked if claim.verdict == checked[index].verdict]
     assert checked[index].probability == min(alike)

@@ -399,7 +399,8 @@ def test_a_table_next_to_a_listing_ends_with_a_verdict_and_the_next_command(tmp_
     command = ("collective", "--ranks=16", "--size=1MB..1GB", "--node=dgx-h100", "--measured", str(file))
     said = " ".join(invoke(*command).stdout.split())
     assert "the listing is slower than the 80 % interval at " in said
-    assert f"perfmodel diagnose --measured {file} --gpus 16 --node dgx-h100" in said
+    assert "what to check: perfmodel diagnose --measured" in said
+    assert "--gpus 16 --node dgx-h100" in said
 
 
 def test_a_listing_of_another_collective_is_refused():
