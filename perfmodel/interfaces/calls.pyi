@@ -1104,7 +1104,7 @@ def plan(
     server_node : Machine of a parameter server.  [default: that of the workers]
     local_batch_sizes : [samples] Batch sizes of a GPU to choose from.  [default: powers of two that fit]
     max_global_batch_size : [samples] Largest global batch.  [default: the largest published]
-    global_batch_size : [samples] Global batch size of every plan.  [default: any; about 4 M tokens for transformers with layouts]
+    global_batch_size : [samples] Global batch size of every plan.  [default: any; for transformers with layouts the largest of published runs on as many tokens]
     pricing : Kinds of price to compare: each offer is tried at each of them.  [default: on-demand; owned for machines with a purchase_price]
     prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of the first kind of pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
