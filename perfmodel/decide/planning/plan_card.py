@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, many, percent, plural
@@ -24,6 +25,8 @@ from perfmodel.model.transformers.layout_words import in_full
 
 Row = dict[str, Any]
 
+_IN_PARENTHESES: Final = re.compile(r"\([^)]*\)")
+"""The machine in what a plan is called."""
 SURE = 0.99
 """Probability above which the single risks are not listed."""
 
@@ -36,7 +39,7 @@ def card_of_plan(result: SearchResult) -> Card:
     >>> from perfmodel.decide.planning import Goal, search
     >>> goal = Goal(epochs=90, deadline=86400.0, instances=("p3.16xlarge",), max_gpus=8)
     >>> card_of_plan(search(goal)).machines
-    '8 x V100 SXM2 16 GB: all-reduce (auto), amp, 256 samples on each, 2,048 a step'
+    '8 x V100 SXM2 16 GB (AWS p3.16xlarge): all-reduce (auto), amp, 256 samples on each, 2,048 a step'
     """
     plan = result.in_question
     if plan is None:
@@ -44,7 +47,7 @@ def card_of_plan(result: SearchResult) -> Card:
     prediction = result.predicted(plan)
     return Card.model_construct(
         advice=advice(result),
-        machines=f"{plan['world_size']:,} x {plan['accelerator_name']}: {used_words(plan, result.goal)}",
+        machines=machines_words(plan, result.goal),
         run=run_words(plan, result.goal),
         time=prediction.time_words,
         cost=cost_words(plan, result.goal),
@@ -69,9 +72,29 @@ def _taken(result: SearchResult, chosen: Row) -> str:
     within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
     if limits and chosen["probability"] is None:
         within += " as predicted: how sure that is, is not known"
-    elif limits:
-        within += f" with a probability of {percent(result.goal.confidence)} or more"
-    return f"Take {chosen['machines']}{basis_words(chosen)}: {within}."
+    amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(chosen["cost"])])]
+    most = at_most_words(result.goal, chosen)
+    return (
+        f"Take {_offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
+    )
+
+
+def _offered(plan: Row) -> str:
+    """Return the machines of a plan with the name of who rents them out, or their own where nobody does.
+
+    >>> _offered({"machines": "8 x H100 SXM5 80 GB (AWS p5.48xlarge)", "provider": "AWS"})
+    '8 x H100 SXM5 80 GB (AWS)'
+    """
+    machines, provider = str(plan["machines"]), plan["provider"]
+    return _IN_PARENTHESES.sub(f"({provider})", machines, count=1) if provider else machines
+
+
+def at_most_words(goal: Goal, plan: Row) -> str:
+    """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
+    if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
+        return ""
+    cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
+    return f"at most {duration(plan['run_time_at_most'])}{cost} with {percent(goal.confidence)}"
 
 
 def _not_met(result: SearchResult, surest: Row) -> str:
@@ -126,6 +149,13 @@ def limit_words(goal: Goal) -> str:
     return " and ".join(limits)
 
 
+def machines_words(plan: Row, goal: Goal) -> str:
+    """Return the accelerators of a plan, their machine, and how it trains on them."""
+    name = _IN_PARENTHESES.search(plan["machines"])
+    where = f" {name[0]}" if name else ""
+    return f"{plan['world_size']:,} x {plan['accelerator_name']}{where}: {used_words(plan, goal)}"
+
+
 def used_words(plan: Row, goal: Goal) -> str:
     """Return how a plan trains on its machines: layout or strategy, adapters, precision, and batch."""
     batch, length = plan["global_batch_size"], plan["sequence_length"]
@@ -149,7 +179,7 @@ def strategy_words(plan: Row) -> str:
 
 
 def run_words(plan: Row, goal: Goal) -> str:
-    """Return length and time of a run, with the interval and what it is at most."""
+    """Return time and length of a run, with what it is at most or the interval."""
     if plan["run_time"] is None:
         return ""
     if plan["layout"]:
@@ -158,25 +188,30 @@ def run_words(plan: Row, goal: Goal) -> str:
         length = f"{plan['epochs']:.4g} epochs"
     else:
         length = f"{many(plan['samples'])} samples"
-    return f"{length} in {_amount(plan, 'run_time', duration, goal)}"
+    return _amount(plan, "run_time", duration, goal, f" for {length}")
 
 
 def cost_words(plan: Row, goal: Goal) -> str:
-    """Return the cost of a run, with the interval and what it is at most, and the kind of price."""
+    """Return the cost of a run, the kind of price, and what it is at most or the interval."""
     if plan["cost"] is None:
         return "no price is known"
-    words = f"{_amount(plan, 'cost', dollars, goal)}{basis_words(plan)}"
+    words = _amount(plan, "cost", dollars, goal, basis_words(plan))
     return f"{words}{of_commitment(plan.get('committed_cost'))}"
 
 
-def _amount(plan: Row, name: str, show: Any, goal: Goal) -> str:
-    """Return an amount of a plan with its interval and what it is at most."""
+def _amount(plan: Row, name: str, show: Any, goal: Goal, of: str) -> str:
+    """Return an amount of a plan, what it is of, and what it is at most; its interval where that is unknown.
+
+    An interval beside it would be a second bound with another meaning: of runs that fit.
+    """
     words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
-    if low is None or high is None:
-        return str(words)
-    words = f"{words} (80 %: {show(low)} to {show(high)})"
     most = plan[f"{name}_at_most"]
-    return words if most is None else f"{words}; at most {show(most)} with {percent(goal.confidence)}"
+    if most is not None and most != plan[name]:
+        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", the risk of not fitting counted"
+        return f"{words}{of}; at most {show(most)} with {percent(goal.confidence)}{counted}"
+    return (
+        f"{words}{of}" if low is None or high is None else f"{words} (80 %: {show(low)} to {show(high)}){of}"
+    )
 
 
 def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:

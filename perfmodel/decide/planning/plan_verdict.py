@@ -11,7 +11,7 @@ from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, rough_words
+from perfmodel.decide.planning.plan_card import advice, at_most_words, rough_words
 from perfmodel.decide.planning.price_words import basis_words, price_notes, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
@@ -55,7 +55,8 @@ def verdict(result: SearchResult) -> list[str]:
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
         within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
-        lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{_at_most(goal, fastest)}.")
+        most = at_most_words(goal, fastest)
+        lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{most and f' ({most})'}.")
     lines += next_best(result)
     if not result.met:
         lines += _were_prices_known(result)
@@ -66,14 +67,6 @@ def _were_prices_known(result: SearchResult) -> list[str]:
     """Return a sentence on machines without a price that meet the deadline, if any do."""
     able = [row["machine"] for row in result.unpriced if row["best"]["meets_deadline"]]
     return [f"In time, were their price known: {', '.join(able)}."] if able else []
-
-
-def _at_most(goal: Goal, plan: Row) -> str:
-    """Return what a plan takes and costs at most, as surely as asked for; empty where that is the point."""
-    if plan["run_time_at_most"] is None or plan["run_time_at_most"] == plan["run_time"]:
-        return ""
-    cost = "" if plan["cost_at_most"] is None else f" and {dollars(plan['cost_at_most'])}"
-    return f" (at most {duration(plan['run_time_at_most'])}{cost} with {percent(goal.confidence)})"
 
 
 def _at_risk(plan: Row, mark: str = "") -> str:

@@ -287,11 +287,10 @@ def run_time_words(length: str, run: Mapping[str, Any], time: float, ends: Ends)
     run : of the result of ``economics``
     time, ends : time of one step, and the ends of its 80 % interval or None [s]
     """
-    words = f"{length} take {duration(run['time'])}"
-    if ends is None:
-        return words
-    low, high = (duration(run["time"] * end / time) for end in ends)
-    return f"{words} (80 %: {low} to {high})"
+    words = duration(run["time"])
+    if ends is not None:
+        words += " (80 %: {} to {})".format(*(duration(run["time"] * end / time) for end in ends))
+    return f"{words} for {length}"
 
 
 def run_cost_words(money: Mapping[str, Any], time: float, ends: Ends) -> str:

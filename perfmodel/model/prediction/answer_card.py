@@ -2,6 +2,18 @@
 
 from perfmodel.core.records.record import Record
 
+LABELS = {
+    "machines": "machines",
+    "run": "run",
+    "time": "iteration",
+    "cost": "cost",
+    "chance": "chance",
+    "memory": "memory",
+    "limit": "limit",
+    "rests_on": "rests on",
+}
+"""Field of a card below the advice -> its label, in every interface."""
+
 
 class Card(Record):
     """The answer in short: text, empty where it does not apply; every interface shows the same."""
@@ -28,14 +40,4 @@ class Card(Record):
     @property
     def rows(self) -> list[tuple[str, str]]:
         """The fields below the advice, with labels."""
-        names = {
-            "machines": "machines",
-            "run": "run",
-            "time": "iteration",
-            "cost": "cost",
-            "chance": "chance",
-            "memory": "memory",
-            "limit": "limit",
-            "rests_on": "rests on",
-        }
-        return [(label, getattr(self, name)) for name, label in names.items() if getattr(self, name)]
+        return [(label, getattr(self, name)) for name, label in LABELS.items() if getattr(self, name)]
