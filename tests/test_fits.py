@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from perfmodel import fits, predict
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent
+from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
@@ -156,7 +157,9 @@ def test_the_advice_is_the_first_change_and_nothing_else(
     advice, first = answer.card.advice, answer.changes[0]
     assert advice.startswith(begin)
     assert (answer.fits_probability < 0.5) == ("not fit" in advice)
-    assert f", take {first.words}: it then fits with {percent(first.fits_probability)}" in advice
+    assert (
+        f", take {change_words(first.options)}: it then fits with {percent(first.fits_probability)}" in advice
+    )
     assert "more memory" not in advice
 
 

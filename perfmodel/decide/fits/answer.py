@@ -11,6 +11,7 @@ from perfmodel.core.units import counted, percent
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import UNKNOWN
+from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
@@ -216,13 +217,15 @@ def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: 
     if not fitting:
         lines.append(f"Nothing tried makes it fit with {percent(confidence)}; GPUs with more memory may.")
     if nearest:
-        words = [f"{each.words}, {_odds(each)}{_but(each)}" for each in nearest]
+        words = [f"{change_words(each.options)}, {_odds(each)}{_but(each)}" for each in nearest]
         lines.append(f"With {counted(gpus, 'GPU')} nearest: {'; '.join(words)}.")
     if fitting:
         lines.append(_taken(fitting, "To be surer" if memory.fits else "To make it fit"))
     elif not nearest:
         change = changes[0]
-        lines.append(f"{change.words} comes closest, with {percent(change.fits_probability)}.")
+        lines.append(
+            f"{change_words(change.options)} comes closest, with {percent(change.fits_probability)}."
+        )
     return " ".join(lines)
 
 
@@ -230,13 +233,17 @@ def _taken(fitting: Sequence[Change], begin: str) -> str:
     """Return the first change that makes a job fit, and where something speaks against it another."""
     change = fitting[0]
     more = f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
+    if change.slowdown >= 1:
+        more = f"{1 + change.slowdown:.1f} x the GPU time a step"
     chance = percent(change.fits_probability)
-    words = f"{begin}, take {change.words}: it then fits with {chance}, at {more}{_but(change)}."
+    words = (
+        f"{begin}, take {change_words(change.options)}: it then fits with {chance}, at {more}{_but(change)}."
+    )
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
     other = next((each for each in others if not _but(each)), others[0] if others else None)
     if other is None:
         return words
-    return f"{words} Or else {other.words}: {percent(other.fits_probability)}{_but(other)}."
+    return f"{words} Or else {change_words(other.options)}: {percent(other.fits_probability)}{_but(other)}."
 
 
 def _odds(change: Change) -> str:
