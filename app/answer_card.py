@@ -2,20 +2,94 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from app import interval_bar
 from app.looks import labelled
 from app.plain import plain
-from perfmodel.model.prediction.answer_card import Card
+from app.session_hardware import without_folder
+from perfmodel.model.prediction.answer_card import LABELS, Card
+
+LARGE = ("run", "cost", "chance", "memory")
+"""Fields of a card that are drawn large where they begin with a figure."""
+WITHOUT_RUN = "time"
+"""The field in place of ``run`` where that is empty."""
+ROWS = ("machines", "limit")
+"""Fields of a card that are drawn in rows, of any length; others only in one line."""
+LINE = 80
+"""Most characters of a row in one line."""
+SHORT = 14
+"""Most characters of a text in the largest letters."""
+_FIGURE = re.compile(
+    r"(?:(?:under|over|at most) )?\$?[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?))?(?=[\s;,:]|$)"
+)
+_VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
+
+
+class Shown(NamedTuple):
+    """A text of a card in two parts."""
+
+    value: str
+    rest: str
+
+
+def cut(text: str) -> Shown | None:
+    """Return the figure or the verdict on memory that a text of a card begins with, and the rest.
+
+    None where it begins with neither.
+
+    >>> cut("8.11 h for 90 epochs; at most 13.3 h with 80 %")
+    Shown(value='8.11 h', rest='for 90 epochs; at most 13.3 h with 80 %')
+    >>> cut("$18.57 (80 %: $11.67 to $29.55)"), cut("under 1 % that nothing is wrong").value
+    (Shown(value='$18.57', rest='(80 %: $11.67 to $29.55)'), 'under 1 %')
+    >>> cut("fits with probability 88 %: 82.5 of 96.0 GiB"), cut("no price is known")
+    (Shown(value='fits with probability 88 %', rest='82.5 of 96.0 GiB'), None)
+    """
+    found = _FIGURE.match(text) or _VERDICT.match(text)
+    return None if found is None else Shown(found[0].strip(), text[found.end() :].lstrip(" ;,:"))
 
 
 def show(card: Card) -> None:
-    """Draw an answer card: the advice, and a line for each of its rows."""
+    """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold."""
+    large = [LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]]
+    figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
+    short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
+    rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
         st.markdown(f"**{plain(labelled(card.advice))}**")
-        st.markdown("  \n".join(f"{label}: {plain(labelled(value))}" for label, value in card.rows))
+        if figures:
+            drawn = (_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items())
+            st.html(f'<div class="answer-figures">{"".join(drawn)}</div>')
+        if rows:
+            st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
+        with st.expander("How sure is this?"):
+            st.html(_rows(card.rows))
+
+
+def _figure(label: str, shown: Shown, text: str) -> str:
+    """Return a large figure as HTML: label, value, bar of the interval, and what else its text says."""
+    size = "answer-value" if len(shown.value) <= SHORT else "answer-words"
+    return (
+        f'<div><div class="answer-label">{label}</div><div class="{size}">{_html(shown.value)}</div>'
+        f'{interval_bar.drawn(text)}<div class="answer-rest">{_html(shown.rest)}</div></div>'
+    )
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
+    """Return labels and texts in two columns as HTML."""
+    drawn = (f"<dt>{label}</dt><dd>{_html(text)}</dd>" for label, text in rows)
+    return f'<dl class="answer-rows">{"".join(drawn)}</dl>'
+
+
+def _html(text: str) -> str:
+    """Return text of a card as HTML, options by the labels of their fields."""
+    return escape(without_folder(labelled(text)))
 
 
 def as_text(card: Card, command: str) -> str:

@@ -7,9 +7,8 @@ import streamlit as st
 from app import charts, file_marks, layout_search, memory_chart, pipeline_chart, session_hardware, to_compare
 from app.layout import PageRequest, fold, sentence
 from app.looks import labelled, show_warnings
-from app.memory_chart import GIB
 from app.options import as_command, written
-from perfmodel.core.units import show, show_range, three_digits
+from perfmodel.core.units import three_digits
 from perfmodel.decide.planning.launch import OF_JAX, torchrun_line
 from perfmodel.hardware.software import parts
 from perfmodel.interfaces.api.layout_row import LayoutRow
@@ -25,22 +24,13 @@ UTILISATION = (
 
 
 def _figures(row: LayoutRow) -> None:
-    """Draw the main numbers of a layout: step, throughput, MFU, memory, idle stages."""
+    """Draw the numbers of a layout that are not in its charts: throughput, MFU, idle stages."""
     with st.container(horizontal=True):
-        ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
         tokens = row.tokens_per_second * row.iteration_time
         slow, fast = (three_digits(tokens / row.interval[end]) for end in ("high_80", "low_80"))
-        bar = memory_chart.of_layout(row)
         for label, value, below, words in (
-            ("Step", show(row.iteration_time, "s"), f"80 %: {ends}", None),
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
             ("MFU", f"{row.mfu:.1%}", f"nominal {row.mfu_nominal:.1%}, HFU {row.hfu:.1%}", UTILISATION),
-            (
-                "Memory",
-                f"{bar.needed / GIB:.1f} GiB",
-                f"of {bar.capacity / GIB:.1f} GiB",
-                "Of the fullest GPU.",
-            ),
             (
                 "Idle stages",
                 f"{row.bubble_fraction:.1%}",

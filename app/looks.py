@@ -37,6 +37,21 @@ label:has(:focus-visible) {
   .st-key-page-body > * { min-width: 10.5rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
+.answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.answer-figures > div { flex: 1 1 9rem; max-width: 20rem; }
+.answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }
+.answer-label::first-letter, .answer-rows dt::first-letter { text-transform: uppercase; }
+.answer-value { font-size: 2rem; line-height: 1.25; }
+.answer-words { font-size: 1.25rem; line-height: 1.3; text-wrap: balance; }
+.answer-rest { font-size: 0.875rem; line-height: 1.4; margin-top: 0.25rem; opacity: 0.82; }
+.answer-bar { position: relative; height: 6px; margin: 6px 0; border-radius: 3px; }
+.answer-bar { background: color-mix(in srgb, currentColor 15%, transparent); }
+.answer-bar i { position: absolute; height: 6px; min-width: 2px; border-radius: 3px; background: #D55E00; }
+.answer-bar b { position: absolute; top: -3px; height: 12px; width: 2px; background: currentColor; }
+.answer-rows { display: grid; grid-template-columns: 5.5rem 1fr; gap: 0.25rem 0.75rem; }
+.answer-rows, .answer-rows :is(dt, dd) { margin: 0 !important; padding: 0 !important; }
+.st-key-place { margin-bottom: -1rem; }
+.answer-rows dd { overflow-wrap: anywhere; font-size: 0.9375rem; line-height: 1.5; }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 .st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }

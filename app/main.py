@@ -12,9 +12,17 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
     sys.path.insert(0, str(HERE.parent))
 
 from app import history, numbers_first  # noqa: E402
-from app.menu import FIRST, GROUPS, MORE, MORE_GROUP, UNKNOWN  # noqa: E402
+from app.menu import FIRST, GROUPS, MORE, MORE_GROUP, UNKNOWN, place  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
+
+
+MARKED = """
+.rc-overflow-item[style*="order: NUMBER;"] [data-testid=stTopNavSection] {
+  background: rgba(128, 128, 128, 0.2); font-weight: 600;
+}
+"""
+"""Style of the group of the present page in the menu; NUMBER is its place there."""
 
 
 def to_first() -> None:
@@ -49,4 +57,9 @@ page = st.navigation(
     },
     position="top",
 )
+if found := place(page.url_path):
+    number, where = found
+    with st.container(key="place"):  # Streamlit marks the page itself, in a menu that is folded
+        st.caption(where)
+        st.html(f"<style>{MARKED.replace('NUMBER', str(number))}</style>")
 page.run()

@@ -45,10 +45,11 @@ OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
 """Label of the whole memory in saved answers without rows."""
 FULLEST = "the fullest GPU"
-ACROSS = ((-0.3, 0.3),)
-AROUND = ((-0.25, -0.12), (0.12, 0.3))
-"""Vertical ranges of the capacity line at a bar: whole, or around the bar's texts where it crosses it."""
-HEAD, FOOT, EACH = 86, 56, 74
+HALF = 0.25
+"""Half the height of a bar; bars are 1 apart."""
+BEYOND = "rgba(213, 94, 0, 0.3)"
+"""Colour over what a bar needs beyond the capacity."""
+HEAD, FOOT, EACH = 86, 56, 84
 """Heights of the legend, of the axis and of a bar with its texts [px]."""
 
 
@@ -132,7 +133,7 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
         figure.add_bar(
             y=places,
             x=sizes,
-            width=0.5,
+            width=2 * HALF,
             orientation="h",
             name=f"{label} {_short(sizes[0])} GiB" if len(every) == 1 else label,
             marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
@@ -143,17 +144,17 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
             insidetextfont={"color": letters_on(colour)},
             hovertemplate=f"{label}: %{{x:.2f}} GiB<extra></extra>",
         )
-    _limits(figure, every)
     for place, (case, bar) in enumerate(bars.items()):
         words = bar.words if bar.fits else f"<b>{bar.words}</b>"
         figure.add_annotation(
             x=0,
-            y=place - 0.28,
+            y=place - HALF - 0.03,
             text=f"<b>{case}:</b> {words}" if case else f"<b>{bar.words}</b>",
             showarrow=False,
             xanchor="left",
             yanchor="bottom",
         )
+    _limits(figure, every)
     figure.update_layout(
         barmode="stack",
         legend={"traceorder": "normal", "maxheight": 1.0},
@@ -166,23 +167,39 @@ def memory_bars(bars: Mapping[str, MemoryBar], of: str = FULLEST) -> Figure:
 
 
 def _limits(figure: Figure, bars: list[MemoryBar]) -> None:
-    """Add a line across each bar at the capacity."""
+    """Add a line across each bar at the capacity, its size below, and mark what is needed beyond it."""
     ends = [bar.capacity / GIB for bar in bars]
-    sizes = sorted({f"{end:.1f}" for end in ends})
-    where = [ACROSS if bar.needed <= bar.capacity else AROUND for bar in bars]
     figure.add_scatter(
-        x=[x for end, parts in zip(ends, where, strict=True) for x in [end, end, None] * len(parts)],
-        y=[
-            y
-            for place, parts in enumerate(where)
-            for low, high in parts
-            for y in (place + low, place + high, None)
-        ],
+        x=[x for end in ends for x in (end, end, None)],
+        y=[y for place in range(len(bars)) for y in (place - HALF - 0.07, place + HALF + 0.07, None)],
         mode="lines",
-        line={"color": RED, "width": 2},
-        name=f"capacity {sizes[0]} GiB" if len(sizes) == 1 else "capacity",
-        hovertemplate="capacity: %{x:.1f} GiB<extra></extra>",
+        line={"color": RED, "width": 3},
+        name="available",
+        hovertemplate="available: %{x:.1f} GiB<extra></extra>",
+        showlegend=False,
     )
+    widest = max((max(bar.needed, bar.capacity) for bar in bars), default=1.0)
+    for place, bar in enumerate(bars):
+        text = f"{bar.capacity / GIB:.1f} GiB available"
+        if bar.needed > bar.capacity:
+            text += f", {(bar.needed - bar.capacity) / GIB:.1f} too few"
+            figure.add_shape(
+                type="rect",
+                x0=bar.capacity / GIB,
+                x1=bar.needed / GIB,
+                y0=place - HALF,
+                y1=place + HALF,
+                fillcolor=BEYOND,
+                line={"color": RED, "width": 2},
+            )
+        figure.add_annotation(
+            x=bar.capacity / GIB,
+            y=place + HALF + 0.05,
+            text=text,
+            showarrow=False,
+            xanchor="right" if bar.capacity > widest / 2 else "left",
+            yanchor="top",
+        )
 
 
 def _short(gib: float) -> str:

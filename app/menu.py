@@ -44,6 +44,19 @@ SHORTEST = 3
 """Shortest segment of an address that is compared with names of pages [letters]."""
 
 
+def place(name: str) -> tuple[int, str] | None:
+    """Return the number of a page's group in the menu, from 1, and group and title; None of one in no group.
+
+    >>> place("plan"), place("")
+    ((1, 'Decide › Plan'), None)
+    """
+    for number, (group, pages) in enumerate({**GROUPS, MORE_GROUP: MORE}.items(), 1):
+        for each, title in pages:
+            if each == name:
+                return number, f"{group} › {title}"
+    return None
+
+
 def likest(path: str) -> list[str]:
     """Return the names of the pages that are most like a segment of a path, the likest first.
 

@@ -10,10 +10,9 @@ import pytest
 
 from app import bounded, quote_work, quotes
 from app.plain import plain
-from perfmodel.core.units import show
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from tests.test_app import errors, opened, sound, words
+from tests.test_app import errors, of_card, opened, sound, words
 from tests.test_app_copies import copies, run
 from tests.test_own_runs import MACHINE, calibrated
 
@@ -35,18 +34,18 @@ def handed_over(content: bytes, page: str = "predict", name: str = "mine.json", 
 
 def test_a_calibration_of_ones_own_moves_predictions_and_goes_with_copies(mine, invoke, monkeypatch):
     query = {"gpus": "8", "local-batch-size": "64"} | {k.replace("_", "-"): v for k, v in JOB.items()}
-    plain = opened(**query).metric[0].value
+    plain = of_card(opened(**query), "iteration")
     test = handed_over(mine.read_bytes(), **query)
     options = {**MACHINE, "world_size": 8, "local_batch_size": 64}
     wanted = predict(Scenario(**options, calibration=str(mine)))
-    assert test.metric[0].value == show(wanted.iteration_time, "s") != plain
+    assert of_card(test, "iteration") == wanted.time_words != plain
     (command,), python = copies(test)
     monkeypatch.chdir(mine.parent)
     assert "--calibration mine.json" in shlex.join(command)
     assert json.loads(invoke(*command, "--json").stdout)["iteration_time"] == wanted.iteration_time
     assert str(wanted.iteration_time) in run(python)
     sound(test.button(key="forget-calibration").click().run())
-    assert test.metric[0].value == plain
+    assert of_card(test, "iteration") == plain
 
 
 def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):

@@ -67,7 +67,7 @@ def test_resnet_is_one_click_away():
 
 def test_an_address_of_the_time_when_predict_was_at_the_root_opens_it():
     test = opened(FIRST[0], gpus="16", workload="vgg16")
-    assert test.subheader[0].value == "16 x V100 SXM2 16 GB training vgg16"
+    assert test.subheader[0].value == "How fast is VGG-16 on 16 V100s?"
     assert "What is this?" in errors(opened(FIRST[0], train="What is this?"))
 
 

@@ -70,6 +70,9 @@ def test_memory_bars_are_the_predictions_rows_against_its_capacity(options):
     assert bar.words in figure.layout.annotations[0].text
     ends = [trace.x[0] * GIB for trace in figure.data if trace.type == "scatter"]
     assert ends == pytest.approx([answer.memory.capacity])
+    beyond = [(shape.x0 * GIB, shape.x1 * GIB) for shape in figure.layout.shapes]
+    over = answer.memory.bytes > answer.memory.capacity
+    assert beyond == ([pytest.approx((answer.memory.capacity, answer.memory.bytes))] if over else [])
 
 
 def test_memory_that_does_not_fit_is_said_by_the_bar():
@@ -113,7 +116,9 @@ def test_predict_and_compare_show_memory_bars():
     memory = predict(**ASKED).memory
     assert sum(each["x"][0] for each in traces if each["type"] == "bar") * GIB == pytest.approx(memory.bytes)
     figure = drawn(opened("compare", gpus="8", **{"b-local-batch-size": "512"}), "memory")
-    fit = [note["text"] for note in figure["layout"]["annotations"]]
+    notes = [note["text"] for note in figure["layout"]["annotations"]]
+    fit = [text for text in notes if " available" not in text]
+    assert notes[2:] == ["15.8 GiB available", "15.8 GiB available, 5.8 too few"]
     assert len(fit) == 2
     assert "does not fit: 21.6 of 15.8 GiB" in fit[1]
     assert "<b> fits: " in fit[0].replace("</b>", "<b>")

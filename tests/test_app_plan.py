@@ -38,7 +38,7 @@ def test_the_prices_of_the_catalogue_are_a_click_away():
     page.number_input(key="price-of-aws-p5e.48xlarge").set_value(40.0)
     sound(page.run())
     assert page.query_params["price"] == "aws-p5e.48xlarge=40"
-    assert "Take 8 x H200 SXM 141 GB (AWS p5e.48xlarge)" in words(page)
+    assert "Take 8 x H200 SXM 141 GB (AWS): " in words(page)
 
 
 def test_a_price_taken_or_filled_in_is_of_the_kind_that_it_says():

@@ -102,7 +102,7 @@ def test_back_to_an_address_without_options_takes_them_away_and_the_menu_does_no
     test.query_params.clear()  # as Back does
     assert not sound(test.run()).query_params
     assert test.selectbox(key="option-workload").value is None
-    assert "resnet50" in test.subheader[0].value
+    assert "ResNet-50" in test.subheader[0].value
 
 
 def test_the_address_of_the_page_before_is_not_held_against_a_page():

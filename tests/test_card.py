@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import perfmodel
+from app.looks import labelled
 from perfmodel.core.drawing import POINT, WIDTH, drawn
 from perfmodel.interfaces.function_names import function_name
 from perfmodel.interfaces.register import command
@@ -20,7 +21,7 @@ from perfmodel.interfaces.service.commands import COMMANDS
 from perfmodel.interfaces.service.schema import openapi
 from perfmodel.model.prediction.answer_card import Card
 from tests.asgi import Caller
-from tests.test_app import opened, words
+from tests.test_app import cards, opened, words
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
 LORA = {"lora": 16, "frozen_weights": "nf4", "sharding": "zero3", "recompute": "full"}
@@ -237,6 +238,11 @@ PAGES = [
     ),
     ("diagnose", {"gpus": "32", "measured": "400ms"}, ("diagnose", {"gpus": 32, "measured": "400ms"})),
     ("quote", {"quote": "horovod-512-gpus"}, ("check-quote", {"quote": "horovod-512-gpus"})),
+    (
+        "fits",
+        {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": "8"},
+        ("fits", {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}),
+    ),
 ]
 
 
@@ -247,17 +253,23 @@ def test_a_page_shows_and_copies_the_card_of_the_command(page, query, decision, 
     test = opened(page, **query)
     assert not test.error
     (copied,) = (block.value for block in test.get("code") if block.value.startswith(card["advice"]))
-    shown = re.sub(r"\\(.)", r"\1", words(test))
-    for label, value in rows_of(card):
-        assert f"{label}: {value}" in copied
-        assert value.split("--")[0] in shown  # options by their labels
+    assert f"**{labelled(card['advice'])}**" in re.sub(r"\\(.)", r"\1", words(test))
+    figures, *_, whole = cards(test)  # the last is in the fold
+    assert whole.splitlines() == [f"{label}: {labelled(value)}" for label, value in rows_of(card)]
+    lines, rows = [line for line in figures.splitlines() if line], dict(rows_of(card))
+    if page != "quote":  # several claims have no figure in common
+        assert len(lines) >= 6
+        for label, value, rest in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+            assert re.sub(r"^([ ;,:]*)", "", labelled(rows[label]).removeprefix(value)) == rest
+    assert all(f"{label}: {value}" in copied for label, value in rows_of(card))
     assert "$ perfmodel " in copied
 
 
 def test_run_and_cost_are_on_the_card_where_they_were_asked_for(invoke):
     asked = ("predict", "--gpus", "32", "--node", "aws-p3.16xlarge", "--cost")
     told = json.loads(invoke(*asked, "--epochs", "90", "--json").stdout)["card"]
-    assert told["run"].startswith("90 epochs take 2.")
+    assert told["run"].startswith("2.")
+    assert told["run"].endswith(" for 90 epochs")
     assert "24.48 an hour" in told["cost"]
     hourly = json.loads(invoke(*asked, "--json").stdout)["card"]
     assert hourly["cost"].startswith(f"${4 * 24.48:.2f} an hour")

@@ -195,7 +195,8 @@ def test_the_nearest_on_the_gpus_one_has_comes_before_more_of_them() -> None:
     assert known.options["frozen_weights"] == "nf4-double"
     assert unknown.options["tensor_parallel"] == 2
     assert any("not known to share nf4-double weights" in line for line in unknown.warnings)
-    assert f"With 2 GPUs nearest: {known.words}, {percent(known.fits_probability)};" in answer.card.advice
+    words = change_words(known.options)
+    assert f"With 2 GPUs nearest: {words}, {percent(known.fits_probability)};" in answer.card.advice
     assert answer.fitting is not None
     assert answer.fitting.options == {"world_size": 4, "global_batch_size": 4}
     assert any("weights in the host's memory" in line for line in answer.warnings)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import (
+    answer_card,
     cases,
     charts,
     file_marks,
@@ -41,7 +42,7 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.names import accelerator_name, network_name
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -139,14 +140,6 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
 
 
-def short(result: Comparison) -> str:
-    """Return the rest of the answer card, what ``ratios`` does not have, as Markdown."""
-    rows = [(label, words) for label, words in result.card.rows if label not in ("iteration", "chance")]
-    return "\n\n".join(
-        f"**{label.capitalize()}:** {plain(begun(for_planners(words)))}" for label, words in rows
-    )
-
-
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
     """Return the warnings of all cases, each with the letters of the cases it is about.
 
@@ -208,18 +201,16 @@ def page(request: PageRequest) -> None:
     named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
-        machines = f"{first['world_size']:,} x {accelerator_name(first['accelerator'])}"
-        job = f"{machines} training {network_name(first['workload'])}"
-        st.subheader(plain(f"{job}, compared with others"), anchor=False)
+        st.subheader(plain(f"Which is best for {network_name(first['workload'])}?"), anchor=False)
         advice = result.card.advice
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
-        st.markdown(f"**{plain(for_planners(advice))}**")
+        shown_card = result.card.model_copy(update={"advice": advice})
+        answer_card.show(shown_card)
         drawn = charts.side_by_side(named)
         charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))
-        st.markdown(short(result))
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
     if result.inputs:
@@ -243,7 +234,7 @@ def page(request: PageRequest) -> None:
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
         asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
-        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=result.card)
+        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=shown_card)
         rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", asked, more)
         under = [each or Conditions() for each in conditions_under(base | money, which)]

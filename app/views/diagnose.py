@@ -5,7 +5,16 @@ from typing import Any
 import click
 import streamlit as st
 
-from app import answer_card, charts, diagnosis_charts, file_marks, own_uploads, samples, session_hardware
+from app import (
+    answer_card,
+    assumed,
+    charts,
+    diagnosis_charts,
+    file_marks,
+    own_uploads,
+    samples,
+    session_hardware,
+)
 from app.backend import backend
 from app.command_answer import Answered, answer_of
 from app.file_marks import in_use
@@ -16,11 +25,10 @@ from app.layout import (
     errors_shown,
     fold,
     scenario_form,
-    sentence,
 )
-from app.looks import labelled, main_number
 from app.options import SCENARIO, options
 from app.plain import plain
+from app.titles import job_of
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -117,13 +125,12 @@ def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
     return answer_of("diagnose", picked, names, more, shown), picked
 
 
-def figures(answer: Diagnosis) -> None:
-    """Draw the main numbers."""
-    unit = "s" if answer.kind == "training" else "B/s"
-    with st.container(horizontal=True):
-        st.metric("Measured", show(answer.measured, unit), width="content")
-        ends = show_range(answer.low_80, answer.high_80, unit)
-        main_number("Expected", show(answer.predicted, unit), ends)
+def title(answer: Diagnosis, network: str | None) -> str:
+    """Return the question that the page answers."""
+    job = job_of(network, answer.card)
+    if answer.kind == "training":
+        return f"Is {show(answer.measured, 's')} normal for {job}?"
+    return f"Is {show(answer.measured, 'B/s')} normal between {job.gpus}?"
 
 
 def causes(answer: Diagnosis) -> None:
@@ -238,23 +245,19 @@ def page() -> None:
     with errors_shown():
         (answer, _, python), picked = diagnosed(request)
     with request.top:
-        draw_samples()
-        st.subheader(plain(answer.job), anchor=False)
+        st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card)
+        if answer.kind == "training":
+            charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
+        else:
+            charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
         st.caption(plain(f"Measured: {answer.reading}"))
-    figures(answer)
-    if answer.kind == "training":
-        charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
-    else:
-        charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
+        draw_samples()
     causes(answer)
     next_steps(answer)
     similar(answer)
     details(answer)
-    if answer.defaults:
-        st.caption(plain(labelled(f"Defaults taken: {', '.join(answer.defaults)}")))
-    for note in answer.notes:
-        st.caption(plain(labelled(sentence(note))))
+    assumed.draw(answer.defaults, answer.notes)
     with st.container(horizontal=True):
         copy_buttons("diagnose", picked, python, card=answer.card)
         download_buttons("diagnosis", answer.records(), answer.to_json)

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import answer_card, file_marks, memory_chart
+from app import answer_card, assumed, file_marks, memory_chart
 from app.command_answer import answer_of
 from app.layout import (
     copy_buttons,
@@ -14,14 +14,16 @@ from app.layout import (
     scenario_form,
     sentence,
 )
-from app.looks import for_planners, labelled, main_number, show_warnings
+from app.looks import labelled, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import plain
-from perfmodel.core.units import percent, show
+from app.titles import job_of
+from perfmodel.core.units import show
 from perfmodel.decide.fits.answer import Change, Fits
-from perfmodel.interfaces.commands.fits import changes_title, largest_words, shown_places
+from perfmodel.decide.fits.words import change_words, cost_words
+from perfmodel.interfaces.commands.fits import changes_title, largest_words, shown_places, started_words
 from perfmodel.model.options.scenario import SHORT
-from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict
+from perfmodel.model.prediction.memory_odds import short_verdict
 
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
@@ -57,15 +59,6 @@ def gib(size: float) -> str:
     return f"{size / GIB:.1f}"
 
 
-def figures(answer: Fits) -> None:
-    """Draw the main numbers."""
-    with st.container(horizontal=True):
-        st.metric("Probability that it fits", percent(answer.fits_probability), width="content")
-        ends = f"{gib(answer.low_80)} to {gib(answer.high_80)} GiB"
-        main_number("Memory of the fullest GPU", f"{gib(answer.bytes)} of {gib(answer.capacity)} GiB", ends)
-        st.metric("Largest micro-batch", largest_words(answer), width="content")
-
-
 def query_of(picked: Mapping[str, Any], change: Change) -> dict[str, str]:
     """Return the query of the page for a job with a change."""
     short = {field: name for name, field in SHORT.items()}
@@ -84,35 +77,49 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
         return
     st.markdown(f"{sentence(changes_title(answer)).removesuffix('.')}:")
     first = answer.fitting or answer.changes[0]
-    if st.button("Take the first that fits" if answer.fitting else "Take the first", type="primary"):
+    if st.button(f"Use {change_words(first.options)}", type="primary", key="take-first"):
         file_marks.go_to("fits", query_of(picked, first))
-    st.dataframe(
-        [
-            {
-                "change": change.words,
-                "fits": short_verdict(change.fits_probability),
-                "step": show(change.iteration_time, "s"),
-                "cost": f"{change.slowdown:+.1%}",
-                "memory": f"{gib(change.bytes)} GiB",
-                "the same training": "yes" if change.same_training else "no",
-                "but": "; ".join(change.warnings),
-            }
-            for change in answer.changes
-        ],
-        hide_index=True,
-    )
+    st.dataframe(change_rows(answer), hide_index=True)
     st.caption("Cost: GPU-seconds for as many tokens, over those of the job if it fitted")
 
 
+def change_rows(answer: Fits) -> list[dict[str, str]]:
+    """Return the changes as rows of a table, without columns that say the same of all."""
+    every = answer.changes
+    also = {
+        "fits": [short_verdict(change.fits_probability) for change in every],
+        "same training": ["yes" if change.same_training else "no" for change in every],
+    }
+    rows = [
+        {
+            "change": change_words(change.options),
+            "cost": cost_words(change.slowdown),
+            "step": show(change.iteration_time, "s"),
+            "memory": f"{gib(change.bytes)} GiB",
+            **{name: column[index] for name, column in also.items() if set(column) != {"yes"}},
+        }
+        for index, change in enumerate(every)
+    ]
+    if any(change.warnings for change in every):
+        for row, change in zip(rows, every, strict=True):
+            row["but"] = "; ".join(change.warnings)
+    return rows
+
+
 def starts(answer: Fits) -> None:
-    """Draw the options that start the job, a tab for each software."""
-    if not answer.starts or answer.fits_probability <= 1 - CERTAIN:
+    """Draw the options that start the job, or the first change that fits, a tab for each software."""
+    _, lines = started_words(answer)
+    if not lines:
         return
     st.subheader("How it would be started", anchor=False)
-    names = sorted(answer.starts, key=lambda name: name != answer.software)
+    if answer.fits_probability < answer.confidence and answer.fitting is not None:
+        st.caption(plain(f"With {change_words(answer.fitting.options)}, by which it fits."))
+    elif answer.fits_probability < answer.confidence:
+        st.caption("As it is, which may not fit.")
+    names = sorted(lines, key=lambda name: name != answer.software)
     for name, tab in zip(names, st.tabs(names), strict=True):
         with tab:
-            st.code("\n".join(answer.starts[name]), language=None, wrap_lines=True)
+            st.code("\n".join(lines[name]), language=None, wrap_lines=True)
 
 
 def page() -> None:
@@ -121,26 +128,25 @@ def page() -> None:
     with errors_shown():
         answer, _, python = answer_of("fits", request.picked, NAMES)
     with request.top:
-        file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
-        st.subheader(plain(answer.headline), anchor=False)
+        job = job_of(request.picked.get("workload"), answer.card)
+        st.subheader(plain(f"Does {job.network} fit on {job.gpus}?"), anchor=False)
         answer_card.show(answer.card)
-    show_warnings(answer.warnings)
-    figures(answer)
-    if answer.not_stated:
+        bars = {
+            place.name: memory_chart.MemoryBar(place.rows, answer.capacity, place.fits_probability)
+            for place in shown_places(answer)
+        }
+        memory_chart.draw_memory(bars, "memory", "a GPU")
         less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
-        st.caption(f"Less wide with {less}")
-    bars = {
-        place.name: memory_chart.MemoryBar(place.rows, answer.capacity, place.fits_probability)
-        for place in shown_places(answer)
-    }
-    memory_chart.draw_memory(bars, "memory", "a GPU")
-    changes(answer, request.picked)
+        narrower = f"; the interval of the memory is less wide with {less}" if less else ""
+        st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
+        changes(answer, request.picked)
+        file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
+    show_warnings(answer.warnings)
     starts(answer)
     with st.container(horizontal=True):
         copy_buttons("fits", request.picked, python, card=answer.card)
         download_buttons("fits", answer.records(), answer.to_json)
-    if answer.defaults:
-        st.caption(plain(for_planners(f"Defaults taken: {', '.join(answer.defaults)}")))
+    assumed.draw(answer.defaults)
 
 
 page()

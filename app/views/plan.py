@@ -28,11 +28,13 @@ from app.layout import (
     own_calibration,
     shell_command,
 )
-from app.looks import for_planners, labelled, main_number
+from app.looks import for_planners, labelled
 from app.plain import plain
-from perfmodel.core.units import dollars, duration, percent
+from perfmodel.core.units import duration, percent
+from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.names import network_name
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("deadline", "budget", "confidence", "max-gpus")
@@ -86,19 +88,6 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
         file_marks.go_to("predict", query)
 
 
-def figures(plan: dict[str, Any], confidence: float) -> None:
-    """Draw time and cost of a plan, what they are at most, and the chance of keeping all limits."""
-    sure = percent(confidence)
-    with st.container(horizontal=True):
-        late, dear = plan["run_time_at_most"], plan["cost_at_most"]
-        most = None if late is None else f"at most {duration(late)}"
-        main_number("Time of the run", duration(plan["run_time"]), most, sure)
-        most = None if dear is None else f"at most {dollars(dear)}"
-        main_number("Cost of the run", dollars(plan["cost"]), most, sure)
-        if plan["probability"] is not None:
-            main_number("Chance to fit and keep all limits", percent(plan["probability"]), None)
-
-
 def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
     """Add the 80 % range of the plan in question's time and cost to the chart; return the chart."""
     if plan["cost_low_80"] is not None:
@@ -124,6 +113,21 @@ def plans_to_compare(
     return result
 
 
+def draw_front(
+    result: dict[str, Any], plan: Mapping[str, Any] | None, goal: Goal, request: PageRequest
+) -> None:
+    """Draw the chart of plans, if there are any, the one in question with its range."""
+    if not result["front"]:
+        return
+    mark = "chosen" if result["met"] else "surest"
+    drawn = scatter_charts.pareto(result["front"], result["lost"], plan, goal.deadline, goal.budget, mark)
+    if plan:
+        with_range(drawn, dict(plan), mark)
+    event = charts.draw(drawn, "plan", result["verdict"][0], height=440, on_select="rerun")
+    st.caption("Click a point, or a row below, to load it into Predict")
+    load(rows_of(result), event, goal.workload, request.picked)
+
+
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown():
@@ -132,30 +136,16 @@ def page(request: PageRequest) -> None:
         searched = backend().plan(goal)
         result = searched.report
     with request.top:
-        st.subheader(f"What to hire to train {goal.workload}", anchor=False)
-        first, *more = result["verdict"]
+        st.subheader(plain(f"What to hire to train {network_name(goal.workload)}?"), anchor=False)
+        _, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
         plan = result["chosen"] or result["surest"]
+        draw_front(result, plan, goal, request)
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
     rows, mark = rows_of(result), "chosen" if result["met"] else "surest"
-    if result["front"]:
-        drawn = scatter_charts.pareto(
-            result["front"],
-            result["lost"],
-            plan,
-            goal.deadline,
-            goal.budget,
-            mark,
-        )
-        if plan:
-            figures(dict(plan), goal.confidence)
-            with_range(drawn, dict(plan), mark)
-        st.caption("Click a point, or a row below, to load it into Predict")
-        event = charts.draw(drawn, "plan", first, height=440, on_select="rerun")
-        load(rows, event, goal.workload, request.picked)
     with st.container(horizontal=True):
         if plan and st.button(f"Load the {mark} plan into Predict"):
             query = plan_form.as_query(plan, goal.workload, request.picked)

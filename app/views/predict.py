@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import (
     answer_card,
+    assumed,
     cases,
     charts,
     layout_options,
@@ -30,39 +31,36 @@ from app.layout import (
     sentence,
     shell_command,
 )
-from app.looks import for_planners, labelled, main_number, option_value_words, show_warnings
+from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
-from perfmodel.core.units import duration, show, show_range, three_digits
+from app.titles import job_of
+from perfmodel.core.units import duration, percent, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.card import at_confidence
 from perfmodel.model.prediction.intervals.bound import clipped_words
-from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.step.terms import TERMS, added
 
 
-def figures(prediction: Prediction) -> None:
-    """Draw the main numbers; for a job that does not fit, what they would be as a caption."""
+def figures(prediction: Prediction, confidence: float) -> None:
+    """Draw the main numbers, with what is reached as surely as asked for; a caption where it does not fit."""
     if not prediction.memory.fits:
-        rate = card.per_second(prediction, prediction.samples_per_second)
-        st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {rate}")
+        fast = card.per_second(prediction, prediction.samples_per_second)
+        st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {fast}")
         return
+    rates, median = card.throughput_range(prediction), prediction.samples_per_second
+    slower = None if rates is None else card.slowest(median / rates[0], confidence)
     with st.container(horizontal=True):
-        spread, rates = prediction.interval, card.throughput_range(prediction)
-        times = (spread.low_80, spread.high_80) if spread else None
-        main_number("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
-        main_number(
-            "Throughput",
-            card.samples_per_second(prediction, prediction.samples_per_second),
-            rates and "-".join(map(three_digits, rates)),
-        )
-        if prediction.tokens_per_second:
-            tokens = prediction.tokens_per_second / prediction.samples_per_second
-            ends = rates and "-".join(three_digits(rate * tokens) for rate in rates)
-            main_number("Tokens", f"{three_digits(prediction.tokens_per_second)} tokens/s", ends)
+        sure = f"{percent(confidence)} of jobs like it"
+        shown = [("Throughput, typical", median, card.samples_per_second(prediction, median))]
+        if tokens := prediction.tokens_per_second:
+            shown.append(("Tokens, typical", tokens, f"{three_digits(tokens)} tokens/s"))
+        for label, rate, words in shown:
+            least = None if slower is None else f"more than {three_digits(rate / slower)}"
+            main_number(label, words, least, sure)
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
             f"{prediction.scaling_efficiency:.1%}",
@@ -71,19 +69,18 @@ def figures(prediction: Prediction) -> None:
         over = "1 GPU" if prediction.layout is None else "1 replica"
         st.metric(f"Speed-up over {over}", speed_up(prediction.speedup), width="content")
         if prediction.epoch_time is not None:
-            longer = prediction.epoch_time / prediction.iteration_time
-            ends = times and show_range(times[0] * longer, times[1] * longer, "s")
-            main_number("Epoch", show(prediction.epoch_time, "s"), ends)
-    if spread is not None:
-        wider = (
-            f" Wider because: {labelled('; '.join(spread.wider_because))}." if spread.wider_because else ""
-        )
-        if spread.clipped_at is not None:
-            wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
-        st.caption(
-            f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
-            f"confidence; the 95 % interval is {interval_95(spread)}.{wider}"
-        )
+            st.metric("Epoch", show(prediction.epoch_time, "s"), width="content")
+
+
+def width_words(prediction: Prediction) -> str:
+    """Return what else is known of the interval: that of 95 %, where it is cut, and why it is wider."""
+    spread = prediction.interval
+    if spread is None:
+        return ""
+    wider = f" Wider because: {labelled('; '.join(spread.wider_because))}." if spread.wider_because else ""
+    if spread.clipped_at is not None:
+        wider = f" The lower ends are cut at {clipped_words(spread)}.{wider}"
+    return f"The 95 % interval is {interval_95(spread)}.{wider}"
 
 
 def speed_up(value: float) -> str:
@@ -151,26 +148,23 @@ def page(request: PageRequest) -> None:
     answer = Predicted(prediction, reached, economics=costed, confidence=sure)
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
-        st.subheader(
-            plain(
-                f"{result['world_size']:,} x {accelerator_name(result['accelerator'])} "
-                f"training {network_name(result['workload'])}"
-            ),
-            anchor=False,
-        )
+        st.subheader(plain(f"How fast is {job_of(result['workload'], answer.card)}?"), anchor=False)
         answer_card.show(answer.card)
         if remedy:
             st.markdown(f"What would fit: {remedy}.")
-        st.markdown(labelled(sentence(prediction.verdict)))
-    show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])
-    figures(prediction)
+        alt = f"Terms of one iteration: {prediction.verdict}"
+        charts.draw(charts.waterfall(prediction), "iteration", alt)
+        st.caption(labelled(sentence(prediction.verdict)))
+        figures(prediction, sure)
     to_target(reached, prediction)
-    charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
+    show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"
     st.caption(
         f"{for_planners(prediction.placement)}, by the {prediction.model} model. {sent_in_all}"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
+    if words := width_words(prediction):
+        st.caption(words)
     pipeline_chart.draw_schedule(request.scenario(), prediction, "pipeline")
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     to_compare.offer({"this job": request.picked}, question=network_question(prediction))
@@ -194,7 +188,7 @@ def page(request: PageRequest) -> None:
         if is_open:
             st.caption(f"{len(near)} of {result['workload']} on {result['accelerator']}, the nearest first")
             st.dataframe(similar_runs.rows(near[: similar_runs.SHOWN]), hide_index=True)
-    st.caption(plain("Defaults: " + "; ".join(map(option_value_words, prediction.defaults))))
+    assumed.draw(prediction.defaults)
 
 
 RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not computed")

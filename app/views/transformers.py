@@ -30,11 +30,12 @@ from app.layout import (
     shell_command,
 )
 from app.layout_search import FILTERS, LAYOUT, PRICES, QUESTION, RUN, page_options
-from app.looks import labelled, show_warnings
+from app.looks import show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
 from app.plain import plain
 from app.state import choose, show_mistake
+from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.decide.economics import economics
 from perfmodel.interfaces.api.layout_row import LayoutRow
@@ -248,8 +249,6 @@ def answer_of(request: PageRequest, path: str | None) -> Layouts:
 
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
-    with request.top:
-        file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
     with errors_shown():
         own = uploaded()
         path, file_name = own or (None, None)
@@ -264,11 +263,12 @@ def page(request: PageRequest) -> None:
             card = answer.card.model_copy(update=run_and_cost(prediction, costs))
             answer = replace(answer, economics=cast(Costs, costs), card=card)
     with request.top:
-        st.subheader(plain(f"{answer.workload} on {answer.machine}"), anchor=False)
+        job = job_of(None, answer.card)._replace(network=answer.workload)
+        st.subheader(plain(f"Which layout for {job}?"), anchor=False)
         answer_card.show(answer.card)
-        if answer.wider_because:
-            st.caption(plain(labelled(f"The interval is wider because: {'; '.join(answer.wider_because)}.")))
+        place = st.container()
         st.caption(plain(" ".join(map(sentence, tie_lines(answer)))))
+        file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
     show_warnings(taken.caveats)
     whole = answer.capacity / GIB
     fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
@@ -278,7 +278,8 @@ def page(request: PageRequest) -> None:
         st.stop()
     distinct = layout_search.distinct_rows(answer, rows)[:SHOWN]
     chosen = chosen_of(rows, request.picked.get("layout"), taken)
-    the_map(answer, chosen)
+    with place:
+        the_map(answer, chosen)
     the_list(distinct, chosen)
     shown = prediction if chosen == taken else predicted(request.picked, chosen, path)
     layout_detail.show_layout(request, chosen, answer, shown, file_name)

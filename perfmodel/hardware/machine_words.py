@@ -8,6 +8,8 @@ from perfmodel.hardware.node import Node
 
 _BRANDS = re.compile(r"\b(?:Instinct|Tesla|GeForce|AWS) ")
 """Words of a vendor's name for a product that nobody needs to tell it from others."""
+_FORM = re.compile(r" (?:SXM\d?|PCIe|OAM|NVL|Grace Hopper|\d+ GB)(?![\w-]).*")
+"""Form and memory of an accelerator, from which a title is free."""
 _ONE = re.compile(r"\((?:one )?([^)]*)\)")
 """An addition in parentheses."""
 _PORT = re.compile(r"Ethernet (\d+ Gbit/s) (?:over kernel|with) (TCP|RDMA).*")
@@ -71,3 +73,23 @@ def machines_words(nodes: int, used: int, accelerators: int, accelerator: str, n
     part = f"{used} of " if nodes == 1 and used < accelerators else ""
     count = "" if nodes == 1 else f"{nodes:,} machines of "
     return f"{part}{count}{accelerators} x {accelerator} ({node})"
+
+
+def several_words(count: int, accelerator: str) -> str:
+    """Return a number of accelerators as a title names them, without form and memory.
+
+    Parameters
+    ----------
+    count : of accelerators
+    accelerator : as of ``accelerator_words``
+
+    Examples
+    --------
+    >>> several_words(32, "V100 SXM2 16 GB"), several_words(2, "RTX 4090"), several_words(1, "H100 NVL 94 GB")
+    ('32 V100s', '2 RTX 4090s', '1 H100')
+    >>> several_words(8, "my-own-gpu")  # an id has no plural
+    '8 x my-own-gpu'
+    """
+    if accelerator.islower():
+        return f"{count:,} x {accelerator}"
+    return f"{count:,} {_FORM.sub('', accelerator)}{'' if count == 1 else 's'}"

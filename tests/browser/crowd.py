@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 from playwright.async_api import Browser, Error, async_playwright
 
-from perfmodel.core.units import show
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.card import samples_per_second
+from perfmodel.model.prediction.names import network_name
 from tests.browser.chromium import FLAGS, chromium
 from tests.browser.server import app_server
 
@@ -43,10 +44,11 @@ class CrowdResult(NamedTuple):
 
 
 def question(index: int, answers: int) -> tuple[str, int, str]:
-    """Return somebody's workload, the next count of GPUs, and the iteration time that must come."""
+    """Return somebody's workload, the next count of GPUs, and the throughput that must come."""
     workload = WORKLOADS[index % len(WORKLOADS)]
     gpus = COUNTS[(answers + index) % len(COUNTS)]
-    return workload, gpus, show(predict(Scenario(workload=workload, world_size=gpus)).iteration_time, "s")
+    answer = predict(Scenario(workload=workload, world_size=gpus))
+    return workload, gpus, samples_per_second(answer, answer.samples_per_second)
 
 
 def together(results: Sequence[CrowdResult]) -> CrowdResult:
@@ -96,7 +98,7 @@ def _session(address: str, index: int, end: float) -> CrowdResult:
         elements = list(_elements(state["tree"]))
         head = next((e["props"]["body"] for e in elements if e["type"] == "subheader"), "")
         number = next((e["props"]["value"] for e in elements if e["type"] == "metric"), "")
-        if head != f"{gpus} x V100 SXM2 16 GB training {workload}" or number != expected:
+        if head != f"How fast is {network_name(workload)} on {gpus} V100s?" or number != expected:
             wrong.append(f"{index}: {workload} on {gpus}, {expected} expected, shown: {head}, {number}")
         if state["status"] == "error" or state["query_params"]["gpus"] != [str(gpus)]:
             wrong.append(f"{index}: {state['status']}, {state['query_params']}")
@@ -142,10 +144,10 @@ async def _window(browser: Browser, address: str, index: int, end: float) -> Cro
         start = time.monotonic()
         await field.fill(str(gpus))
         await field.press("Enter")
-        head = f"{gpus} x V100 SXM2 16 GB training {workload}"
+        head = f"How fast is {network_name(workload)} on {gpus} V100s?"
         try:
             await page.wait_for_selector(f"h3:has-text('{head}')")
-            await page.wait_for_selector(f"[data-testid=stMetric]:has-text('Iteration') :text('{expected}')")
+            await page.wait_for_selector(f"[data-testid=stMetric]:has-text('Throughput') :text('{expected}')")
         except Error as error:
             wrong.append(f"{index}: {head}, {expected}: {str(error)[:200]}")
             break

@@ -19,7 +19,7 @@ from tests.browser.test_addresses import ERRORS
 from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version
-ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
+ITERATION = ".answer-figures > div:has-text('Iteration') > .answer-value"
 TRACES = Path(__file__).parents[3] / "shared" / "traces"
 REAL = "ddp_resnet50_a100_ws2_rank0.json.gz"
 
@@ -42,7 +42,7 @@ def test_the_first_page_leads_on_and_back_leads_back(window):
     page = window.open("?train=resnet50&on=my_own_machines&machine=dgx-1v&of-gpus=8")
     page.get_by_role("button", name="Predict an iteration").click()
     page.wait_for_url("**/predict?**")
-    page.wait_for_selector("h3:has-text('8 x V100 SXM2 16 GB training resnet50')")
+    page.wait_for_selector("h3:has-text('How fast is ResNet-50 on 8 V100s?')")
     window.settled()
     page.go_back()
     page.wait_for_selector("h3:has-text('What do you want to know?')")
@@ -84,10 +84,10 @@ def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
     field.focus()
     page.keyboard.press("ArrowUp")  # keys alone will do
     page.keyboard.press("Enter")
-    page.wait_for_selector("h3:has-text('65 x')")
+    page.wait_for_selector("h3:has-text('65 V100s')")
     for _ in range(10):  # faster than answers come
         page.get_by_test_id("stNumberInputStepUp").first.click()
-    page.wait_for_selector("h3:has-text('75 x')")
+    page.wait_for_selector("h3:has-text('75 V100s')")
     page.wait_for_url("**/predict?gpus=75")
 
 
@@ -99,10 +99,10 @@ def test_a_url_reopened_restores_the_state(window, other):
     answer = predict(Scenario(workload="vgg16", world_size=24))
     again = other.open(page.url.removeprefix(other.address + "/"))
     for each in (page, again):
-        expect(each.locator("h3").first).to_have_text("24 x V100 SXM2 16 GB training vgg16")
+        expect(each.locator("h3").first).to_have_text("How fast is VGG-16 on 24 V100s?")
         expect(each.locator(ITERATION)).to_have_text(show(answer.iteration_time, "s"))
     page.go_back()
-    page.wait_for_selector("h3:has-text('16 x')")
+    page.wait_for_selector("h3:has-text('16 V100s')")
 
 
 def test_back_and_forward_restore_every_state_one_entry_a_change(window):
@@ -127,7 +127,7 @@ def test_back_and_forward_restore_every_state_one_entry_a_change(window):
         assert page.locator(ERRORS).count() == 0
     paths = [address.partition("?")[0] for address, _ in places]
     assert paths == ["/compare", "/predict", "/compare", "/scale"]
-    assert places[1] == ("/predict?gpus=16", "16 x V100 SXM2 16 GB training resnet50")
+    assert places[1] == ("/predict?gpus=16", "How fast is ResNet-50 on 16 V100s?")
     assert places[0] == places[2]
     assert page.evaluate("history.length") == before + 2
 

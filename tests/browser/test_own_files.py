@@ -13,7 +13,7 @@ from perfmodel.model.prediction import predict
 from tests.test_own_runs import MACHINE, calibrated
 
 pytestmark = pytest.mark.any_version
-ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
+ITERATION = ".answer-figures > div:has-text('Iteration') > .answer-value"
 
 
 @pytest.fixture(scope="module")

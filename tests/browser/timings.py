@@ -18,11 +18,11 @@ from tests.browser import crowd
 from tests.browser.chromium import FLAGS, chromium
 from tests.browser.server import app_server
 
-NUMBER = """() => [...document.querySelectorAll("[data-testid=stMetric]")].some((metric) =>
-  metric.innerText.includes("Iteration") &&
-  metric.querySelector("[data-testid=stMetricValue]")?.getBoundingClientRect().height > 0)"""
+NUMBER = """() => [...document.querySelectorAll(".answer-figures > div")].some((figure) =>
+  figure.textContent.startsWith("iteration") &&
+  figure.querySelector(".answer-value")?.getBoundingClientRect().height > 0)"""
 CHART = """() => document.querySelector(".js-plotly-plot .main-svg") !== null"""
-HEADING = """() => document.querySelector("h3")?.innerText.startsWith("%d x ")"""
+HEADING = """() => document.querySelector("h3")?.innerText.includes(" on %d V100s")"""
 CHANGES = (8, 16, 24, 48, 64, 96, 128, 16, 32, 12)
 """GPUs asked for, one count after another."""
 LONGEST = 180_000
