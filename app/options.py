@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -50,8 +51,8 @@ class Option(NamedTuple):
     """Key in the session, where two pages use one name with two meanings."""
     largest: int = 0
     """Upper end of a slider."""
-    offers: Offers | Literal["hardware"] | None = None
-    """What its values name; ``hardware``: specs of all kinds."""
+    offers: Offers | Literal["hardware", "machines"] | None = None
+    """What its values name; ``hardware``: specs of all kinds; ``machines``: of nodes and accelerators."""
     heading: str = ""
     """Heading in the command line's help."""
 
@@ -142,12 +143,16 @@ def whole_of(name: str, help: str, **more: Any) -> Option:
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
-def offered(offers: Offers | Literal["hardware"] | None, catalogue: Catalogue) -> tuple[str, ...]:
+def offered(
+    offers: Offers | Literal["hardware", "machines"] | None, catalogue: Catalogue
+) -> tuple[str, ...]:
     """Return the names that an option offers from a catalogue; () for an option that takes no names."""
     if offers is None:
         return ()
     if offers == "hardware":
         return tuple(id for kind in KINDS for id in catalogue.ids(kind))
+    if offers == "machines":
+        return (*catalogue.ids("nodes"), *catalogue.ids("accelerators"))
     if offers in ("workloads", "data sets"):
         return tuple(workload_names() if offers == "workloads" else data_sets())
     if offers in ("accelerators", "nodes"):
@@ -189,9 +194,24 @@ def _meant(option: Option, word: str) -> str:
     """Return the choice that another name means, as for the command line; an unknown name unchanged."""
     if option.offers in LOOKED_UP:
         return id_of(option.offers, word, Catalogue.built_in())
+    if option.offers == "machines":
+        return machine_of(word)
     one = getattr(option.parameter.type, "one", option.parameter.type)
     synonyms: Mapping[str, str] = getattr(one, "synonyms", {})
     return word_of(word, option.choices, synonyms)
+
+
+def machine_of(word: str) -> str:
+    """Return the id of a machine or an accelerator by any of its names; an unknown name unchanged.
+
+    >>> machine_of("DGX H100"), machine_of("RTX 4090"), machine_of("abacus")
+    ('dgx-h100', 'rtx-4090', 'abacus')
+    """
+    kinds: tuple[Offers, ...] = ("nodes", "accelerators")
+    for kind in kinds:
+        with suppress(InputError):
+            return id_of(kind, word, Catalogue.built_in())
+    return word
 
 
 def convert(option: Option, text: str) -> Any:

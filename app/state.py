@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import file_marks, history, own_uploads, session_hardware
+from app import file_marks, history, names, own_uploads, session_hardware
 from app.looks import for_planners, refused_words
 from app.options import Option, offered, read, written
 from app.plain import plain
@@ -229,6 +229,7 @@ def widget(option: Option) -> Any:
         "args": (option,),
     }
     option = option._replace(usual=for_planners(option.usual))
+    words = _named if option.offers else _in_words
     value: Any
     if option.kind == "choice":
         value = st.selectbox(
@@ -236,7 +237,7 @@ def widget(option: Option) -> Any:
             option.choices,
             index=None,
             placeholder=_in_words(option.usual),
-            format_func=_in_words,
+            format_func=words,
             **common,
         )
     elif option.kind == "radio":
@@ -244,9 +245,10 @@ def widget(option: Option) -> Any:
             option.label, option.choices, index=None, horizontal=True, format_func=_in_words, **common
         )
     elif option.kind == "choices":
-        value = (
-            tuple(st.multiselect(option.label, option.choices, placeholder=option.usual, **common)) or None
+        several = st.multiselect(
+            option.label, option.choices, placeholder=option.usual, format_func=words, **common
         )
+        value = tuple(several) or None
     elif option.kind == "whole":
         value = st.number_input(
             option.label,
@@ -271,6 +273,11 @@ def widget(option: Option) -> Any:
 def _in_words(choice: str) -> str:
     """Return a choice as a field shows it: ``images per second``."""
     return choice.replace("_", " ")
+
+
+def _named(id: str) -> str:
+    """Return a choice as a field shows it where it is an id: what people call it, and the id."""
+    return names.shown(id, session_hardware.catalogue())
 
 
 def smallest(option: Option) -> int:

@@ -63,7 +63,7 @@ STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over th
     label="Overlay strategies"
 )
 NETWORKS = some_of("networks", options()["inter-link"].choices, "Drawn over the chosen one.")._replace(
-    label="Overlay networks"
+    label="Overlay networks", offers="links between nodes"
 )
 
 

@@ -51,6 +51,29 @@ def node_words(node: Node) -> str:
     return node.name.partition(" (")[0]
 
 
+def machine_words(node: Node, accelerator: Accelerator | None) -> str:
+    """Return what people call a machine in a list: its name, and the accelerators unless it has them.
+
+    Parameters
+    ----------
+    node : the machine
+    accelerator : that it comes with; None of one that takes any card
+
+    Examples
+    --------
+    >>> from perfmodel import Catalogue
+    >>> find = Catalogue.built_in()
+    >>> machine_words(find.node("dgx-1v"), find.accelerator("v100-sxm2-16gb"))
+    'DGX-1, 8 x V100 SXM2 16 GB'
+    >>> machine_words(find.node("jean-zay-v100"), find.accelerator("v100-sxm2-32gb"))
+    'Jean Zay, 4 x V100 32 GB'
+    """
+    name = node_words(node).removeprefix("NVIDIA ")
+    if accelerator is None or f"{node.accelerators} x " in name:
+        return name
+    return f"{name}, {node.accelerators} x {accelerator_words(accelerator)}"
+
+
 def machines_words(nodes: int, used: int, accelerators: int, accelerator: str, node: str) -> str:
     """Return machines as people call them: their number, the accelerators of each, and whose they are.
 

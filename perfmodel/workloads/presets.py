@@ -53,6 +53,20 @@ def preset(name: str) -> Preset:
     return Preset(**given, architecture=_architecture(**values))
 
 
+def title_of(name: str) -> str | None:
+    """Return the usual name of a network in ``LANGUAGE`` or ``VISION``, which is not built; None of another.
+
+    >>> title_of("llama-3-8b"), title_of("resnet50")
+    ('Llama 3 8B', None)
+    """
+    stem = next((stem for stem, names in {**LANGUAGE, **VISION}.items() if name in names), None)
+    if stem is None:
+        return None
+    family = _family(stem)
+    given = {**family["all"], **family["models"][name]}
+    return str(given.get("title") or _title(family["title"], stem, name))
+
+
 @lru_cache(maxsize=8)
 def _family(stem: str) -> dict[str, Any]:
     return tomllib.loads((_FOLDER / f"{stem}.toml").read_text(encoding="utf-8"))

@@ -115,6 +115,7 @@ def warm() -> None:
 
     from perfmodel.core.files.resources import folder
     from perfmodel.evidence.accuracy.training_rows import shipped_runs
+    from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.model.options.scenario import Scenario
     from perfmodel.model.prediction import predict
 
@@ -129,6 +130,9 @@ def warm() -> None:
     )
     parts = {name: import_module(f"app.{name}") for name in names}
     parts["looks"].labelled("--gpus")  # reads the options of every page, and the catalogue for their choices
+    for each in parts["options"].options().values():  # names in lists to choose from
+        for id in each.choices if each.offers else ():
+            parts["names"].shown(id, Catalogue.built_in())
     shipped_runs()
     parts["charts"].waterfall(predict(Scenario(world_size=32))).plotly().to_json()
 
