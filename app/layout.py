@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import answer_card, file_marks, history, layout_options, own_profile, own_uploads, session_hardware
+from app import (
+    answer_card,
+    file_marks,
+    history,
+    layout_options,
+    own_profile,
+    own_uploads,
+    placeholders,
+    session_hardware,
+)
 from app.backend import backend
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
@@ -82,6 +91,11 @@ def all_count(name: str) -> bool:
     return True
 
 
+def as_it_is(option: Option) -> Option:
+    """Return the option: the default of ``fitted``, by which no option changes its words."""
+    return option
+
+
 def scenario_form(
     page: str,
     body: Sequence[Option] = (),
@@ -91,6 +105,7 @@ def scenario_form(
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
     counts: Callable[[str], bool] = all_count,
+    fitted: Callable[[Option], Option] = as_it_is,
 ) -> PageRequest:
     """Draw the form of a scenario's options in the sidebar; return the user's choices.
 
@@ -101,7 +116,7 @@ def scenario_form(
     without : options of a scenario that the page does not use, or has in ``body``
     start : options that the page opens with
     money : whether to include prices, power and failures
-    columns, picture, counts : as of ``options_form``
+    columns, picture, counts, fitted : as of ``options_form``
     """
     groups = {"": BASIC, MORE_OPTIONS: MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
@@ -109,7 +124,15 @@ def scenario_form(
         for heading, names in groups.items()
     }
     request = options_form(
-        page, known, body, start, columns=columns, picture=picture, has_layout=True, counts=counts
+        page,
+        known,
+        body,
+        start,
+        columns=columns,
+        picture=picture,
+        has_layout=True,
+        counts=counts,
+        fitted=fitted,
     )
     with st.sidebar:
         own_calibration()
@@ -137,6 +160,7 @@ def options_form(
     picture: Sequence[Option] = (),
     has_layout: bool = False,
     counts: Callable[[str], bool] = all_count,
+    fitted: Callable[[Option], Option] = as_it_is,
 ) -> PageRequest:
     """Draw the form of a page's options; return the user's choices.
 
@@ -153,9 +177,11 @@ def options_form(
     picture : options without a field: chosen in a chart, or set by an address alone
     has_layout : whether layout options get a section of their own, with what fits in memory
     counts : function from an option's name to whether it applies now; one that does not is kept but not drawn
+    fitted : function that gives an option the words that go with the present values of others
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
-    known = open_page(page, every, start)
+    known = placeholders.of_machine(open_page(page, every, start))
+    known = {name: fitted(option) for name, option in known.items()}
     top = st.container()
     if has_layout:
         groups = layout_options.arranged(groups, chosen(known))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -55,6 +55,8 @@ class Option(NamedTuple):
     """What its values name; ``hardware``: specs of all kinds; ``machines``: of nodes and accelerators."""
     heading: str = ""
     """Heading in the command line's help."""
+    shows: Callable[[str], str] | None = None
+    """What a list shows of a choice; by default its words, of an id what people call it."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -143,9 +145,7 @@ def whole_of(name: str, help: str, **more: Any) -> Option:
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
-def offered(
-    offers: Offers | Literal["hardware", "machines"] | None, catalogue: Catalogue
-) -> tuple[str, ...]:
+def offered(offers: Offers | Literal["hardware", "machines"] | None, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the names that an option offers from a catalogue; () for an option that takes no names."""
     if offers is None:
         return ()

@@ -229,7 +229,7 @@ def widget(option: Option) -> Any:
         "args": (option,),
     }
     option = option._replace(usual=for_planners(option.usual))
-    words = _named if option.offers else _in_words
+    words = option.shows or (_named if option.offers else _in_words)
     value: Any
     if option.kind == "choice":
         value = st.selectbox(
@@ -242,7 +242,7 @@ def widget(option: Option) -> Any:
         )
     elif option.kind == "radio":
         value = st.radio(
-            option.label, option.choices, index=None, horizontal=True, format_func=_in_words, **common
+            option.label, option.choices, index=None, horizontal=True, format_func=words, **common
         )
     elif option.kind == "choices":
         several = st.multiselect(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app import searches
+from app import samples, searches
 from app.menu import FIRST
 from tests.test_app import button, errors, opened, sound, words
 
 pytestmark = pytest.mark.any_version
 MINE = {"on": "my_own_machines", "machine": "dgx-h100", "of-gpus": "64"}
 LEADS = [
-    ({}, "Find machines", {"workload": "llama-3-70b", "deadline": "60d", "tokens": "1T"}),
+    ({}, "Find machines", {"workload": "llama-3-70b", "deadline": "60d"}),
     ({"train": "resnet50", "for": "5000"}, "Find machines", {"workload": "resnet50", "budget": "5000"}),
     (
         {**MINE, "of-gpus": "16", "batch": "64", "train": "llama-3-8b"},
@@ -19,20 +19,32 @@ LEADS = [
         {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"},
     ),
     ({**MINE, "train": "resnet50"}, "Predict an iteration", {"workload": "resnet50", "gpus": "64"}),
+    ({**MINE, "train": "llama-3-8b"}, "Add machines", {"workload": "llama-3-8b", "machines": "8"}),
     (
-        {**MINE, "train": "llama-3-8b"},
-        "What would more machines add?",
-        {"workload": "llama-3-8b", "machines": "8"},
-    ),
-    (
-        {"on": "a_quote", "train": "llama-3-70b", "value": "400000"},
+        {"on": "a_quote", "train": "llama-3-70b", "machine": "dgx-h100", "value": "400000"},
         "Check the quote",
         {"workload": "llama-3-70b", "quantity": "tokens_per_second", "value": "400000"},
     ),
     (
-        {"on": "a_quote", "train": "resnet50", "value": "40000"},
+        {"on": "a_quote", "train": "resnet50", "machine": "rtx 4090", "value": "40000"},
         "Check the quote",
-        {"quantity": "images_per_second"},
+        {"quantity": "images_per_second", "accelerator": "rtx-4090"},
+    ),
+    (
+        {
+            "on": "my_own_machines",
+            "how": "QLoRA",
+            "train": "llama-2-70b",
+            "machine": "rtx-4090",
+            "of-gpus": "2",
+        },
+        "Will it fit?",
+        {"accelerator": "rtx-4090", "lora": "16", "frozen-weights": "nf4", "global-batch-size": "8"},
+    ),
+    (
+        {**MINE, "on": "a_run_I_measured", "train": "resnet50", "batch-per-gpu": "64", "took": "0.4 s"},
+        "Say whether that is normal",
+        {"node": "dgx-h100", "local-batch-size": "64", "measured": "0.4 s"},
     ),
 ]
 
@@ -56,6 +68,31 @@ def test_a_question_leads_to_the_page_that_answers_it(said, label, query):
     assert not test.error
     assert test.query_params.items() >= query.items()
     assert test.query_params.get("tokens") == query.get("tokens")
+
+
+LACKING = [
+    ({**MINE, "machine": ""}, "Choose a machine or a GPU first."),
+    ({**MINE, "on": "a_quote"}, "Say how much is promised."),
+    ({**MINE, "on": "a_run_I_measured"}, "Say how fast it was, or give its log, listing or trace."),
+    ({"how": "LoRA"}, "Say on how many tokens."),
+]
+
+
+@pytest.mark.parametrize(("said", "wanted"), LACKING)
+def test_a_question_that_lacks_something_says_so_and_opens_no_page(said, wanted):
+    given = {name: value for name, value in said.items() if value}
+    test = opened(FIRST[0], train="llama-3-70b", **given)
+    assert wanted in [each.value for each in test.caption]
+    assert all(each.disabled for each in test.button if str(each.key).startswith("to-"))
+
+
+def test_a_listing_can_be_pasted_where_a_run_is_asked_about():
+    test = opened(FIRST[0], **{**MINE, "on": "a_run_I_measured", "of-gpus": "16"}, train="resnet50")
+    sound(test.text_area[0].set_value(samples.LISTING).run())
+    sound(button(test, "Say whether that is normal").click().run())
+    assert test.query_params.keys() == {"node", "gpus", "own-measured"}
+    assert not test.error
+    assert "Precision" not in [field.label for field in test.selectbox]
 
 
 def test_resnet_is_one_click_away():

@@ -11,7 +11,7 @@ from app import (
     charts,
     diagnosis_charts,
     file_marks,
-    own_uploads,
+    measured_files,
     samples,
     session_hardware,
 )
@@ -62,8 +62,6 @@ MEASURED = OF["measured"]._replace(
 )
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
 START = {"gpus": 32, "measured": "400ms"}
-FIELD = "measured-file"
-# Session key of the uploaded file.
 SAMPLES: dict[str, tuple[dict[str, str], str, str]] = {
     "ResNet-50 at 400 ms on 32 V100": (
         {"workload": "resnet50", "accelerator": "v100-sxm2-16gb", "gpus": "32", "measured": "400ms"},
@@ -100,9 +98,9 @@ def draw_samples() -> None:
                 file_marks.go_to("diagnose", query)
 
 
-def has_text(name: str) -> bool:
-    """Return whether an option counts: the typed speed does not where a file is in use."""
-    return name != "measured" or not in_use("measured")
+def applies(name: str) -> bool:
+    """Return whether an option counts: not the typed speed next to a file, nor what a listing states."""
+    return not in_use("measured") if name == "measured" else measured_files.applies(name)
 
 
 def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
@@ -112,7 +110,7 @@ def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
     ------
     InputError : nothing was measured, or as the command
     """
-    picked = dict(request.picked)
+    picked = {name: value for name, value in request.picked.items() if measured_files.applies(name)}
     names = (*SCENARIO, *(option.name for option in READ))
     file = next(iter(session_hardware.files("measured")), None)
     if file is not None:
@@ -237,11 +235,10 @@ def page() -> None:
         body=(MEASURED,),
         columns={"How it is read": READ},
         start=START,
-        counts=has_text,
+        counts=applies,
     )
     with errors_shown():
-        own_uploads.field("measured", "Or a log, a listing of nccl-tests, or a profiler's trace", FIELD)
-    own_uploads.in_use_line("measured", "Measured is what is in")
+        measured_files.fields()
     with errors_shown():
         (answer, _, python), picked = diagnosed(request)
     with request.top:

@@ -18,7 +18,7 @@ from app.layout import (
     sentence,
     shell_command,
 )
-from app.options import file_words, one_of, text_of, whole_of
+from app.options import Option, file_words, one_of, text_of, whole_of
 from app.plain import plain
 from app.state import newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
@@ -54,7 +54,9 @@ COLOURS = {
     "pessimistic": charts.BLUE,
 }
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
-QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")
+QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")._replace(
+    shows=quotes.quantity_words
+)
 BODY = (
     QUOTE,
     QUANTITY,
@@ -63,7 +65,6 @@ BODY = (
         str,
         "",
         "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h.",
-        label="Value, e.g. 90%",
     ),
     one_of("per", ("job", "node", "accelerator"), "job", "Of what a rate is.")._replace(
         label="A rate is of a"
@@ -121,6 +122,13 @@ def counts(name: str) -> bool:
     if session_hardware.files("quote") or newest(QUOTE) not in (None, FILLED):
         return False
     return name not in quotes.EXTRA or quotes.goes_with(name, newest(QUANTITY) or USUAL)
+
+
+def fitted(option: Option) -> Option:
+    """Return an option; the field of the value with an example of the claimed quantity."""
+    if option.name != "value":
+        return option
+    return option._replace(label=f"How much, e.g. {quotes.example(newest(QUANTITY) or USUAL)}")
 
 
 def quote_of(request: PageRequest) -> Given:
@@ -296,4 +304,4 @@ def _python(file: str) -> str:
     )
 
 
-page(scenario_form("quote", body=BODY, start=START, counts=counts))
+page(scenario_form("quote", body=BODY, start=START, counts=counts, fitted=fitted))

@@ -1,0 +1,85 @@
+"""Fields for what was measured: a log, a listing or a trace, uploaded or pasted as text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import streamlit as st
+
+from app import file_marks, history, own_uploads, session_hardware
+from app.looks import refused_words
+from perfmodel.core.errors import InputError
+from perfmodel.decide.diagnosis.listing import OF_MACHINES
+from perfmodel.decide.diagnosis.measured import read_measured
+from perfmodel.evidence.traces.nccl_tests import Timings
+
+PASTED = "pasted.txt"
+"""Name of a file whose text was pasted."""
+OF_LISTING = tuple(
+    field.replace("_", "-") for field in (*OF_MACHINES, "accelerators_per_node", "collective", "skip")
+)
+"""Options that a listing of collectives does not state itself."""
+_REFUSED = "pasted-refused"
+"""Session key: why the pasted text was refused."""
+
+
+class _Text(NamedTuple):
+    """A pasted text, as an uploaded file."""
+
+    name: str
+    text: str
+
+    def getvalue(self) -> bytes:
+        """Return the text as bytes."""
+        return self.text.encode()
+
+
+def fields() -> None:
+    """Draw the upload field, a box to paste into, and which file is in use.
+
+    Raises
+    ------
+    InputError : a file or a text that was refused; says why
+    """
+    own_uploads.field(
+        "measured", "Or upload a log, a listing of nccl-tests, or a profiler's trace", "measured-file"
+    )
+    key = f"measured-text-{file_marks.times_emptied('measured')}"
+    st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
+    own_uploads.in_use_line("measured", "Measured is what is in")
+    refused = st.session_state.get(_REFUSED)
+    if refused and st.session_state[key]:
+        raise InputError(refused)
+
+
+def applies(name: str) -> bool:
+    """Return whether an option of a diagnosis applies to the file in use; all do without a listing."""
+    file = next(iter(session_hardware.files("measured")), None)
+    listing = None if file is None else _listing(str(file))
+    if listing is None or name in OF_LISTING:
+        return True
+    return name == "gpus" and listing.group_size is None
+
+
+@lru_cache(maxsize=64)
+def _listing(path: str) -> Timings | None:
+    """Return the listing of collectives in a file; None of anything else."""
+    try:
+        answer = read_measured(path)
+    except InputError:
+        return None
+    return answer if isinstance(answer, Timings) else None
+
+
+def _take(key: str) -> None:
+    """Store and use the pasted text."""
+    session = st.session_state
+    session.pop(_REFUSED, None)
+    text = session[key].strip()
+    if text:
+        try:
+            file_marks.use("measured", [own_uploads.store_upload("measured", _Text(PASTED, f"{text}\n"))])
+        except InputError as error:
+            session[_REFUSED] = refused_words(error)
+    history.note_action()

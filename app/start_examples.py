@@ -1,0 +1,45 @@
+"""Example questions of the first page, each with the page that answers it and its query."""
+
+LARGER = "fleets"
+"""Page that answers for whole machines, more of which are added, and whose batch grows with them."""
+ETHERNET = {
+    "inter-link": "ethernet-25g-tcp",
+    "b-inter-link": "ethernet-100g-tcp",
+    "c-inter-link": "ethernet-100g-rdma",
+}
+ONE_CARD = {"node": "pcie-workstation-1gpu", "accelerator": "v100-pcie-16gb"}
+EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
+    "25 or 100 Gbit/s for 4 DGX-1 (32 V100s)?": ("compare", {"node": "dgx-1v", "gpus": "32", **ETHERNET}),
+    "25 or 100 Gbit/s for 32 servers of one V100?": ("compare", {**ONE_CARD, "gpus": "32", **ETHERNET}),
+    "Parameter server or ring?": (
+        "scale",
+        {
+            "node": "pcie-workstation-1gpu",
+            "accelerator": "v100-sxm2-16gb",
+            "gpus": "2,4,8,16,32",
+            "inter-link": "ethernet-25g-tcp",
+            "strategy": "parameter-server",
+            "servers": "8",
+            "strategies": "all-reduce",
+        },
+    ),
+    "How far does VGG-16 scale?": ("scale", {"workload": "vgg16", "gpus": "1,2,4,8,16,32,64,128"}),
+    "How fast is ResNet-50 on 4 DGX-1?": (
+        "predict",
+        {"workload": "resnet50", "node": "dgx-1v", "gpus": "32"},
+    ),
+    "What do four more DGX A100 add to eight?": (
+        LARGER,
+        {
+            "workload": "bert-large",
+            "machine": "dgx-a100-80gb",
+            "machines": "8",
+            "how-many": "4",
+            "samples": "1e9",
+        },
+    ),
+    "Which layout for Llama 70B on 512 H100s?": (
+        "transformers",
+        {"workload": "llama-3-70b", "gpus": "512", "global-batch-size": "1024", "node": "dgx-h100"},
+    ),
+}

@@ -1,0 +1,224 @@
+"""What the first page asks about each question, and the query of the page that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app import quotes
+from app.measured_files import applies
+from app.menu import FIRST
+from app.options import Option, one_of, options, text_of, written
+from app.start_examples import LARGER
+from perfmodel.core.units import many
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.workloads import workload
+from perfmodel.workloads.recipes.token_recipes import token_recipe
+
+PAGE = FIRST[0]
+RENT, OWN, QUOTE, RUN = "machines_to_rent", "my_own_machines", "a_quote", "a_run_I_measured"
+"""What the question is about."""
+WHOLE, LORA, QLORA = "all_weights", "LoRA", "QLoRA"
+TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
+"""Way to train adapters -> options that say so; 16 is a usual rank."""
+TOKENS, IMAGES = "tokens_per_second", "images_per_second"
+"""Usual quantity of a quote, of transformers and of other networks."""
+SAMPLES_PER_GPU = 4
+"""Samples of a step for each GPU where nobody says how many; they divide over the GPUs in every layout."""
+
+
+def asked(name: str, of: Option, **more: Any) -> Option:
+    """Return an option of another page under a name and a session key of this page's own.
+
+    The names differ from those of Predict, whose shared addresses of old are those of the root.
+    """
+    return of._replace(name=name, session=f"{PAGE}-{name}", **more)
+
+
+TRAIN = asked("train", options()["workload"], label="What do you train?", usual="e.g. Llama 3 8B")
+HOW = one_of(
+    "how",
+    (WHOLE, LORA, QLORA),
+    WHOLE,
+    "LoRA trains small adapters while the network's own weights stay as they are; QLoRA keeps those weights "
+    "in 4 bits.",
+)._replace(label="What of it?", kind="radio", session=f"{PAGE}-how")
+ON = one_of("on", (RENT, OWN, QUOTE, RUN), RENT, "")._replace(
+    label="What is your question about?", kind="radio"
+)
+DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
+BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usual="no limit")
+LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
+PRICING = asked("prices", options("plan")["pricing"], usual="on demand")
+MACHINE = asked(
+    "machine",
+    options()["node"],
+    label="Machine or GPU",
+    usual="e.g. DGX H100, RTX 4090",
+    help="Machine, or a GPU to put into the usual one.",
+    offers="machines",
+)._replace(choices=(*options()["node"].choices, *options()["accelerator"].choices))
+GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
+BATCH = asked("batch", options()["global-batch-size"], label="Samples in a step")
+LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
+PRECISION = asked("in", options()["precision"], usual="as usual")
+QUANTITY = one_of("promised", quotes.QUANTITIES, TOKENS, "What the quote states.")._replace(
+    label="What does it promise?", shows=quotes.quantity_words
+)
+VALUE = text_of("value", str, "", "The figure, with its unit: 40000, 90%, 5PFLOP/s, 1h.")
+MEASURED = asked(
+    "took",
+    options("diagnose")["measured"],
+    label="How fast was it, e.g. 400ms or 3000tok/s/gpu",
+    usual="a time or a rate",
+)
+FIELDS = {
+    RENT: (LENGTH, DEADLINE, BUDGET, PRICING),
+    OWN: (MACHINE, GPUS, BATCH),
+    QUOTE: (MACHINE, GPUS, QUANTITY, VALUE),
+    RUN: (MACHINE, GPUS, LOCAL_BATCH, PRECISION, MEASURED),
+}
+"""Question -> its fields."""
+EVERY = (TRAIN, HOW, ON, *dict.fromkeys(option for some in FIELDS.values() for option in some))
+OF_TRANSFORMERS = (LENGTH, BATCH)
+START = {
+    "train": "llama-3-70b",
+    "how": WHOLE,
+    "on": RENT,
+    "within": "60d",
+    "machine": "dgx-h100",
+    "of-gpus": 64,
+    "promised": TOKENS,
+}
+GOES_AS = {
+    "train": "workload",
+    "within": "deadline",
+    "for": "budget",
+    "on-tokens": "tokens",
+    "prices": "pricing",
+    "of-gpus": "gpus",
+    "batch": "global-batch-size",
+    "batch-per-gpu": "local-batch-size",
+    "in": "precision",
+    "promised": "quantity",
+    "value": "value",
+    "took": "measured",
+}
+"""Option of this page -> that of the page that answers."""
+
+
+def is_transformer(name: str | None) -> bool:
+    """Return whether a network has tokens."""
+    return name is not None and bool(workload(name).tokens)
+
+
+def fields(on: str, picked: Mapping[str, Any]) -> list[Option]:
+    """Return the fields of a question, with what is taken where nothing is said.
+
+    Parameters
+    ----------
+    on : the question
+    picked : newest values of the page's options
+    """
+    name, has_tokens = picked.get("train"), is_transformer(picked.get("train"))
+    shown = [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
+    usual = {
+        LENGTH: usual_tokens(name) if name and picked.get("how", WHOLE) == WHOLE else "",
+        BATCH: f"{picked['of-gpus'] * SAMPLES_PER_GPU}, {SAMPLES_PER_GPU} a GPU"
+        if "of-gpus" in picked
+        else "",
+    }
+    example = quotes.example(picked.get("promised") or quantity_of(None, has_tokens))
+    return [
+        option._replace(label=f"How much, e.g. {example}", usual="say how much")
+        if option is VALUE
+        else option._replace(usual=usual.get(option) or option.usual)
+        for option in shown
+    ]
+
+
+def usual_tokens(name: str) -> str:
+    """Return how many tokens a network is usually trained on, as a placeholder; "" where there is none.
+
+    >>> usual_tokens("llama-3-8b"), usual_tokens("t5-base")
+    ('15T (default)', '')
+    """
+    network = workload(name)
+    tokens = token_recipe(network).tokens if predicts_tokens(network) else None
+    return "" if tokens is None else f"{many(tokens)} (default)"
+
+
+def quantity_of(chosen: str | None, has_tokens: bool) -> str:
+    """Return what a quote promises: of a network without tokens images instead of tokens."""
+    return (TOKENS if has_tokens else IMAGES) if chosen in (None, TOKENS) else chosen
+
+
+def lacking(on: str, picked: Mapping[str, Any], has_file: bool) -> str:
+    """Return what to fill in before the question can be answered; "" if nothing is missing.
+
+    >>> lacking(QUOTE, {"train": "resnet50", "machine": "dgx-1v"}, has_file=False)
+    'Say how much is promised.'
+    >>> lacking(OWN, {"train": "resnet50"}, has_file=False), lacking(RENT, START, has_file=False)
+    ('Choose a machine or a GPU first.', '')
+    """
+    if "train" not in picked:
+        return "Choose what you train first."
+    if on != RENT and "machine" not in picked:
+        return "Choose a machine or a GPU first."
+    if on == QUOTE and "value" not in picked:
+        return "Say how much is promised."
+    if on == RUN and "took" not in picked and not has_file:
+        return "Say how fast it was, or give its log, listing or trace."
+    if on == RENT and "on-tokens" not in picked and is_transformer(picked["train"]):
+        how = picked.get("how", WHOLE)
+        if how != WHOLE or not usual_tokens(picked["train"]):
+            return "Say on how many tokens."
+    return ""
+
+
+def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogue) -> dict[str, str]:
+    """Return the query of the page that answers a question.
+
+    Parameters
+    ----------
+    picked : chosen options of the page
+    on : the question
+    leads_to : the page
+    catalogue : hardware
+    """
+    has_tokens = is_transformer(picked["train"])
+    tuned = TUNED.get(picked.get("how", WHOLE), {}) if has_tokens else {}
+    if leads_to == LARGER:
+        return {"workload": written(picked["train"]), **tuned, **_machines(picked, catalogue)}
+    names = ["train", *(option.name for option in fields(on, picked))]
+    result = {GOES_AS[name]: written(picked[name]) for name in names if name in picked and name in GOES_AS}
+    if "machine" in names and "machine" in picked:
+        kind = "node" if picked["machine"] in catalogue.ids("nodes") else "accelerator"
+        result[kind] = picked["machine"]
+    if "batch" in names and "batch" not in picked:
+        result["global-batch-size"] = str(SAMPLES_PER_GPU * picked.get("of-gpus", 1))
+    if on == QUOTE:
+        result["quantity"] = quantity_of(picked.get("promised"), has_tokens)
+    return {name: value for name, value in (result | tuned).items() if on != RUN or applies(name)}
+
+
+def _machines(picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, str]:
+    """Return the query's machines for the page that adds machines to the chosen ones."""
+    if picked.get("machine") not in catalogue.ids("nodes"):
+        return {}
+    node = catalogue.node(picked["machine"])
+    machines = -(-int(picked.get("of-gpus", node.accelerators)) // node.accelerators)
+    return {"machine": node.id, "machines": str(machines)}
+
+
+def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
+    """Return label of a button -> the page that it opens; the first is the usual one."""
+    if on == RENT:
+        return {"Find machines": "plan"}
+    if on == QUOTE:
+        return {"Check the quote": "quote"}
+    if on == RUN:
+        return {"Say whether that is normal": "diagnose"}
+    layouts = {"Find the fastest layout": "transformers"} if has_tokens and gpus > 1 else {}
+    return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits", "Add machines": LARGER}
