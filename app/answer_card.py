@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from app import interval_bar
+from app import interval_bar, sharing
 from app.looks import labelled
 from app.plain import plain
 from app.session_hardware import without_folder
@@ -54,6 +54,9 @@ def cut(text: str) -> Shown | None:
     found = _FIGURE.match(text) or _VERDICT.match(text)
     return None if found is None else Shown(found[0].strip(), text[found.end() :].lstrip(" ;,:"))
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts of addresses that lead nowhere on another machine."""
+
 
 def show(card: Card) -> None:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold."""
@@ -70,6 +73,7 @@ def show(card: Card) -> None:
             st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
         with st.expander("How sure is this?"):
             st.html(_rows(card.rows))
+    sharing.here()
 
 
 def _figure(label: str, shown: Shown, text: str) -> str:
@@ -108,4 +112,8 @@ def _address() -> list[str]:
     """Return the address of the page with its options; empty where no browser has told it."""
     url = st.context.url
     query = urlencode({name: st.query_params.get_all(name) for name in st.query_params}, doseq=True)
-    return [f"{url}?{query}" if query else url] if url else []
+    if not url:
+        return []
+    host = urlsplit(url).hostname or ""
+    own = " (opens only on this machine)" if host in LOOPBACK else ""
+    return [f"{url}?{query}{own}" if query else f"{url}{own}"]

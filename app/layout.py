@@ -22,12 +22,13 @@ from app import (
     own_uploads,
     placeholders,
     session_hardware,
+    sharing,
 )
 from app.backend import backend
+from app.mistakes import errors_shown
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
-from app.state import START, chosen, close_page, open_page, show_mistake, widget
-from perfmodel.core.errors import InputError
+from app.state import START, chosen, close_page, open_page, widget
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
@@ -274,16 +275,6 @@ def fold(title: str) -> Iterator[bool]:
         yield bool(place.open)
 
 
-@contextmanager
-def errors_shown() -> Iterator[None]:
-    """Show an InputError of the ``with`` block in place of the answer, and stop the page."""
-    try:
-        yield
-    except InputError as error:
-        show_mistake(error)
-        st.stop()
-
-
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
     """Return the shell command that answers the same question.
 
@@ -306,6 +297,7 @@ def copy_buttons(
     more: Sequence[tuple[str, str]] = (),
     others: Sequence[Mapping[str, Any]] = (),
     card: Card | None = None,
+    files: Sequence[str] = (),
 ) -> None:
     """Draw buttons that show the page's question as a shell command and as Python, and its answer as text.
 
@@ -317,14 +309,19 @@ def copy_buttons(
     more : options that may be given several times
     others : options of further commands that answer the rest of the page
     card : of the answer; None where the page has none
+    files : names of files that the page offers to download and the command reads
     """
     lines = [shell_command(command, picked, more), *(shell_command(command, each) for each in others)]
-    with st.container(horizontal=True, width="content"):
+    needed = sharing.beside(sharing.files_of(lines, files))
+    with sharing.place(), st.container(horizontal=True, width="content"):
         if card is not None:
             with st.popover("Copy the answer"):
-                st.code(answer_card.as_text(card, lines[0]), language=None, wrap_lines=True)
+                first = f"{lines[0]}  # {needed}" if needed else lines[0]
+                st.code(answer_card.as_text(card, first), language=None, wrap_lines=True)
         with st.popover("Copy as command"):
             st.code("\n".join(lines), language="shell", wrap_lines=True)
+            if needed:
+                st.caption(plain(needed))
         with st.popover("Copy as Python"):
             st.code(
                 python or as_python(picked, session_hardware.own_names(), session_hardware.catalogue_words()),
@@ -335,7 +332,7 @@ def copy_buttons(
 
 def download_buttons(
     name: str,
-    rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
+    rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]] | str],
     answer: Any,
     report: Callable[[], Page | str] | None = None,
 ) -> None:
@@ -344,7 +341,7 @@ def download_buttons(
     Parameters
     ----------
     name : of the files, without ending
-    rows : the table, or a function that returns it
+    rows : the table, or a function that returns it or its text
     answer : JSON text or a value for JSON, or a function that returns either
     report : function that returns the report or its text; None without one
     """
@@ -352,13 +349,14 @@ def download_buttons(
     without_folder = session_hardware.folder_remover()  # files are written outside the session
 
     def table() -> str:
-        return without_folder(csv_text(rows() if callable(rows) else rows))
+        result = rows() if callable(rows) else rows
+        return without_folder(result if isinstance(result, str) else csv_text(result))
 
     def whole() -> str:
         result = answer() if callable(answer) else answer
         return without_folder(result if isinstance(result, str) else json.dumps(result, allow_nan=False))
 
-    with st.container(horizontal=True, width="content"):
+    with sharing.place(), st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
         if report is not None:

@@ -243,3 +243,22 @@ def test_a_variant_of_the_command_leaves_an_option_to_the_model(invoke):
     one = predict(Scenario(world_size=16))
     assert answer["rows"][0]["values"][1] == one.iteration_time
     assert invoke(*words, "--set", "strategy=all-reduce").exit_code == 2
+
+
+def test_a_batch_that_one_case_cannot_take_is_mended_by_a_button_and_the_page_stays():
+    model = {"workload": "llama-3-8b", "node": "dgx-a100-80gb", "gpus": "64", "global-batch-size": "256"}
+    test = opened("compare", **model, **{"b-gpus": "96"})
+    assert "256 does not divide over 96" in errors(test)
+    assert test.subheader[0].value == "The cases compared"
+    assert button(test, cases.NETWORK)
+    sound(button(test, "Take a batch of 192, the nearest that fits all").click().run())
+    assert test.query_params["global-batch-size"] == "192"
+    assert not test.error
+
+
+def test_a_case_alone_is_asked_for_a_second_one_with_its_fields_open():
+    test = opened("compare", gpus="8")
+    assert test.subheader[0].value == "Add a second case"
+    sound(test.number_input(key="option-b-gpus").set_value(16).run())
+    assert address(test) == {"gpus": "8", "b-gpus": "16"}
+    assert "1.9" in words(test)

@@ -104,6 +104,7 @@ def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):
     line = ["predict", "--gpus", "16", "--node", "aws-p3.16xlarge", "--recipe", "mlperf", "--cost", "--json"]
     printed = CliRunner().invoke(main, line)
     assert json.loads(made["Download JSON"]()) == json.loads(printed.stdout)
+    assert made["Download CSV"]() == CliRunner().invoke(main, [*line[:-1], "--csv"]).stdout
 
 
 def test_the_tokens_a_second_of_a_layout_have_the_interval_of_its_step():
@@ -122,7 +123,9 @@ def test_the_downloaded_curve_is_what_its_command_prints(monkeypatch):
         streamlit, "download_button", lambda label, data, *_, **__: made.update({label: data})
     )
     opened("scale", gpus="8,16", workload="vgg16")
-    printed = CliRunner().invoke(main, ["scale", "--gpus", "8,16", "--workload", "vgg16", "--json"])
+    line = ["scale", "--gpus", "8,16", "--workload", "vgg16"]
+    assert made["Download CSV"]() == CliRunner().invoke(main, [*line, "--csv"]).stdout
+    printed = CliRunner().invoke(main, [*line, "--json"])
     answer = json.loads(made["Download JSON"]())
     assert {row.pop("curve") for row in answer["rows"]} == {"all-reduce"}
     assert answer == json.loads(printed.stdout)

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app import charts, exchanges, session_hardware
+from app import charts, exchanges, session_hardware, sharing
 from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
@@ -21,6 +21,7 @@ from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.model.collectives.place import Point
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.model.prediction.training.compressed_exchange import exchange_words
 
@@ -117,7 +118,10 @@ def page(request: PageRequest) -> None:
             f"{fabric.hosts} {plural('machine', fabric.hosts)}",
             anchor=False,
         )
-        st.markdown(_for_planners(backend().collective(name, *place, [size])[0], at, wanted))
+        answer = backend().collective(name, *place, [size])[0]
+        said = _for_planners(answer, at, wanted)
+        st.markdown(said)
+        sharing.here()
         if fabric.notes:
             notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
@@ -150,8 +154,9 @@ def page(request: PageRequest) -> None:
     where = exchanges.rank_options(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": picked.get("size", "100MB")}
     with st.container(horizontal=True):
-        copy_buttons("collective", command, _python(name, ranks, values(where, where, "collective"), size))
-        download_buttons("communication", rows, {"rows": rows})
+        python = _python(name, ranks, values(where, where, "collective"), size)
+        copy_buttons("collective", command, python, card=Card(advice=said.replace("**", "")))
+        download_buttons("communication", sharing.csv_of("collective", answer), {"rows": rows})
 
 
 def placed(fabric: Point, count: int | None, size: float) -> None:

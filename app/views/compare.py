@@ -18,6 +18,7 @@ from app import (
     no_effect,
     report_pages,
     session_hardware,
+    sharing,
     to_compare,
 )
 from app.backend import ComparisonAnswer, backend
@@ -35,7 +36,7 @@ from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, v
 from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, show_range
-from perfmodel.decide.comparison import Comparison, Row
+from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.comparison.comparison_words import shown_input
 from perfmodel.interfaces.jobs import all_conditions
 from perfmodel.model.options.conditions import Conditions
@@ -52,12 +53,6 @@ FEWEST = 3
 # Least number of cases whose sections are drawn.
 WIDEST_LABEL = 46
 # Characters in a line of a bar's label: a phone is 390 pixels wide.
-
-
-def shown_variants(picked: dict[str, Any]) -> list[Variant]:
-    """Return the cases that the options define; a single case is repeated."""
-    result = cases.variants(picked)
-    return result if len(result) > 1 else [*result, Variant("b", "the same", {})]
 
 
 def compared(base: dict[str, Any], variants: list[Variant], confidence: float) -> ComparisonAnswer:
@@ -186,16 +181,35 @@ def questions(base: dict[str, Any], variants: list[Variant]) -> None:
                 to_compare.open_compare([(each.title, cases.full(base, each.changed)) for each in kept])
 
 
+def ask_for_another(request: PageRequest, base: dict[str, Any], only: Variant) -> None:
+    """Draw the page where there is one case, which nothing can be compared with."""
+    with request.top:
+        st.subheader("Add a second case", anchor=False)
+        st.markdown(
+            f"A is set{f' ({plain(only.title)})' if only.title else ''}. Say below under “{heading('b')}” "
+            "what is other in the second case, or take one of these questions."
+        )
+        questions(base, [only])
+
+
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     base = {name: value for name, value in request.picked.items() if name in SCENARIO}
     money = {name: value for name, value in request.picked.items() if name in MONEY}
-    which = shown_variants(request.picked)
+    which = cases.variants(request.picked)
     to_compare.follow(
-        [(each.title, cases.full(base | money, each.changed)) for each in cases.variants(request.picked)],
+        [(each.title, cases.full(base | money, each.changed)) for each in which],
         is_example={name: v for name, v in request.picked.items() if name[:2] in CASES} == EXAMPLE,
     )
-    with errors_shown():
+    if len(which) == 1:
+        ask_for_another(request, base | money, which[0])
+        return
+    with errors_shown(
+        "The cases compared",
+        request.top,
+        rest=lambda: questions(base | money, which),
+        jobs=lambda: [scenario(cases.full(base, each.changed)) for each in which],
+    ):
         chosen = values(request.picked, (CONFIDENCE.name,), "compare")
         result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
     named = {bar(name): each for name, each in answers.items()}
@@ -230,20 +244,14 @@ def page(request: PageRequest) -> None:
             continue
         st.caption(plain(for_planners(begun(note))))
     sets = [each.set_argument for each in which[1:] if each.changed]
-    sets = sets or [f"gpus={first['world_size']}"]  # a single case, repeated
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
         asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
         copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=shown_card)
-        rows = [_flat(result, row) for row in result.rows]
         command = shell_command("compare", asked, more)
         under = [each or Conditions() for each in conditions_under(base | money, which)]
         report = report_pages.of_comparison(result, command, under)
-        download_buttons("compare", rows, result.model_dump(mode="json"), report)
-
-
-def _flat(result: Comparison, row: Row) -> dict[str, Any]:
-    return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
+        download_buttons("compare", sharing.csv_of("compare", result), result.model_dump(mode="json"), report)
 
 
 def conditions_under(base: dict[str, Any], variants: list[Variant]) -> Iterator[Conditions | None]:
@@ -274,6 +282,11 @@ def _python(base: dict[str, Any], variants: list[Variant], result: Comparison, c
     )
 
 
+def heading(letter: str) -> str:
+    """Return the heading of the section of a case after the first."""
+    return f"{letter.upper()}, where it differs from A"
+
+
 def columns(stated: set[str]) -> dict[str, list[Option]]:
     """Return heading -> options: a section for each case, and one for the names of all.
 
@@ -284,10 +297,7 @@ def columns(stated: set[str]) -> dict[str, list[Option]]:
     used = [letter for letter in LETTERS if any(name.startswith(f"{letter}-") for name in stated)]
     last = LETTERS.index(used[-1]) + 2 if used else 0
     letters = LETTERS[: max(last, FEWEST - 1)]
-    result = {
-        f"{letter.upper()}, where it differs from A": cases.offered_options(letter, stated, _also(letter))
-        for letter in letters
-    }
+    result = {heading(letter): cases.offered_options(letter, stated, _also(letter)) for letter in letters}
     return result | {"Names": [cases.name_option(letter) for letter in ("a", *letters)]}
 
 
@@ -301,11 +311,14 @@ def _also(letter: str) -> list[str]:
 CASES = tuple(f"{letter}-" for letter in ("a", *LETTERS))
 READ = {spelling for option in options().values() for spelling in option.spellings}
 READ |= {name for name in st.query_params if name[:2] in CASES} | file_marks.parameters("compare")
-if not history.arrival("compare", READ)[0] and to_compare.kept():
+ARRIVED = history.arrival("compare", READ)[0]
+if not ARRIVED and to_compare.kept():
     to_compare.open_compare(to_compare.kept())
 STATED = {*st.query_params, *st.session_state.get("chosen", ())}
 START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in STATED) else EXAMPLE)
 DRAWN = columns({*STATED, *START})
+if ARRIVED and not any(name[:2] in CASES for name in st.query_params):  # the first case alone
+    st.session_state.setdefault(f"fold-{heading('b')}", True)
 page(
     scenario_form(
         "compare",

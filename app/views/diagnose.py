@@ -14,6 +14,7 @@ from app import (
     measured_files,
     samples,
     session_hardware,
+    sharing,
 )
 from app.backend import backend
 from app.command_answer import Answered, answer_of
@@ -237,9 +238,8 @@ def page() -> None:
         start=START,
         counts=applies,
     )
-    with errors_shown():
+    with errors_shown("Is it normal?", request.top, draw_samples):
         measured_files.fields()
-    with errors_shown():
         (answer, _, python), picked = diagnosed(request)
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
@@ -257,7 +257,7 @@ def page() -> None:
     assumed.draw(answer.defaults, answer.notes)
     with st.container(horizontal=True):
         copy_buttons("diagnose", picked, python, card=answer.card)
-        download_buttons("diagnosis", answer.records(), answer.to_json)
+        download_buttons("diagnosis", sharing.csv_of("diagnose", answer), answer.to_json)
     if not backend().place:  # read while the answer is looked at, not at the first job of the other kind
         shipped_runs()
         shipped_transformer_runs()

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import answer_card, assumed, file_marks, memory_chart
+from app import answer_card, assumed, file_marks, memory_chart, sharing
 from app.command_answer import answer_of
 from app.layout import (
     copy_buttons,
@@ -145,7 +145,7 @@ def page() -> None:
     starts(answer)
     with st.container(horizontal=True):
         copy_buttons("fits", request.picked, python, card=answer.card)
-        download_buttons("fits", answer.records(), answer.to_json)
+        download_buttons("fits", sharing.csv_of("fits", answer), answer.to_json)
     assumed.draw(answer.defaults)
 
 

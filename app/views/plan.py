@@ -14,6 +14,7 @@ from app import (
     plan_prices,
     scatter_charts,
     session_hardware,
+    sharing,
     to_compare,
 )
 from app.backend import backend
@@ -171,7 +172,9 @@ def page(request: PageRequest) -> None:
     with st.container(horizontal=True):
         copy_buttons("plan", once, plan_form.as_python(goal), each, card=card)
         command = shell_command("plan", once, each)
-        download_buttons("plan", table(rows, result), result, plan_form.report_page(goal, searched, command))
+        download_buttons(
+            "plan", sharing.csv_of_plans(result), result, plan_form.report_page(goal, searched, command)
+        )
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             own = "".join(f" --specs {file.name}" for file in session_hardware.specs())

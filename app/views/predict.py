@@ -17,6 +17,7 @@ from app import (
     pipeline_chart,
     report_pages,
     session_hardware,
+    sharing,
     similar_runs,
     to_compare,
 )
@@ -171,7 +172,6 @@ def page(request: PageRequest) -> None:
     with st.container(horizontal=True):
         command = "predict --cost" if costs["price"] and not priced else "predict"
         copy_buttons(command, request.picked, card=answer.card)
-        rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         report = report_pages.of_prediction(
             prediction,
             shell_command(command, request.picked),
@@ -180,7 +180,7 @@ def page(request: PageRequest) -> None:
             answer.economics,
             sure,
         )
-        download_buttons("prediction", rows, answer.to_json, report)
+        download_buttons("prediction", sharing.csv_of("predict", answer), answer.to_json, report)
     behind(request)
     money.show_costs(costs)
     near = similar_runs.family(result)

@@ -6,7 +6,17 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import answer_card, axes, charts, history, own_uploads, quotes, report_pages, session_hardware
+from app import (
+    answer_card,
+    axes,
+    charts,
+    history,
+    own_uploads,
+    quotes,
+    report_pages,
+    session_hardware,
+    sharing,
+)
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -268,23 +278,12 @@ def page(request: PageRequest) -> None:
         st.caption(plain(quote.note))
     for index in drawn(checked):
         in_full(checked[index], index)
-    rows = [
-        {
-            "verdict": c.verdict,
-            "judgement": c.judgement,
-            "likely": c.probability,
-            "quantity": c.quantity,
-            "claimed": c.value,
-            "limit": c.limit,
-            "expected": None if c.judged_by is None else c.judged_by.expected,
-        }
-        for c in checked
-    ]
+    answer = QuoteAnswer.of(quote, checked)
     with st.container(horizontal=True):
         command = f"check-quote {file_words([given.file])}"
-        copy_buttons(command, {}, _python(given.file), card=card)
+        copy_buttons(command, {}, _python(given.file), card=card, files=[given.file] * given.is_filled_in)
         report = report_pages.of_quote(quote, checked, shell_command(command, {}))
-        download_buttons("quote", rows, lambda: QuoteAnswer.of(quote, checked).to_json(), report)
+        download_buttons("quote", sharing.csv_of("check-quote", answer), answer.to_json, report)
         if given.is_filled_in:
             text = quotes.as_toml(quote)
             st.download_button(

@@ -1,20 +1,23 @@
 """Page Your own runs: what measured runs of one's own teach, applied to every page that predicts."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import streamlit as st
 
-from app import bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware
+from app import bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware, sharing
 from app.figure import Figure
 from app.file_marks import Mark, in_use
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.plain import plain
 from perfmodel.core.units import percent, show
 from perfmodel.evidence.fitting.own_file import WORSE_WORDS, OwnRuns, unmoved, worse
+from perfmodel.model.prediction.answer_card import Card
 
+TITLE = "Your own runs"
 FIELD = "runs-file"
 # Session key of the uploaded file.
 TAKEN = "runs-taken"
@@ -117,8 +120,14 @@ def put_in_use(mark: Mark, learned: Mark) -> bool:
     return in_use("calibration") == (learned,)
 
 
-def copies(name: str) -> None:
-    """Draw the buttons that show the command and the Python code."""
+def copies(name: str, card: Card | None = None, files: Sequence[str] = ()) -> None:
+    """Draw the buttons that show the answer, the command and the Python code.
+
+    Parameters
+    ----------
+    name : of the file of runs
+    card, files : as of ``copy_buttons``
+    """
     learned = calibration_name(name)
     catalogue = session_hardware.catalogue_words("perfmodel.")
     more = f", catalogue={catalogue}" if catalogue else ""
@@ -126,16 +135,21 @@ def copies(name: str) -> None:
         f"import perfmodel\n\nanswer = perfmodel.calibrate(data={name!r}{more})\n"
         f"answer.write({learned!r})\nprint(answer)"
     )
-    copy_buttons("calibrate", {"data": name, "output": learned}, code)
+    copy_buttons("calibrate", {"data": name, "output": learned}, code, card=card, files=files)
 
 
 def without_runs(request: PageRequest) -> None:
     """Draw the page before any runs were handed over."""
     with request.top:
-        st.subheader("Your own runs", anchor=False)
+        st.subheader(TITLE, anchor=False)
         st.markdown(
             "**Hand over a CSV of runs that you measured; every page that predicts then learns from them.**"
         )
+    form_of_file()
+
+
+def form_of_file() -> None:
+    """Draw what a file of runs has in it, a template, and an example."""
     st.markdown(INTRODUCTION)
     st.code(samples.RUNS, language=None)
     with st.container(horizontal=True):
@@ -146,12 +160,12 @@ def without_runs(request: PageRequest) -> None:
             mark = session_hardware.keep("runs", samples.RUNS_NAME, samples.RUNS.encode())
             file_marks.use("runs", [mark])
             file_marks.go_to("runs", {})
-        copies(samples.RUNS_NAME)
+        copies(samples.RUNS_NAME, files=[samples.RUNS_NAME])
 
 
 def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     """Draw what the runs teach, and put it in use."""
-    with errors_shown():
+    with errors_shown(TITLE, request.top, form_of_file):
         question = (str(file), *session_hardware.own_texts())
         answer: OwnRuns = bounded.answer(question, runs_work.work(file, session_hardware.catalogue()))
     written = session_hardware.folder() / calibration_name(mark.name)
@@ -161,7 +175,9 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     is_used = put_in_use(mark, learned)
     with request.top:
         st.subheader(plain(f"What {mark.name} teaches"), anchor=False)
-        st.markdown(f"**{plain(summary(answer, is_used))}**")
+        said = summary(answer, is_used)
+        st.markdown(f"**{plain(said)}**")
+        sharing.here()
     with st.container(horizontal=True):
         if is_used:
             st.button(
@@ -201,14 +217,14 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
         if is_open:
             st.markdown(INTRODUCTION)
     with st.container(horizontal=True):
-        copies(mark.name)
+        copies(mark.name, Card(advice=said))
         download_buttons("runs", table(answer), answer.to_json)
 
 
 def page() -> None:
     """Draw the page."""
     request = options_form("runs", {}, start={})
-    with errors_shown():
+    with errors_shown(TITLE, request.top, form_of_file):
         own_uploads.field("runs", "A CSV of your own runs", FIELD)
     own_uploads.in_use_line("runs", "Learned from", "Forget these runs", also=("calibration",))
     file = next(iter(session_hardware.files("runs")), None)

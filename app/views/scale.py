@@ -13,6 +13,7 @@ from app import (
     money,
     report_pages,
     session_hardware,
+    sharing,
     similar_runs,
     to_compare,
 )
@@ -34,7 +35,9 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
@@ -83,6 +86,12 @@ def curves(request: PageRequest) -> dict[str, list[Prediction]]:
             continue
         result[name or _chosen(line[-1], request)] = line
     return result
+
+
+def jobs(request: PageRequest) -> list[Scenario]:
+    """Return the jobs of the chosen plan at every count."""
+    counts = convert(COUNTS, request.picked.get("gpus", "1,2,4,8,16,32"))
+    return [request.scenario({"gpus": count}) for count in counts[:MOST]]
 
 
 def overlaid(request: PageRequest) -> dict[str, dict[str, Any]]:
@@ -217,27 +226,37 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
     }
 
 
-def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
-    """Return text on the last point of each curve, the fastest first, and on what limits the chosen plan.
+def last_points(result: dict[str, list[Prediction]]) -> list[str]:
+    """Return text on the last point of each curve, the fastest first."""
+    last = sorted(
+        ((name, line[-1]) for name, line in result.items()),
+        key=lambda curve: (not curve[1].memory.fits, -curve[1].samples_per_second),
+    )
+    return [f"{name}: {_end(each)}" for name, each in last]
+
+
+def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
+    """Return the last points as a card, and what limits the chosen plan.
 
     Parameters
     ----------
     result : predictions by curve
     remedy : advice for the chosen plan if it does not fit
     """
-    chosen = next(iter(result.values()))[-1]
-    last = sorted(
-        ((name, line[-1]) for name, line in result.items()),
-        key=lambda curve: (not curve[1].memory.fits, -curve[1].samples_per_second),
-    )
-    lines = [f"{name}: {_end(each)}" for name, each in last]
-    count = f"{chosen.scenario['world_size']:,} GPUs"
-    if len(lines) == 1:
-        text = plain(f"{count}, {lines[0]}.{f' What to do: {remedy}.' if remedy else ''}")
-        text = f"**{text}**"
-    else:
-        text = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
-    return f"{text}\n\n{labelled(sentence(chosen.verdict))}"
+    chosen, lines = next(iter(result.values()))[-1], last_points(result)
+    first = "" if len(lines) == 1 else " the fastest first:"
+    advice = f"{chosen.scenario['world_size']:,} GPUs,{first} {'; '.join(lines)}."
+    advice += f" What to do: {remedy}." if remedy else ""
+    return Card(advice=advice, limit=chosen.verdict)
+
+
+def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
+    """Return ``card_of`` as Markdown, several curves in a list."""
+    shown, lines = card_of(result, remedy), last_points(result)
+    count = f"{next(iter(result.values()))[-1].scenario['world_size']:,} GPUs"
+    text = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
+    text = f"**{plain(shown.advice)}**" if len(lines) == 1 else text
+    return f"{text}\n\n{labelled(sentence(shown.limit))}"
 
 
 def _end(last: Prediction) -> str:
@@ -264,8 +283,8 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
     return f"print(perfmodel.scale(gpus={counts}{words}{own}))"
 
 
-def copies(request: PageRequest, counts: list[int]) -> str:
-    """Draw the buttons with shell commands and Python code for all curves; return the first command."""
+def copies(request: PageRequest, counts: list[int], shown: Card) -> str:
+    """Draw the buttons that copy the answer and what gives all curves; return the first shell command."""
     base = {name: value for name, value in request.picked.items() if name in SCENARIO}
     lines = [
         {name: value for name, value in (base | changed).items() if value is not None}
@@ -273,9 +292,8 @@ def copies(request: PageRequest, counts: list[int]) -> str:
     ]
     python = "\n".join(_python(line, counts) for line in lines)
     command = {"gpus": ",".join(map(str, counts))}
-    copy_buttons(
-        "scale", command | lines[0], f"import perfmodel\n\n{python}", others=[command | x for x in lines[1:]]
-    )
+    others = [command | each for each in lines[1:]]
+    copy_buttons("scale", command | lines[0], f"import perfmodel\n\n{python}", others=others, card=shown)
     return shell_command("scale", command | lines[0])
 
 
@@ -298,7 +316,7 @@ def points_to_compare(request: PageRequest, result: dict[str, list[Prediction]])
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     y = request.picked.get("show", "efficiency")
-    with errors_shown():
+    with errors_shown("How far does it scale?", request.top, jobs=lambda: jobs(request)):
         result = curves(request)
         if not result:
             return
@@ -313,7 +331,9 @@ def page(request: PageRequest) -> None:
         )
         st.caption(f"By the {last.model} model.")
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
-        st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))
+        remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
+        st.markdown(ends(result, remedy))
+        sharing.here()
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
@@ -324,9 +344,10 @@ def page(request: PageRequest) -> None:
     rows = table(result, drawn, y)
     to_compare.offer(points_to_compare(request, result))
     with st.container(horizontal=True):
-        command = copies(request, [p.scenario["world_size"] for p in first])
+        command = copies(request, [p.scenario["world_size"] for p in first], card_of(result, remedy))
         report = report_pages.of_scaling(first, command)
-        download_buttons("scale", rows, lambda: answer_of(result, drawn, y), report)
+        csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
+        download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)
     if len(result) > 1:
         st.caption("The report is of the first curve; CSV and JSON have all.")
     with fold("As a table") as is_open:

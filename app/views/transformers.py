@@ -17,6 +17,7 @@ from app import (
     own_uploads,
     report_pages,
     session_hardware,
+    sharing,
 )
 from app.backend import backend
 from app.layout import (
@@ -290,7 +291,7 @@ def page(request: PageRequest) -> None:
         python = layout_search.as_python(request.picked, file_name)
         copy_buttons(command, question | run, python, card=answer.card)
         report = report_pages.of_layouts(answer, shell_command(command, question | run), conditions)
-        download_buttons("layouts", table(distinct), answer.to_json, report)
+        download_buttons("layouts", sharing.csv_of("layouts", answer), answer.to_json, report)
     money.show_costs(costs)
 
 

@@ -1,0 +1,102 @@
+"""What a page shows where its answer would be when an input is wrong, and what would mend it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.backend import backend
+from app.options import options
+from app.state import choose, show_mistake
+from perfmodel.core.errors import InputError
+from perfmodel.model.options.scenario import Scenario
+
+_INDIVISIBLE = ("batch.replicas", "batch.indivisible")
+"""Codes of problems that another batch of the whole job would mend."""
+
+
+@contextmanager
+def errors_shown(
+    title: str = "",
+    top: DeltaGenerator | None = None,
+    rest: Callable[[], None] | None = None,
+    jobs: Callable[[], Sequence[Scenario]] | None = None,
+) -> Iterator[None]:
+    """Show an InputError of the ``with`` block in place of the answer, and stop the page.
+
+    Parameters
+    ----------
+    title : of the page, which the answer would replace
+    top : place of the answer; None: here
+    rest : draws what the page has without an answer: examples, help
+    jobs : returns all jobs of the answer, for a batch that each of them can take
+    """
+    try:
+        yield
+    except InputError as error:
+        with nullcontext() if top is None else top:
+            if title:
+                st.subheader(title, anchor=False)
+            show_mistake(error)
+            if jobs is not None:
+                _offer_batch(error, jobs())
+            if rest is not None:
+                rest()
+        st.stop()
+
+
+def _offer_batch(error: InputError, jobs: Sequence[Scenario]) -> None:
+    """Draw a button that takes the nearest batch that all jobs can take, if that would mend the error."""
+    option = options()["global-batch-size"]
+    batch = next((job.global_batch_size for job in jobs if job.global_batch_size), None)
+    if batch is None or not any(problem.code in _INDIVISIBLE for problem in error.problems):
+        return
+    nearest = fitting_batch(batch, jobs)
+    if nearest is not None:
+        label = f"Take a batch of {nearest:,}, the nearest that fits all"
+        st.button(label, on_click=choose, args=({option: nearest},), key="take-batch", type="primary")
+
+
+def fitting_batch(batch: int, jobs: Sequence[Scenario]) -> int | None:
+    """Return the batch nearest to a given one that divides over the replicas of every job; None without one.
+
+    Parameters
+    ----------
+    batch : of the whole job [samples]
+    jobs : with that batch, or with one of their own, which stays
+
+    >>> fitting_batch(256, [Scenario(gpus=gpus, global_batch_size=256) for gpus in (64, 96)])
+    192
+    """
+    step = 1
+    for _ in range(2 * len(jobs) + 1):
+        nearest = max(1, round(batch / step)) * step
+        changed = {"global_batch_size": nearest}
+        divisors = [
+            _divisor(job.model_copy(update=changed) if job.global_batch_size == batch else job)
+            for job in jobs
+        ]
+        if None in divisors:
+            return None
+        further = math.lcm(step, *(each for each in divisors if each))
+        if further == step:
+            return nearest
+        step = further
+    return None
+
+
+def _divisor(job: Scenario) -> int | None:
+    """Return what the batch of a job must be a multiple of; 1 where it is already, None if more is wrong."""
+    try:
+        backend().predict(job)
+    except InputError as error:
+        for problem in error.problems:
+            if problem.code in _INDIVISIBLE:
+                replicas = int(problem.values.get("data", job.world_size))
+                return replicas * (job.micro_batch_size or 1) * (job.accumulation_steps or 1)
+        return None
+    return 1
