@@ -236,8 +236,8 @@ def matching(members: Sequence[Option], sought: str) -> list[Option]:
     """Return the options with all words of a text in name, label, heading or help, in any case.
 
     >>> from app.options import options
-    >>> [option.name for option in matching(list(options().values()), "LORA adapters weights")]
-    ['lora']
+    >>> [option.name for option in matching(list(options().values()), "qlora")]
+    ['lora', 'frozen-weights']
     """
     wanted = sought.casefold().split()
     return [

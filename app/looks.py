@@ -175,7 +175,7 @@ def option_value_words(option: str) -> str:
     """Return an option of the command line with its value as text with the option's label.
 
     >>> option_value_words("--workload resnet50"), option_value_words("--unknown 2")
-    ('Network: resnet50', 'unknown: 2')
+    ('Workload: resnet50', 'unknown: 2')
     """
     name, _, value = option.removeprefix("--").partition(" ")
     return f"{_labels().get(name, name)}: {value}" if value else labelled(option)

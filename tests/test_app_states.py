@@ -40,13 +40,13 @@ def test_a_claim_to_fill_in_has_the_fields_that_go_with_it():
 
 def test_a_quote_that_states_its_job_has_no_fields_and_gives_them_back():
     test = opened("quote", gpus="8", value="4000")
-    assert {"GPUs", "Network"} <= labels(test)
+    assert {"GPUs", "Workload"} <= labels(test)
     test.selectbox(key="option-quote").set_value("horovod-512-gpus")
     sound(test.run())
     assert labels(test) == {"Quote"}
     test.selectbox(key="option-quote").set_value("fill in")
     sound(test.run())
-    assert {"GPUs", "Network", "Quantity"} <= labels(test)
+    assert {"GPUs", "Workload", "Quantity"} <= labels(test)
     assert test.number_input(key="option-gpus").value == 8
     assert "4,000 images/s" in words(test)
 

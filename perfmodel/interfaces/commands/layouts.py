@@ -74,7 +74,7 @@ class LayoutsRequest(Described):
     conditions : Prices, power and failures, and the length of a run: also money, energy and carbon.
     """
 
-    workload: Annotated[str, OptionInfo("Network", offers="workloads")]
+    workload: Annotated[str, OptionInfo("Workload", offers="workloads")]
     gpus: Annotated[Count, OptionInfo("GPUs")]
     global_batch_size: Annotated[Samples, OptionInfo("Batch of the whole job (strong scaling)")]
     node: str | None = same_as(Scenario)

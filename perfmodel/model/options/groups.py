@@ -46,7 +46,7 @@ _Imbalance = Annotated[float, Within(ge=1, le=LARGEST_IMBALANCE)]
 _Capacity = Annotated[float, Within(gt=0, le=LARGEST_IMBALANCE)]
 
 
-class Network(Described, heading="The network"):
+class Network(Described, heading="The workload"):
     """The network that is trained.
 
     Parameters
@@ -59,7 +59,7 @@ class Network(Described, heading="The network"):
         sharded, whole tables on different accelerators, which exchange and update the rows that a batch looks
         up.
         [default: as the network is usually trained]
-    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights (LoRA, QLoRA).
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.
         [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.
@@ -77,7 +77,7 @@ class Network(Described, heading="The network"):
     """
 
     workload: Annotated[
-        str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
+        str, OptionInfo(label="Workload", offers="workloads", axis="computation", basic=True)
     ] = "resnet50"
     sequence_length: Annotated[Count | None, OptionInfo(axis="computation")] = None
     image_tokens: Annotated[CountFromZero | None, OptionInfo(axis="computation")] = None

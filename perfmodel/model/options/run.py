@@ -124,7 +124,7 @@ class Run(Described):
     InputError : an unknown option, or a value that does not fit it
     """
 
-    workload: Annotated[str, OptionInfo(label="Network", offers="workloads", basic=True)] = "resnet50"
+    workload: Annotated[str, OptionInfo(label="Workload", offers="workloads", basic=True)] = "resnet50"
     epochs: _Above | None = None
     samples: Annotated[_Above | None, OptionInfo(unit="count of samples")] = None
     tokens: Annotated[
