@@ -35,6 +35,7 @@ label:has(:focus-visible) {
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
 @media (min-width: 641px) {
   .st-key-page-body > * { min-width: 10.5rem; }
+  .st-key-page-body > :only-child { max-width: 30rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
 .answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }

@@ -14,6 +14,8 @@ from perfmodel.decide.diagnosis.listing import OF_MACHINES
 from perfmodel.decide.diagnosis.measured import read_measured
 from perfmodel.evidence.traces.nccl_tests import Timings
 
+WIDTH = 720
+"""Of the fields [px]."""
 PASTED = "pasted.txt"
 """Name of a file whose text was pasted."""
 OF_LISTING = tuple(
@@ -42,11 +44,12 @@ def fields() -> None:
     ------
     InputError : a file or a text that was refused; says why
     """
-    own_uploads.field(
-        "measured", "Or upload a log, a listing of nccl-tests, or a profiler's trace", "measured-file"
-    )
     key = f"measured-text-{file_marks.times_emptied('measured')}"
-    st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
+    with st.container(width=WIDTH):
+        own_uploads.field(
+            "measured", "Or upload a log, a listing of nccl-tests, or a profiler's trace", "measured-file"
+        )
+        st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
     own_uploads.in_use_line("measured", "Measured is what is in")
     refused = st.session_state.get(_REFUSED)
     if refused and st.session_state[key]:

@@ -43,7 +43,7 @@ HOW = one_of(
     WHOLE,
     "LoRA trains small adapters while the network's own weights stay as they are; QLoRA keeps those weights "
     "in 4 bits.",
-)._replace(label="What of it?", kind="radio", session=f"{PAGE}-how")
+)._replace(label="How do you train it?", kind="radio", session=f"{PAGE}-how")
 ON = one_of("on", (RENT, OWN, QUOTE, RUN), RENT, "")._replace(
     label="What is your question about?", kind="radio"
 )

@@ -19,6 +19,8 @@ from app.plain import plain
 from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.problem import python
 
+DEFAULT = " (default)"
+"""End of a placeholder that states a default."""
 START = {"gpus": 32}
 """Options that a page opens with when the URL has none."""
 
@@ -228,7 +230,7 @@ def widget(option: Option) -> Any:
         "on_change": _touched,
         "args": (option,),
     }
-    option = option._replace(usual=for_planners(option.usual))
+    option = option._replace(usual=_usual(option))
     words = option.shows or (_named if option.offers else _in_words)
     value: Any
     if option.kind == "choice":
@@ -273,6 +275,14 @@ def widget(option: Option) -> Any:
 def _in_words(choice: str) -> str:
     """Return a choice as a field shows it: ``images per second``."""
     return choice.replace("_", " ")
+
+
+def _usual(option: Option) -> str:
+    """Return the placeholder of an option; of an id what people call it."""
+    id = option.usual.removesuffix(DEFAULT)
+    if option.offers and id in option.choices:
+        return f"{names.called(id, session_hardware.catalogue())}{DEFAULT}"
+    return for_planners(option.usual)
 
 
 def _named(id: str) -> str:

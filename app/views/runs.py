@@ -224,7 +224,7 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
 def page() -> None:
     """Draw the page."""
     request = options_form("runs", {}, start={})
-    with errors_shown(TITLE, request.top, form_of_file):
+    with errors_shown(TITLE, request.top, form_of_file), st.container(width=720):
         own_uploads.field("runs", "A CSV of your own runs", FIELD)
     own_uploads.in_use_line("runs", "Learned from", "Forget these runs", also=("calibration",))
     file = next(iter(session_hardware.files("runs")), None)

@@ -38,7 +38,7 @@ def page() -> None:
     with top:
         st.subheader("What do you want to know?", anchor=False)
         st.markdown(
-            "Choose a model and a question. The next page has the answer, and every detail to change."
+            "Choose what you train and a question. The next page answers, and lets you change every detail."
         )
     with st.container(border=True, key="asking", width=WIDTH):
         with st.container(width=NARROW):
