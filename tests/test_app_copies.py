@@ -134,7 +134,7 @@ def scaled(test: Any, answers: list[Any], printed: str) -> None:
 
 def shared_out(test: Any, answers: list[Any], printed: str) -> None:
     """The layouts, then the prediction and the explanation of the one whose details are shown."""
-    prediction, explanation, found = answers
+    found, prediction, explanation = answers
     first, taken, card = found["layouts"][0], found["ties"]["preferred"], found["card"]
     (shown,) = (table.value for table in test.dataframe if "layout" in table.value)
     assert shown["step [s]"][0] == first["iteration_time"]

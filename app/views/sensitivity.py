@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, memory_chart, report_pages, session_hardware
+from app import charts, memory_chart, report_pages, session_hardware, sharing
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -26,6 +26,7 @@ from perfmodel.decide.sensitivity.input_words import limit_words, value_words, w
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.answer_card import Card
 
 DRAWN = 12
 """Most inputs in the chart, the strongest ones."""
@@ -134,6 +135,7 @@ def page(request: PageRequest) -> None:
         if report.unfit:
             st.markdown(f"**{plain('The job ' + report.unfit + '.')}**")
         st.markdown(f"**{plain(advice)}**")
+        sharing.here()
     if rows:
         figure = tornado(rows, report.iteration_time)
         charts.draw(figure, "tornado", advice, height=120 + 28 * len(rows))
@@ -148,10 +150,13 @@ def page(request: PageRequest) -> None:
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
-        copy_buttons("sensitivity", request.picked, python(request.picked))
+        code = python(request.picked)
+        copy_buttons("sensitivity", request.picked, code, card=Card(advice=advice))
         command = shell_command("sensitivity", request.picked)
         page = report_pages.of_sensitivity(report, request.scenario(), command, conditions)
-        download_buttons("sensitivity", table(report), report.model_dump(mode="json"), page)
+        download_buttons(
+            "sensitivity", sharing.csv_of("sensitivity", report), report.model_dump(mode="json"), page
+        )
 
 
 page(scenario_form("sensitivity", money=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import charts, own_uploads, session_hardware
+from app import charts, own_uploads, session_hardware, sharing
 from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
@@ -20,6 +20,7 @@ from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.calls import adaptive_synchrony
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.training.learning_rates import LearningRate
 from perfmodel.model.prediction.training.stragglers import USUAL, Stragglers, law_from, with_params
 
@@ -229,7 +230,9 @@ def page(request: PageRequest) -> None:
         per_gradient = answer.sync_over_async[1]
     with request.top:
         st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
-        st.markdown(f"**{cost_words(result, per_gradient)}** {ways_words(result)}")
+        cost, ways = cost_words(result, per_gradient), ways_words(result)
+        st.markdown(f"**{cost}** {ways}")
+        sharing.here()
         charts.draw(times_of(result), "variants", "Mean time of each variant", height=110 + 40 * len(result))
     st.caption(MEANINGS)
     rows = [asdict(row) for row in result]
@@ -237,7 +240,7 @@ def page(request: PageRequest) -> None:
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")
     } | law_options
     with st.container(horizontal=True):
-        copy_buttons("stragglers", command, _python(law_options, picked))
+        copy_buttons("stragglers", command, _python(law_options, picked), card=Card(advice=f"{cost} {ways}"))
         download_buttons("stragglers", rows, rows)
     with fold(ERROR) as is_open:
         if is_open:
