@@ -25,7 +25,7 @@ from app import (
     sharing,
 )
 from app.backend import backend
-from app.mistakes import errors_shown
+from app.mistakes import errors_shown as errors_shown
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget
