@@ -264,7 +264,7 @@ def row(claim: Checked, index: int) -> dict[str, Any]:
 
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
-    with errors_shown():
+    with errors_shown("Will the quote hold?", request.top):
         given = quote_of(request)
         quote = given.quote
         checked = backend().check_quote(quote, session_hardware.calibration())
