@@ -278,8 +278,10 @@ def _in_words(choice: str) -> str:
 
 
 def _usual(option: Option) -> str:
-    """Return the placeholder of an option; of an id what people call it."""
+    """Return the placeholder of an option; of a choice as the list shows it."""
     id = option.usual.removesuffix(DEFAULT)
+    if option.shows and id in option.choices:
+        return f"{option.shows(id)}{DEFAULT}"
     if option.offers and id in option.choices:
         return f"{names.called(id, session_hardware.catalogue())}{DEFAULT}"
     return for_planners(option.usual)

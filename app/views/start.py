@@ -6,7 +6,7 @@ from app import file_marks, history, measured_files, session_hardware, start_fie
 from app.looks import refused_words
 from app.plain import plain
 from app.start_examples import EXAMPLES
-from app.start_fields import EVERY, HOW, ON, PAGE, RENT, RUN, START, TRAIN
+from app.start_fields import EVERY, HOW, ON, PAGE, RENT, RUN, START, TRAIN, WHOLE
 from app.state import choose, chosen, close_page, newest, open_page, widget
 from perfmodel.core.errors import InputError
 
@@ -34,6 +34,7 @@ def page() -> None:
     """Draw the page."""
     to_predict_if_its_address()
     known = open_page(PAGE, EVERY, START)
+    st.session_state.chosen.setdefault(HOW.key, WHOLE)
     top = st.container()
     with top:
         st.subheader("What do you want to know?", anchor=False)
