@@ -8,6 +8,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words, machine_words
 from perfmodel.workloads import workload
 from perfmodel.workloads.built_in import MODULES
+from perfmodel.workloads.catalogue import network_words
 from perfmodel.workloads.presets import title_of
 
 BETWEEN = " · "
@@ -32,7 +33,7 @@ def shown(id: str, catalogue: Catalogue) -> str:
 def called(id: str, catalogue: Catalogue) -> str:
     """Return what people call an entry of the catalogue or a network; of anything else its id."""
     if id in MODULES:
-        return title_of(id) or workload(id).name
+        return title_of(id) or network_words(workload(id))
     if id in catalogue.ids("accelerators"):
         return accelerator_words(catalogue.accelerator(id))
     if id in catalogue.ids("links"):

@@ -68,8 +68,12 @@ def page() -> None:
     with place:
         labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1))
         for index, (label, leads_to) in enumerate(labels.items()):
-            kind = "secondary" if index else "primary"
-            if st.button(label, type=kind, key=f"to-{leads_to}", disabled=bool(lacking)):
+            if st.button(
+                label,
+                type="secondary" if index else "primary",
+                key=f"to-{leads_to}",
+                disabled=bool(lacking),
+            ):
                 catalogue = session_hardware.catalogue()
                 file_marks.go_to(leads_to, start_fields.query(picked, on, leads_to, catalogue))
         if lacking:

@@ -289,10 +289,10 @@ class Batch(Described, heading="Batch and software"):
     ----------
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
-        [default: the network's usual]
+        [default: the usual one of the workload]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
     accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or what the batch sizes imply]
-    optimizer : Optimizer.  [default: the network's usual]
+    optimizer : Optimizer.  [default: the usual one of the workload]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     """
 
