@@ -7,6 +7,7 @@ widgets are not bound to the URL by Streamlit itself.  All state is in the sessi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -231,7 +232,8 @@ def widget(option: Option) -> Any:
         "args": (option,),
     }
     option = option._replace(usual=_usual(option))
-    words = option.shows or (_named if option.offers else _in_words)
+    named = partial(names.shown, catalogue=session_hardware.catalogue())
+    words = option.shows or (named if option.offers else _in_words)
     value: Any
     if option.kind == "choice":
         value = st.selectbox(
@@ -285,11 +287,6 @@ def _usual(option: Option) -> str:
     if option.offers and id in option.choices:
         return f"{names.called(id, session_hardware.catalogue())}{DEFAULT}"
     return for_planners(option.usual)
-
-
-def _named(id: str) -> str:
-    """Return a choice as a field shows it where it is an id: what people call it, and the id."""
-    return names.shown(id, session_hardware.catalogue())
 
 
 def smallest(option: Option) -> int:

@@ -51,7 +51,6 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
-    "compare, alone": ("compare", {"gpus": "8"}),
     "sensitivity": ("sensitivity", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "price": "12"}),
     "communication": ("communication", {"ranks": "16", "node": "dgx-1v", "size": "1MB"}),
     "stragglers": (

@@ -60,7 +60,7 @@ def test_a_page_offers_the_report_of_its_command(name, offered, invoke, tmp_path
     page, query = ASKED[name]
     test = opened(page, **query)
     commands, _ = copies(test)
-    command = commands[-1] if page == "transformers" else commands[0]
+    command = commands[0]
     assert ("Download report" in offered) == writes_reports(command)
     if "Download report" not in offered:
         return

@@ -119,7 +119,7 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(invoke, tmp_p
     assert f"iteration: {answer.card.time}" in words(test)
     assert not [button for button in test.button if button.label == "Open in Predict"]
     monkeypatch.chdir(tmp_path)
-    *commands, last = copies(test)[0]
+    last, *commands = copies(test)[0]
     assert all(command[command.index("--workload") + 1] == "my own.json" for command in (*commands, last))
     assert json.loads(invoke(*last, "--json").stdout)["layouts"][0]["iteration_time"] == best.iteration_time
     assert json.loads(invoke(*commands[0], "--json").stdout)["iteration_time"] == pytest.approx(
