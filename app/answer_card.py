@@ -54,6 +54,7 @@ def cut(text: str) -> Shown | None:
     found = _FIGURE.match(text) or _VERDICT.match(text)
     return None if found is None else Shown(found[0].strip(), text[found.end() :].lstrip(" ;,:"))
 
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 

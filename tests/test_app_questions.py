@@ -18,7 +18,7 @@ def test_a_field_that_cannot_be_read_blocks_the_answer_and_stays_in_the_address(
     field = "option-plan-deadline"
     sound(test.text_input(key=field).set_value("tomorrow").run())
     assert test.query_params["deadline"] == test.text_input(key=field).value == "tomorrow"
-    assert [each.value for each in test.subheader] == ["How far does it scale?"]
+    assert not test.subheader
     assert not test.dataframe
     assert errors(test).count("'tomorrow' is not a time") == 2  # on top, and under the field
     sound(test.text_input(key=field).set_value("2 days").run())

@@ -94,6 +94,6 @@ def test_a_file_that_is_no_table_of_runs_is_refused_with_the_reason(content, wro
 
 def test_a_refused_file_leaves_the_form_and_the_template_on_the_page():
     test = handed_over("model,time\nresnet50,1\n")
-    assert "unknown column 'model'" in errors(test)
+    assert "'model' (here workload)" in errors(test)
     assert "`world_size`" in words(test)
     assert button(test, "Try it with these invented runs")
