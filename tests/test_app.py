@@ -89,9 +89,16 @@ FOLDS = {
 
 
 NARROW = {
-    "plan": {"accelerators": "v100-sxm2-16gb", "instances": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}
+    "plan": {"accelerators": "v100-sxm2-16gb", "instances": "p3.16xlarge", "epochs": "1", "max-gpus": "8"},
+    "fleets": {
+        "machine": "dgx-1v",
+        "machines": "2",
+        "add": "dgx-1v",
+        "workload": "resnet50",
+        "purchase-price": "dgx-1v=30000",
+    },
 }
-"""URLs that keep a search short."""
+"""URLs that keep a search short, and ask for nothing that is missing."""
 
 
 def opened(page: str = "predict", **query: str) -> AppTest:

@@ -81,9 +81,9 @@ def test_a_plan_without_a_price_names_the_field_and_not_the_command_lines_option
 
 def test_the_one_case_that_fits_is_taken_and_the_others_are_marked():
     said = words(opened("compare", gpus="8", workload="llama-2-7b", **{"b-accelerator": "h100-sxm5-80gb"}))
-    assert "**Take B (h100-sxm5-80gb), which fits with probability " in said
-    assert ": no other fits the memory of its GPUs (A (v100-sxm2-16gb))." in said
-    assert re.search(r"limit: .*B \(h100-sxm5-80gb\): ", said)
+    assert "**Take B (H100 SXM5 80 GB), which fits with probability " in said
+    assert ": no other fits the memory of its GPUs (A (V100 SXM2 16 GB))." in said
+    assert re.search(r"limit: .*B \(H100 SXM5 80 GB\): ", said)
     assert re.search(r"\| A \(.*does not fit: [\d.]+ of [\d.]+ GiB; .* if it did \|", said)
 
 
@@ -157,7 +157,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "C: 100 Gbit/s Ethernet (RDMA)",
     }
     assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
-    assert test.code[0].value.startswith("C (ethernet-100g-rdma) is 1.04 x as fast")  # Copy the answer
+    assert test.code[0].value.startswith("C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast")  # Copy the answer
 
 
 @pytest.mark.parametrize(
