@@ -139,7 +139,7 @@ def unlike(first: Prediction, second: Prediction) -> dict[str, Any]:
         table.pop("card")  # says in words what the other fields have, with an option left open
     for table in (one, other):  # advice on what was left open goes when nothing is, as what a run of several
         # accelerators says goes when the scenario holds the speed of one that came of it
-        gone = ("--algorithm auto", "the anchor's run")
+        gone = ("--algorithm auto", "the anchor's run", ", the usual machine, take part; for servers of ")
         table["warnings"] = [line for line in table["warnings"] if not any(words in line for words in gone)]
     return {key: (one[key], other[key]) for key in one if key != "defaults" and one[key] != other[key]}
 

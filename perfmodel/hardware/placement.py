@@ -53,6 +53,23 @@ def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[s
     return placed(world_size, held)
 
 
+def adapters_used(node: Node, held: int) -> int:
+    """Return the network adapters of a node that its accelerators in a job send over.
+
+    Each accelerator sends over the nearest, so that those of a part of them are as large a part.
+
+    Parameters
+    ----------
+    node : spec of the node; without ``nics`` it has one
+    held : its accelerators in the job
+
+    >>> dgx = Node.model_construct(id="dgx", name="DGX", accelerators=8, nics=4)
+    >>> adapters_used(dgx, 8), adapters_used(dgx, 3), adapters_used(dgx, 1)
+    (4, 2, 1)
+    """
+    return -(-(node.nics or 1) * held // node.accelerators)
+
+
 def is_slice(node: Node, link: Link, between: str | None) -> bool:
     """Return whether all accelerators are in one TPU slice, a torus whose links join hosts too.
 

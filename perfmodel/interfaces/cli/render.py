@@ -15,6 +15,7 @@ from perfmodel.core.drawing import POINT, drawn
 from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.memory_odds import short_verdict
 from perfmodel.model.prediction.names import accelerator_name, link_name, network_name
 from perfmodel.model.prediction.result import Prediction
@@ -151,6 +152,7 @@ MATTER = (
 def _that_matter(prediction: Prediction) -> list[str]:
     """Return up to four defaults: first those that widen the interval, then those that move most jobs."""
     wider = " ".join(prediction.interval.wider_because) if prediction.interval else ""
+    wider += " --nics " * bool(part_of_adapters(prediction))
     return that_matter(prediction.defaults, lambda name: f"{name} " in wider)
 
 

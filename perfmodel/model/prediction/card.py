@@ -11,11 +11,16 @@ from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.result import Memory, Prediction
+from perfmodel.model.setting.link_caveats import PART_OF
 from perfmodel.model.step.terms import bound_words, by_bound
 
 GIB = 2**30
 TOO_WIDE = 10.0
 """Upper over lower end of an 80 % interval above which a prediction is too uncertain for planning."""
+EVEN = 0.5
+"""Confidence at which the throughput to plan with is the median, whatever the interval."""
+_FACTOR = re.compile(r"(; stated| \(x\d).*")
+"""The end of a reason for a wide interval, with its factor."""
 WORTH_SAYING = 0.01
 """Share of an iteration from which the second largest limit is named."""
 
@@ -39,7 +44,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
         time=prediction.time_words,
         memory=memory_words(prediction),
         limit=limit_of(prediction),
-        rests_on=rests_on(prediction),
+        rests_on=rests_on(prediction, confidence),
     )
 
 
@@ -136,7 +141,7 @@ def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> s
     start = "Plan with" if memory.probability >= CERTAIN else f"It {memory.verdict}; if it does, plan with"
     median = prediction.samples_per_second
     sure = median / slowest(median / rates[0], confidence)
-    if confidence == 0.5:
+    if confidence == EVEN:
         return f"{start} {per_second(prediction, sure)}: half of the jobs like it are faster."
     return (
         f"{start} {per_second(prediction, sure)}: {percent(confidence)} of jobs like it are faster, "
@@ -187,8 +192,13 @@ def limit_of(prediction: Prediction) -> str:
     return f"{words}, then {bound_words(second)}, {shares[second] * 100:.0f} %"
 
 
-def rests_on(prediction: Prediction) -> str:
-    """Return what the interval was learned from, and its first reason to be wider, as text."""
+def rests_on(prediction: Prediction, confidence: float = EVEN) -> str:
+    """Return what the interval was learned from, and its first reason to be wider, as text.
+
+    Parameters
+    ----------
+    confidence : of a throughput to plan with, if the text says what it would be without that reason
+    """
     interval = prediction.interval
     if interval is None:
         return "a job whose errors nobody knows"
@@ -199,5 +209,44 @@ def rests_on(prediction: Prediction) -> str:
         count = interval.sources
         says = "1 published source says" if count == 1 else f"{count or 'no'} published sources say"
         words += f"; {says} how far off such jobs are{': rough' if count < FEW else ''}"
-    wider = [re.sub(r"(; stated| \(x\d).*", "", reason) for reason in interval.wider_because[:1]]
-    return "; ".join([words, *(f"wider, as {reason}" for reason in wider)])
+    wider = [
+        f"wider, as {_FACTOR.sub('', reason)}{_without(prediction, reason, confidence)}"
+        for reason in interval.wider_because[:1]
+    ]
+    return "; ".join([words, *wider, *part_of_adapters(prediction)])
+
+
+def part_of_adapters(prediction: Prediction) -> list[str]:
+    """Return what was assumed of the network adapters of machines that are used in part, at most one line.
+
+    >>> from perfmodel import predict
+    >>> one_each = predict(gpus=4, accelerators_per_node=1, inter_link="ethernet-25g-tcp")
+    >>> part_of_adapters(one_each)
+    ['1 network adapter a machine (of 4, for 1 of 8 GPUs): --nics for another number']
+    """
+    start = "--nics "
+    stated = next((line for line in prediction.defaults if line.startswith(start)), "")
+    count, _, part = stated.removeprefix(start).partition(PART_OF)
+    if not part:
+        return []
+    adapters = plural("network adapter", int(count))
+    return [f"{count} {adapters} a machine{PART_OF}{part}: --nics for another number"]
+
+
+def _without(prediction: Prediction, reason: str, confidence: float) -> str:
+    """Return what one would plan with over a measured network, behind the reason; empty for others."""
+    factor, rates = re.match(r"no measured run over .*\(x([\d.]+)", reason), throughput_range(prediction)
+    if factor is None or rates is None or is_too_wide(prediction) or confidence == EVEN:
+        return ""
+    median = prediction.samples_per_second
+    sure = median / slowest((median / rates[0]) ** (1 / float(factor[1])), confidence)
+    return f" (over a measured one plan with some {samples_per_second(prediction, _rounded(sure))})"
+
+
+def _rounded(rate: float) -> float:
+    """Return a rate to two digits.
+
+    >>> _rounded(7925.0)
+    7900.0
+    """
+    return float(f"{rate:.2g}")

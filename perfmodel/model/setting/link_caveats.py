@@ -6,18 +6,24 @@ from typing import Any
 
 from perfmodel.core import ops
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Note, default
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.core.units import show
 from perfmodel.equations.link_rates import node_bandwidth, useful_connections
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
+from perfmodel.model.options.scenario import Scenario
 
 NCCL_CONNECTIONS = 16
 """NCCL opens two threads of eight connections if it finds an adapter of AWS.  In most containers, with a
 virtual network, it finds none and opens one connection."""
 GENERIC_NODE = "pcie-workstation-8gpu"
 """Default machine of accelerators without a usual one, for jobs in one machine."""
+SERVERS = {1: "pcie-workstation-1gpu", 2: "pcie-workstation-2gpu", 4: "pcie-workstation-4gpu"}
+"""Accelerators -> the machine of the catalogue that has as many of any type."""
+PART_OF = " (of "
+"""How the default of --nics goes on where it is a part of a machine's adapters."""
 LARGEST_OVERSUBSCRIPTION = 1000
 
 
@@ -40,6 +46,30 @@ def require_network(node: Node, between: str | None, accelerator: Accelerator | 
         )
     if between is None and node.inter_link is None:
         raise refusal("machine.no_network", node=node.id, accelerators=node.accelerators)
+
+
+def note_adapters(scenario: Scenario, node: Node, nics: int, taken: list[Note], warnings: list[str]) -> None:
+    """Note the number of adapters that was taken by default, where their machine does not say it.
+
+    Parameters
+    ----------
+    scenario : the job
+    node, nics : the machine and the adapters that are used of each
+    taken, warnings : lists to which the default, and a machine that may be meant, are added
+    """
+    held = scenario.accelerators_per_node
+    if scenario.nics is not None:
+        return
+    if nics == (node.nics or 1):
+        if scenario.inter_link is not None:  # else they come with the node's own link, which is named
+            taken.append(default("nics", nics))
+        return
+    taken.append(default("nics", nics, f"{PART_OF}{node.nics}, for {held} of {node.accelerators} GPUs)"))
+    if scenario.node is None and held in SERVERS:
+        warnings.append(
+            f"{held} of the {node.accelerators} GPUs of each {node.id}, the usual machine, take part; for "
+            f"servers of {held}, e.g. --node {SERVERS[held]}"
+        )
 
 
 def warn_of_misplaced_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:

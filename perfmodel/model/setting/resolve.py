@@ -13,7 +13,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
-from perfmodel.hardware.placement import domains, is_slice, nodes_filled
+from perfmodel.hardware.placement import adapters_used, domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
 from perfmodel.hardware.software import Release, learned_year, parts
 from perfmodel.model.fitted.calibration import calibration
@@ -241,13 +241,12 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
     )
-    nics = scenario.nics or node.nics or 1
+    nics = scenario.nics or adapters_used(node, scenario.accelerators_per_node or node.accelerators)
     connections = _connections(scenario, over_adapters, inter, taken)
     if over_adapters:
         few = usual_connections(strategy)
         connections = link_caveats.connections_served(connections, few, node, nics, warnings)
-        if scenario.inter_link is not None:  # else they come with the node's own link, which is named
-            taken.take("nics", scenario.nics, nics)
+        link_caveats.note_adapters(scenario, node, nics, taken, warnings)
         link_caveats.warn_of_network_limit(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
