@@ -7,7 +7,8 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.model.fitted.calibration import Calibration
-from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.setting.link_caveats import connections_served
+from perfmodel.model.setting.resolve import Setting, usual_connections
 from perfmodel.model.step.fabric import (
     adapter_ceiling,
     adapter_limits,
@@ -20,6 +21,8 @@ from perfmodel.model.step.parts import communicates
 from perfmodel.workloads.workload import Workload
 
 KERNEL = "the kernel's TCP"
+AS_IN = ", as in "
+"""What a text of ``kernel_words`` has before the runs that its rate was learned from."""
 TIE = 1 + 1e-9
 """Tolerance within which a limit equals the link's rate."""
 TCP_YEARS = "2017 to 2021"
@@ -107,14 +110,23 @@ def stated_limit(setting: Setting, limit: str, constants: Calibration) -> str:
     return kernel_words(ceiling, setting.connections, f"runs of {TCP_YEARS}")
 
 
-def kernel_words(rate: float, connections: int, learned_from: str) -> str:
+def kernel_words(rate: float, connections: int, runs: str) -> str:
     """Return the text of the kernel's TCP as a limit, with its rate over one adapter [B/s] and origin.
 
     >>> kernel_words(2e9, 1, "runs of 2020")
     "the kernel's TCP (2 GB/s an adapter over one connection, as in runs of 2020)"
     """
     over = _counted(connections, "connection")
-    return f"{KERNEL} ({show(rate, 'B/s')} an adapter over {over}, as in {learned_from})"
+    return f"{KERNEL} ({show(rate, 'B/s')} an adapter over {over}{AS_IN}{runs})"
+
+
+def learned_from(limit: str) -> str:
+    """Return which runs the rate in a text of ``kernel_words`` was learned from; empty for other limits.
+
+    >>> learned_from(kernel_words(2e9, 1, "runs of 2020")), learned_from("the way between sockets")
+    ('runs of 2020', '')
+    """
+    return limit.partition(AS_IN)[2].partition(")")[0] if limit.startswith(KERNEL) else ""
 
 
 def connections_words(connections: int) -> str:
@@ -139,23 +151,31 @@ def network_limit(setting: Setting, constants: Calibration) -> str | None:
     limit, _ = bottleneck(ports, constants)
     if limit == "link":
         return None
-    return with_remedy(stated_limit(ports, limit, constants), limit)
+    return with_remedy(stated_limit(ports, limit, constants), lifted_by(ports, limit))
 
 
-def with_remedy(words: str, limit: str) -> str:
-    """Return the text of a limit with its remedy, if an option removes it."""
-    return f"{words}: {LIFTED_BY[limit]}" if limit in LIFTED_BY else words
+def lifted_by(setting: Setting, limit: str) -> str:
+    """Return what would remove a limit; more connections only where the machine's cores serve more."""
+    usual = usual_connections(setting.strategy)
+    more = connections_served(setting.connections + 1, usual, setting.node, setting.nics, [])
+    if limit not in ("kernel", "connections") or more > setting.connections:
+        return LIFTED_BY.get(limit, "")
+    most = f"--connections are counted up to {setting.connections}"
+    return f"RDMA on the same ports would lift it; {most}" if limit == "kernel" else most
+
+
+def with_remedy(words: str, remedy: str) -> str:
+    """Return the text of a limit with its remedy, if it has one."""
+    return f"{words}: {remedy}" if remedy else words
 
 
 def without_remedy(words: str) -> str:
     """Return the text of a limit without the remedy of ``with_remedy``.
 
-    >>> without_remedy(with_remedy("the kernel's TCP", "kernel"))
+    >>> without_remedy(with_remedy("the kernel's TCP", LIFTED_BY["kernel"]))
     "the kernel's TCP"
     """
-    for remedy in LIFTED_BY.values():
-        words = words.removesuffix(f": {remedy}")
-    return words
+    return words.partition(": ")[0]
 
 
 def _counted(count: int, what: str) -> str:

@@ -14,7 +14,7 @@ from perfmodel.model.options.layout import SELECTIVE, Layout
 from perfmodel.model.prediction.collectives.collective_limit import TCP_YEARS, connections_limit, flow_binds
 from perfmodel.model.prediction.intervals.bound import interval_of
 from perfmodel.model.prediction.layout_numbers import job_of_layouts
-from perfmodel.model.prediction.limits import kernel_words, limit_words, with_remedy
+from perfmodel.model.prediction.limits import kernel_words, lifted_by, limit_words, with_remedy
 from perfmodel.model.prediction.memory import does_not_fit, memory_needed
 from perfmodel.model.prediction.numbers import Evaluated, prediction_of
 from perfmodel.model.prediction.open_options import left_to_defaults
@@ -151,7 +151,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
         return None
     link = setting.inter_link
     if capped(link, setting.node, setting.nics, setting.scenario.network_cap) is not link:
-        return with_remedy(limit_words(setting, "machine"), "machine")
+        return with_remedy(limit_words(setting, "machine"), lifted_by(setting, "machine"))
     alone = link.bandwidth.value * float(cost.outer_wire_time) / float(cost.wire_time)
     outer = min(cost.outer_wire_time / learned["between"], cost.kernel_wire_time)
     share = float(cost.outer_wire_time) / float(outer)
@@ -164,7 +164,8 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
             "alone (perfmodel collective)"
         )
     if link.passes_kernel:
-        return with_remedy(kernel_words(alone, setting.connections, TCP_YEARS), "kernel")
+        words = kernel_words(alone, setting.connections, TCP_YEARS)
+        return with_remedy(words, lifted_by(setting, "kernel"))
     return None
 
 

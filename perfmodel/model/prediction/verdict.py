@@ -8,7 +8,7 @@ from perfmodel.core.units import plural, show
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.host_words import host_text
-from perfmodel.model.prediction.limits import LIFTED_BY, bottleneck, crossed_link, stated_limit
+from perfmodel.model.prediction.limits import bottleneck, crossed_link, lifted_by, stated_limit
 from perfmodel.model.prediction.numbers import Evaluated
 from perfmodel.model.prediction.remedies import exchanges, remedies, saved
 from perfmodel.model.setting.resolve import Setting
@@ -42,7 +42,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     bandwidth, latency = saved(setting, step, exchanges(setting, step, better, 2, constants), constants)
     limit = stated_limit(ports, binding, constants) if binding != "link" else ""
     sentences = [head, _hidden_text(step), _savings_text(ports, limit, bandwidth, latency)]
-    sentences += [LIFTED_BY[binding]] if binding in LIFTED_BY else []
+    sentences += [remedy] if (remedy := lifted_by(ports, binding)) else []
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)

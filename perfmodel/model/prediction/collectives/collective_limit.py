@@ -10,7 +10,13 @@ from perfmodel.hardware.link import Link
 from perfmodel.model.collectives.model import fitted, kernel_bandwidth
 from perfmodel.model.collectives.place import Point, kernel_growth, place_of
 from perfmodel.model.fitted.calibration import before_fit
-from perfmodel.model.prediction.limits import cap_words, connections_words, kernel_words, with_remedy
+from perfmodel.model.prediction.limits import (
+    LIFTED_BY,
+    cap_words,
+    connections_words,
+    kernel_words,
+    with_remedy,
+)
 from perfmodel.model.step.ports import tcp_ceiling
 
 BETWEEN_NODES = 1.25
@@ -51,7 +57,7 @@ def network_limit(
     ) > BINDS:
         years = TCP_YEARS if by_library else TEXTBOOK_TCP_YEARS
         return connections_limit(link, point.connections, _kernel_rate(point, by_library), years)
-    return None if point.capped_by is None else with_remedy(cap_words(point.capped_by), "machine")
+    return None if point.capped_by is None else with_remedy(cap_words(point.capped_by), LIFTED_BY["machine"])
 
 
 def connections_limit(link: Link, connections: int, rate: float, years: str = TCP_YEARS) -> str:
@@ -64,8 +70,8 @@ def connections_limit(link: Link, connections: int, rate: float, years: str = TC
     years : measurements that the rate is learned from
     """
     if flow_binds(link, connections):
-        return with_remedy(connections_words(connections), "connections")
-    return with_remedy(kernel_words(rate, connections, years), "kernel")
+        return with_remedy(connections_words(connections), LIFTED_BY["connections"])
+    return with_remedy(kernel_words(rate, connections, years), LIFTED_BY["kernel"])
 
 
 def flow_binds(link: Link, connections: int) -> bool:
