@@ -11,6 +11,7 @@ from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.gains import gains
+from perfmodel.decide.comparison.network_advice import about_as_fast, on_networks, range_words
 from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
@@ -199,7 +200,7 @@ def further_reasons(standing: Standing) -> list[str]:
         reason, limit = why_nothing(first, case), common_limit(first, case)
         if limit is not None:  # a note has it in full
             reason = reason.replace(limit, limit.partition(" (")[0])
-        lines.append(f"{case.name} gains nothing over {first.name}: {reason}")
+        lines.append(f"{case.name} is {about_as_fast(standing.speed(case, first))}: {reason}")
     return lines[:MOST]
 
 
@@ -225,7 +226,7 @@ def _advice(standing: Standing) -> str:
     lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
     if (taken := standing.price_to_take) is not None:
         return " ".join([*lines, price_advice.advice(able, taken, standing.confidence)])
-    lines.append(_which(standing, best))
+    lines += [_which(standing, best), *on_networks(standing, best)]
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
     return " ".join(line for line in lines if line)
@@ -238,8 +239,11 @@ def _which(standing: Standing, best: Best) -> str:
     if best.gains_nothing:
         less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
-        verb = "gains nothing over it" if whole == more.name else "gains anything over it"
-        return f"Take {_taken(less, sure)}: {whole} {verb}: {why_nothing(best.first, best.case)}."
+        within = range_words(standing.speed(more, less))
+        verb = "is about as fast" if within else "gains nothing over it"
+        if whole != more.name:
+            verb = "gains anything over it"
+        return f"Take {_taken(less, sure)}: {whole} {verb}{within}: {why_nothing(best.first, best.case)}."
     if best.is_sure(sure):
         return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:

@@ -9,6 +9,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, three_digits
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.comparison_card import further_reasons
+from perfmodel.decide.comparison.network_advice import whether_it_pays
 from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
 from perfmodel.decide.comparison.standing import Standing
@@ -103,6 +104,7 @@ def notes(standing: Standing) -> list[str]:
             if line.startswith(NO_PRICE)
         )
         lines += of_kinds or [f"{NO_PRICE} is known for {whose}: give --price, USD per hour of one node"]
+        lines += whether_it_pays(cases)
     lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
     assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
     if len(cases) > 2:

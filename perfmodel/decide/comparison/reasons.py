@@ -11,8 +11,8 @@ from perfmodel.decide.comparison.case import Case
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.prediction.card import limit_of
-from perfmodel.model.prediction.limits import without_remedy
-from perfmodel.model.step.terms import added, bound_words, by_bound
+from perfmodel.model.prediction.limits import learned_from, without_remedy
+from perfmodel.model.step.terms import COMMUNICATION, added, bound_words, by_bound
 
 NETWORK = (
     *("inter_link", "transport", "nics", "connections", "network_cap"),
@@ -57,6 +57,12 @@ def common_limit(first: Case, other: Case) -> str | None:
     """Return the limit other than links that the networks of two jobs share, as text with its number."""
     limits = [case.prediction.network_limit for case in (first, other)]
     return without_remedy(limits[0]) if limits[0] is not None and limits[0] == limits[1] else None
+
+
+def runs_of_tcp(*cases: Case) -> str:
+    """Return which runs the rate of the kernel's TCP was learned from, where it limits a case; else empty."""
+    limits = [case.prediction.network_limit or "" for case in cases]
+    return next((learned_from(limit) for limit in limits if learned_from(limit)), "")
 
 
 def why_nothing(first: Case, other: Case) -> str:
@@ -107,7 +113,7 @@ def why(first: Case, other: Case) -> list[str]:
     if parts:
         batches = [_samples(case) for case in (first, other)]
         same = "" if batches[0] == batches[1] else f"for each {batches[0]:g} samples on a GPU "
-        lines.append(f"{same}{', '.join(parts)}")
+        lines.append(f"with {other.name} {same}{', '.join(parts)} with {first.name}")
     return [
         *lines,
         *_hardware(first, other),
@@ -157,9 +163,11 @@ def _words(part: Part) -> str:
 
     >>> _words(Part("compute-bound", 0.0793, 0.0363)), _words(Part("input-bound", 0.0, 0.012))
     ('computing takes 36.3 ms instead of 79.3 ms', 'waiting for samples takes 12 ms instead of nothing')
+    >>> _words(Part(COMMUNICATION, 0.048, 0.00626))
+    'communication adds 6.26 ms instead of 48 ms'
     """
     name = bound_words(part.bound)
-    takes = "take" if part.bound == "pipeline-bound" else "takes"
+    takes = {"pipeline-bound": "take", COMMUNICATION: "adds"}.get(part.bound, "takes")
     return f"{name}{',' * (',' in name)} {takes} {_time(part.after)} instead of {_time(part.before)}"
 
 

@@ -1,0 +1,107 @@
+"""What the advice of a comparison of networks says besides: the other cases, the TCP and adapters assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfmodel.core.units import plural, three_digits
+from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.reasons import NETWORK, differing, runs_of_tcp
+from perfmodel.decide.comparison.standing import SAME, Best, Standing
+from perfmodel.decide.diagnosis.changes import predicted
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.options.scenario import scenario_of
+from perfmodel.model.prediction.card import part_of_adapters
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.result import Ratio
+
+MOST = 2
+"""Cases besides the first and the best that the advice names."""
+
+
+def on_networks(standing: Standing, best: Best) -> Iterator[str]:
+    """Yield sentences that follow the advice where the network between machines differs."""
+    if not differing(best.first, best.case) & {*NETWORK}:
+        return
+    if not best.gains_nothing:
+        others = [case for case in standing.able if case not in (best.first, best.case)]
+        clauses = [f"{case.name} is {about_as_fast(standing.speed(case, best.first))}" for case in others]
+        if clauses and len(clauses) <= MOST:
+            yield f"{'; '.join(clauses)}."
+    if runs := runs_of_tcp(best.first, best.case):
+        yield f"This holds if your TCP is like that in {runs}: iperf3 settles it."
+    yield from _with_all_adapters(standing, best)
+
+
+def about_as_fast(ratio: Ratio) -> str:
+    """Return a speed against another as text: its range alone where no difference is expected.
+
+    >>> about_as_fast(Ratio(to="A", value=1.0, low_80=1.0, high_80=1.2, sure=1.0))
+    'about as fast as A (80 %: 1 to 1.2 x as fast)'
+    >>> about_as_fast(Ratio(to="A", value=1.5, low_80=1.2, high_80=1.8, sure=0.99))
+    '1.5 x as fast as A (80 %: 1.2 to 1.8), faster with 99 %'
+    """
+    if abs(ratio.value - 1) >= SAME:
+        return ratio.sentence
+    return f"about as fast as {ratio.to}{range_words(ratio)}"
+
+
+def range_words(ratio: Ratio) -> str:
+    """Return the 80 % interval of a speed ratio in parentheses behind a space; empty without a width."""
+    if ratio.low_80 is None or ratio.high_80 is None or ratio.high_80 - ratio.low_80 < SAME:
+        return ""
+    return f" (80 %: {three_digits(ratio.low_80)} to {three_digits(ratio.high_80)} x as fast)"
+
+
+def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:
+    """Yield what would be if all adapters of the machines carried traffic, where that changes the advice."""
+    cases, every = (best.first, best.case), []
+    for case in cases:
+        catalogue = Catalogue.of(case.catalogue)
+        if not part_of_adapters(case.prediction):
+            return
+        nics = catalogue.node(case.prediction.scenario["node"]).nics
+        answer = predicted(scenario_of(case.prediction.scenario), {"nics": nics}, catalogue)
+        if answer is None:
+            return
+        every.append(case._replace(prediction=answer))
+    first, other = every
+    ratio = ratio_between(other.prediction, first.prediction, first.name, best.case.catalogue)
+    if _kind(best._replace(ratio=ratio), standing) == _kind(best, standing):
+        return
+    counts = [case.prediction.scenario["nics"] for case in cases]
+    nics, own = counts[0], first.prediction.scenario["nics"]
+    said = about_as_fast(ratio)
+    yield (
+        f"That is with {nics} {plural('network adapter', nics)} a machine; with all {own} (--nics {own}) "
+        f"{other.name} would be {said}."
+    )
+
+
+def _kind(best: Best, standing: Standing) -> tuple[bool, ...]:
+    """Return what an advice is decided by: whether anything is gained, how surely, and by which."""
+    faster = best.ratio.value > 1
+    return best.gains_nothing, best.is_sure(standing.confidence), best.ratio.may_be_nothing, faster
+
+
+def whether_it_pays(cases: Sequence[Case]) -> list[str]:
+    """Return the command that says what a faster network of machines may cost, at most one line.
+
+    None where the cases differ in more than the link between machines of one's own that are used whole.
+    """
+    first, *others = cases
+    scenario = first.prediction.scenario
+    node = Catalogue.of(first.catalogue).node(scenario["node"])
+    if (
+        node.rented
+        or scenario["nodes"] == 1
+        or scenario["world_size"] != scenario["nodes"] * node.accelerators
+        or scenario["nics"] != (node.nics or 1)
+        or any(differing(first, other) != {"inter_link"} for other in others)
+    ):
+        return []
+    held = "" if node.accelerator else f"/{scenario['accelerator']}"
+    have = f"{scenario['nodes']} x {node.id}{held}@{scenario['inter_link']}"
+    buy = "".join(f" --buy {other.prediction.scenario['inter_link']}" for other in others)
+    job = f"--workload {scenario['workload']} --local-batch-size {scenario['local_batch_size']}"
+    return [f'what a network may cost to pay: perfmodel plan --have "{have}"{buy} {job}']
