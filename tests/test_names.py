@@ -250,6 +250,8 @@ def test_a_kind_of_link_says_which_of_its_members_was_taken():
     assert "Slingshot is taken as slingshot11-200g, the most common; also slingshot11-200g-tcp" in " ".join(
         found["warnings"]
     )
+    with pytest.raises(InputError, match="link '25g' fits aws-25g, ethernet-25g-rdma and ethernet-25g-tcp"):
+        meaning("link", "25g", CATALOGUE.named("links"))
     assert len(meaning("link", "nvlink", CATALOGUE.named("links")).others) > 4  # type: ignore[union-attr]
     assert all(len(line) < 160 for line in said.warnings if "most common" in line)
 

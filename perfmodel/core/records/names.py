@@ -13,6 +13,8 @@ from perfmodel.core.problem import LONGEST_NAME
 MOST_SHOWN = 4
 """Most names that a message lists."""
 NONE: Mapping[str, str] = {}
+SEVERAL_KINDS = ("link", "node")
+"""Kinds of things of which a last word alone, such as ``25g``, means none where it is a word of several."""
 _JOINTS = re.compile(r"[ _-]+")
 _WORD = re.compile(r"[^ _(),-]+")
 _PORT_SPEED = re.compile(r"-(\d+)g\b")
@@ -82,7 +84,8 @@ def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
 
     Rules are tried in this order, and the first that anything fits decides: equal to an id or name; equal to
     a family; equal to the end of an id (``p3.16xlarge``); all its words are words of the thing (``A100
-    80GB``).  Within a family the most common member is chosen.
+    80GB``).  Of links and machines one word, such as ``25g``, is the end of an id only where no other has it.
+    Within a family the most common member is chosen.
 
     Parameters
     ----------
@@ -112,6 +115,9 @@ def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
     for fits in _FITS:
         fitting = [one for one in known if fits(typed, one)]
         if fitting:
+            if fits is _end and kind in SEVERAL_KINDS and len(_WORD.findall(typed)) == 1:
+                fitting += [one for one in known if _words(typed, one) and one not in fitting]
+                fitting.sort(key=lambda one: (typed.casefold() not in one.id, len(_WORD.findall(one.id))))
             chosen = _chosen(kind, typed, fitting)
             return Meaning(chosen.id, tuple(one.id for one in _relatives(typed, chosen, known)))
     return None
