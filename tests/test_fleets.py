@@ -405,9 +405,27 @@ def test_a_deadline_names_the_option_that_meets_it():
     assert "No option meets the deadline of 2 h." in " ".join(done.stdout.split())
 
 
+def test_prices_by_name_are_joined_by_commas_though_numbers_have_them_too():
+    words = (
+        "--have",
+        HAVE,
+        "--workload",
+        "bert-large",
+        "--buy",
+        "4 x dgx-h100",
+        "--buy",
+        "4 x dgx-a100-40gb",
+    )
+    prices = "dgx-h100=350,000", "dgx-a100-40gb=150,000"
+    joined = run(*words, "--purchase-price", ",".join(prices), "--json")
+    each = run(*words, *(word for price in prices for word in ("--purchase-price", price)), "--json")
+    assert joined.exit_code == 0, joined.output
+    assert json.loads(joined.stdout)["options"] == json.loads(each.stdout)["options"]
+
+
 def test_text_fits_and_json_is_as_documented():
     words = ("--have", HAVE, "--workload", "bert-large", "--samples", "1e9")
-    done = run(*words, "--purchase-price", "dgx-h100=350000", "--adapter-price", "1500")
+    done = run(*words, "--purchase-price", "dgx-h100=350,000", "--adapter-price", "1500")
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines())) <= 80
     answer = Fleets.model_validate(json.loads(run(*words, "--json").stdout))
@@ -422,6 +440,7 @@ def test_text_fits_and_json_is_as_documented():
     [
         (["--buy", "4 x dgx-h100"], "say what you have, e.g. --have"),
         (["--have", "ib-hdr-200g"], "expected machines, such as"),
+        (["--have", "8 x a100"], "node 'a100' fits vtrain-a100, dgx-a100-40gb, dgx-a100-80gb"),
         (["--have", "8 x dgx-a100-81gb"], "nearest: dgx-a100-80gb"),
         (["--have", "0 x dgx-1v"], "expected 1 to 16,384 machines"),
         (["--have", "8 x dgx-1v@"], "expected a link after @"),

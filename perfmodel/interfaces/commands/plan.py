@@ -1,6 +1,8 @@
 """``plan``: what to hire for a run, by when and for how much; with ``have`` what to add to machines."""
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from perfmodel.core.errors import refusal
@@ -28,6 +30,8 @@ ONE_OF = {
     "local_batch_sizes": "local_batch_size",
 }
 """What a plan may choose from, and a fleet has one of."""
+_NEXT_NAME = re.compile(r",(?=[^,=]+=)")
+"""A comma before a name with its number, not one within a number such as 350,000."""
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 
 
@@ -36,8 +40,8 @@ class PlanRequest(Run, Bought, Shared):
 
     Parameters
     ----------
-    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several
-        types joined by +.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is
+        NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
     offset : [1] Plans before the page.
@@ -85,7 +89,7 @@ class PlanRequest(Run, Bought, Shared):
 def _by_name(
     option: str, name: str, unit: str, example: str, above: bool = True, label: str = ""
 ) -> OptionInfo:
-    """Return what is special of an option that a shell has once for each ``NAME=NUMBER``.
+    """Return what is special of an option that takes ``NAME=NUMBER``, several joined by commas or once each.
 
     Parameters
     ----------
@@ -94,12 +98,15 @@ def _by_name(
     above : whether the number is above 0
     """
 
-    def read(text: Any) -> tuple[str, float]:
+    def read(text: Any) -> tuple[tuple[str, float], ...]:
+        return tuple(map(pair, _NEXT_NAME.split(str(text))))
+
+    def pair(text: str) -> tuple[str, float]:
         from click import BadParameter
 
         from perfmodel.interfaces.cli.types import Quantity
 
-        key, equals, number = str(text).rpartition("=")
+        key, equals, number = text.rpartition("=")
         if (equals or name == "NODE") and not key.strip():
             expected = f"{name}={number or 'N'}" if name == "LINK" else f"{name}={unit}"
             raise BadParameter(f"{text!r}: expected {expected}, e.g. {example}")
@@ -123,8 +130,8 @@ class Typed(PlanRequest):
 
     Parameters
     ----------
-    have : What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to it?  Several types
-        joined by +, or again for each.
+    have : What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is
+        NODE/ACCELERATOR@LINK.  What would more add to it?  Several types joined by +, or again for each.
     adapter_prices : With --have: of one network adapter that is bought, USD, e.g. ib-ndr-400g=1500.
     switch_prices : With --have: of one switch with its cables, USD; 0 where there are enough.
     switch_ports : With --have: of one switch, e.g. ib-ndr-400g=64.
@@ -166,10 +173,10 @@ class Typed(PlanRequest):
 _NAMED = ("prices", "purchase_prices", "adapter_prices", "switch_prices", "switch_ports")
 
 
-def _once(name: str, pairs: Sequence[tuple[str, float]]) -> dict[str, float]:
+def _once(name: str, given: Sequence[Sequence[tuple[str, float]]]) -> dict[str, float]:
     """Return numbers by name, of which none is given twice."""
     numbers: dict[str, float] = {}
-    for key, number in pairs:
+    for key, number in chain.from_iterable(given):
         if key in numbers and name in Run.model_fields:
             raise refusal("plan.node_twice", declared(Run)[name].name, node=key)
         if key in numbers:
