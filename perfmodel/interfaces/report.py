@@ -8,7 +8,9 @@ from typing import Any
 
 from perfmodel.interfaces.command import Context, Writes
 
-WORDS = "Also write the answer as one page: FILE.html, or FILE.md for Markdown."
+WORDS = (
+    "Also write the answer as one page, with the command that repeats it: FILE.html, or FILE.md for Markdown."
+)
 """Of the option's help."""
 
 
