@@ -5,14 +5,19 @@ from __future__ import annotations
 from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
 from perfmodel.core.units import show
-from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis
+from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis
 
 WIDE = 8
 """Largest over least drawn time from which the axis is logarithmic."""
-YOURS, EXPECTED, CAUSES, PUBLISHED = "yours", "expected", "with a cause", "published"
-"""Rows of the chart, from the top."""
+YOURS, EXPECTED, PUBLISHED = "yours", "expected", "published"
+"""Rows of the chart, from the top; before the last one for each cause."""
 MOST_CAUSES = 4
 """Most causes that are drawn, the likeliest."""
+
+
+def label_of(cause: DiagnosedCause) -> str:
+    """Return the short name of a cause in words."""
+    return cause.id.replace("-", " ")
 
 
 def in_interval(answer: Diagnosis) -> Figure:
@@ -28,31 +33,31 @@ def in_interval(answer: Diagnosis) -> Figure:
         hovertemplate="%{x:.3s}s<extra></extra>",
     )
     causes = answer.causes[:MOST_CAUSES] if answer.verdict in ("slow", "unclear") else []
-    for name, row, times, words, look in (
+    for name, rows, times, words, look in (
         (
             f"predicted {show(answer.predicted, 's')}",
-            EXPECTED,
+            [EXPECTED],
             [answer.predicted],
             ["predicted"],
             (BLUE, "circle", 11),
         ),
         (
             "with one of the likeliest causes",
-            CAUSES,
+            [f"with {label_of(cause)}" for cause in causes],
             [cause.predicted_time for cause in causes],
             [f"{cause.words}: {show(cause.predicted_time, 's')}" for cause in causes],
             (GREY, "square", 10),
         ),
         (
             "published runs like it",
-            PUBLISHED,
+            [PUBLISHED] * len(answer.similar),
             [each.value for each in answer.similar],
             [f"{each.words}: {show(each.value, 's')}" for each in answer.similar],
             (ORANGE, "x", 10),
         ),
         (
             f"measured {show(answer.measured, 's')}",
-            YOURS,
+            [YOURS],
             [answer.measured],
             ["measured"],
             (RED, "diamond", 15),
@@ -62,14 +67,15 @@ def in_interval(answer: Diagnosis) -> Figure:
         if times:
             figure.add_scatter(
                 x=times,
-                y=[row] * len(times),
+                y=rows,
                 text=words,
                 mode="markers",
                 marker={"color": colour, "symbol": symbol, "size": size},
                 name=name,
                 hovertemplate="%{text}<extra></extra>",
             )
-    drawn = [row for row in (YOURS, EXPECTED, CAUSES, PUBLISHED) if any(row in t["y"] for t in figure.data)]
+    order = (YOURS, EXPECTED, *(f"with {label_of(cause)}" for cause in causes), PUBLISHED)
+    drawn = [row for row in order if any(row in trace["y"] for trace in figure.data)]
     figure.update_yaxes(categoryorder="array", categoryarray=drawn[::-1], automargin=True)
     every = [time for trace in figure.data for time in trace["x"]]
     is_wide = max(every) > WIDE * min(every)

@@ -58,11 +58,16 @@ def fields() -> None:
 
 def applies(name: str) -> bool:
     """Return whether an option of a diagnosis applies to the file in use; all do without a listing."""
-    file = next(iter(session_hardware.files("measured")), None)
-    listing = None if file is None else _listing(str(file))
+    listing = listing_in_use()
     if listing is None or name in OF_LISTING:
         return True
     return name == "gpus" and listing.group_size is None
+
+
+def listing_in_use() -> Timings | None:
+    """Return the listing of collectives in the file in use; None without one."""
+    file = next(iter(session_hardware.files("measured")), None)
+    return None if file is None else _listing(str(file))
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,6 +14,7 @@ from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_tr
 from perfmodel.interfaces.register import NAMES, NOT_DRAWN, command
 from tests.test_app import errors, opened, sound
 
+FROZEN = Path(__file__).parent / "frozen" / "files"
 PAGE = "from app.command_page import draw\ndraw({name!r})\n"
 """A page of a command."""
 
@@ -43,6 +45,20 @@ def test_a_page_reads_no_file_of_the_machine_that_serves_it(tmp_path):
     sound(test.run())
     assert "a file is uploaded" in errors(test)
     assert not test.metric
+
+
+def test_a_listing_says_its_ranks_and_leaves_the_job_of_the_page():
+    """Its network is asked for beside it; the speed of the page's example is not in the address any more."""
+    test = opened("diagnose", workload="vgg16", gpus="32", measured="400ms")
+    field = next(each for each in test.get("file_uploader") if each.key == "measured-file")
+    field.upload("all_reduce.txt", (FROZEN / "all_reduce_perf.txt").read_bytes(), "text/plain")
+    sound(test.run())
+    assert not test.error
+    assert list(test.query_params) == ["own-measured"]
+    assert "V100" in test.subheader[0].value
+    sound(test.selectbox(key="option-inter-link").set_value("ib-edr-100g").run())
+    assert not test.error
+    assert {*test.query_params} == {"inter-link", "own-measured"}
 
 
 def test_diagnose_reads_the_measured_runs_before_a_job_is_changed():

@@ -222,8 +222,9 @@ def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     assert labelled(answer["card"]["advice"]) in plain_words(test)
     assert answer["card"]["advice"] in printed
-    (shown,) = (table.value for table in test.dataframe if "cause" in table.value)
-    assert list(shown["cause"]) == [cause["words"] for cause in answer["causes"]]
+    assert all(
+        cause["words"] in plain_words(test) for cause in answer["causes"] if cause["probability"] > 0.01
+    )
 
 
 def enlarged(test: Any, answers: list[Any], printed: str) -> None:

@@ -18,6 +18,7 @@ from app import (
 )
 from app.backend import backend
 from app.command_answer import Answered, answer_of
+from app.diagnosis_charts import label_of
 from app.file_marks import in_use
 from app.layout import (
     PageRequest,
@@ -26,13 +27,17 @@ from app.layout import (
     errors_shown,
     fold,
     scenario_form,
+    sentence,
 )
+from app.looks import labelled
 from app.options import SCENARIO, options
 from app.plain import plain
+from app.state import leave_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.decide.diagnosis.card import shares
 from perfmodel.decide.diagnosis.measured import parse_speed
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
@@ -62,6 +67,10 @@ MEASURED = OF["measured"]._replace(
     session="diagnose-measured",
 )
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
+MACHINES = ("node", "inter-link")
+# Options beside the file of a listing over several hosts, which does not name them.
+LEFT_OPEN = "listing-left-open"
+# Session key: file of the listing for which options were left open.
 START = {"gpus": 32, "measured": "400ms"}
 SAMPLES: dict[str, tuple[dict[str, str], str, str]] = {
     "ResNet-50 at 400 ms on 32 V100": (
@@ -87,6 +96,8 @@ SAMPLES: dict[str, tuple[dict[str, str], str, str]] = {
     ),
 }
 # Label of a button -> query, and name and content of a file.
+LISTED = 0.01
+# Least probability of a cause that is listed by itself.
 
 
 def draw_samples() -> None:
@@ -102,6 +113,20 @@ def draw_samples() -> None:
 def applies(name: str) -> bool:
     """Return whether an option counts: not the typed speed next to a file, nor what a listing states."""
     return not in_use("measured") if name == "measured" else measured_files.applies(name)
+
+
+def options_of_listing() -> tuple[str, ...]:
+    """Return the options drawn beside the file in use: of a listing over several hosts, what joins them.
+
+    A listing that comes into use leaves open what does not apply to it: the address has none of it.
+    """
+    listing = measured_files.listing_in_use()
+    if listing is None:
+        return ()
+    if st.session_state.get(LEFT_OPEN) != listing.file:
+        st.session_state[LEFT_OPEN] = listing.file
+        leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
+    return MACHINES if (listing.hosts or 1) > 1 else ()
 
 
 def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
@@ -133,25 +158,25 @@ def title(answer: Diagnosis, network: str | None) -> str:
 
 
 def causes(answer: Diagnosis) -> None:
-    """Draw a table of what may slow the run, the likeliest first."""
+    """List what may slow the run, the likeliest first, each with what to try; the shares sum to 1."""
     if answer.verdict == "fast" or not answer.causes:
         return
     st.subheader("Likely causes", anchor=False)
-    st.dataframe(
-        [
-            {
-                "probability": percent(cause.probability),
-                "cause": cause.words,
-                "then it would take": show(cause.predicted_time, "s"),
-                "what to try": cause.next,
-                "as": cause.change,
-                "called": cause.id,
-            }
-            for cause in answer.causes
-        ],
-        hide_index=True,
-    )
-    st.caption(f"Something that has no name here: {percent(answer.unknown)}")
+    unit = show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
+    named = [cause for cause in answer.causes if cause.probability >= LISTED]
+    rows = shares(answer, len(named))
+    lines = [_share(*rows[0])]
+    for cause in named:
+        would = f"{unit} would take {show(cause.predicted_time, 's')}"
+        lines.append(_share(cause.probability, f"{cause.words} ({label_of(cause)}): {cause.change}; {would}"))
+        lines.append(f"  - {plain(labelled(sentence(cause.next)))}")
+    lines += [_share(*row) for row in rows[1 + len(named) :]]
+    st.markdown("\n".join(lines))
+
+
+def _share(probability: float, words: str) -> str:
+    """Return a probability and what it is of as an item of a list."""
+    return f"- **{plain(percent(probability))}** {plain(labelled(words))}"
 
 
 def similar(answer: Diagnosis) -> None:
@@ -168,8 +193,7 @@ def similar(answer: Diagnosis) -> None:
                 "for this job" if answer.kind == "training" else "bus bandwidth": show(each.value, unit),
                 "what was measured": each.words,
                 "software": each.software or "",
-                "source": each.source,
-                "row": each.id,
+                "source": each.title,
             }
             for each in answer.similar
         ],
@@ -178,20 +202,19 @@ def similar(answer: Diagnosis) -> None:
 
 
 def next_steps(answer: Diagnosis) -> None:
-    """Draw a table of measurements that would tell the causes apart."""
+    """Draw a table of measurements that would tell the causes apart, with a column for each cause."""
     if not answer.next:
         return
     st.subheader("What to measure next", anchor=False)
     st.caption(
-        "What tells these causes apart, and the iteration time with each; normal: nothing is wrong, and the "
-        "prediction is as far off there"
+        "What tells these causes apart best, first, and the iteration time with each; normal: nothing is "
+        "wrong, and the prediction is as far off there"
     )
+    labels = {cause.id: label_of(cause) for cause in answer.causes}
     st.dataframe(
         [
-            {
-                "measure": each.words,
-                "expect": "; ".join(f"{name} {show(time, 's')}" for name, time in each.expected.items()),
-            }
+            {"measure": each.words}
+            | {labels.get(name, name): show(time, "s") for name, time in each.expected.items()}
             for each in answer.next
         ],
         hide_index=True,
@@ -231,9 +254,11 @@ def details(answer: Diagnosis) -> None:
 
 def page() -> None:
     """Draw the page."""
+    beside = options_of_listing()
     request = scenario_form(
         "diagnose",
-        body=(MEASURED,),
+        body=(MEASURED, *(OF[name] for name in beside)),
+        without=beside,
         columns={"How it is read": READ},
         start=START,
         counts=applies,

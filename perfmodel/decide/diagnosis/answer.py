@@ -69,6 +69,23 @@ class DiagnosedTerm(Record):
     """Whether a cause lengthens it by at least as much, within the interval."""
 
 
+class TurningDefault(Record):
+    """An option that was not given, and a usual value of it that changes the verdict."""
+
+    option: str
+    """Its name in Python."""
+    taken: int | str
+    """The default."""
+    other: int | str
+    """The other value."""
+    verdict: Verdict
+    """The verdict with it."""
+    words: str
+    """The default as a clause."""
+    other_words: str
+    """The other value in words."""
+
+
 class SimilarMeasurement(Record):
     """A published measurement most like the run."""
 
@@ -76,6 +93,8 @@ class SimilarMeasurement(Record):
     """Id of the row, as of ``explain-row``."""
     source: str
     """Its source in ``validation/sources.csv``, or in words."""
+    title: str
+    """What its source is called."""
     value: float
     """Iteration time of this job at its rate for each accelerator [s]; of collectives bus bandwidth [B/s]."""
     words: str
@@ -114,6 +133,10 @@ class Diagnosis(Record):
     """The answer in a sentence."""
     reading: str
     """What was read, and how."""
+    mismatch: str | None = None
+    """What the measurement says of the hardware that contradicts the stated one; None where nothing does."""
+    turns: list[TurningDefault] = fresh(list)
+    """Of a training run, options left open of which another usual value changes the verdict."""
     job: str
     """The machines and the job, in words."""
     normal: float
@@ -131,7 +154,7 @@ class Diagnosis(Record):
     quantile: float
     """Share of such jobs that are at least as fast, by the interval."""
     causes: list[DiagnosedCause]
-    """The likeliest first."""
+    """The likeliest first; their probabilities, ``normal`` and ``unknown`` sum to 1."""
     sizes: list[DiagnosedSize] = fresh(list)
     """Of a listing, by message size."""
     terms: list[DiagnosedTerm] = fresh(list)

@@ -6,12 +6,16 @@ the causes, or something that no cause names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.core.units import percent, show, show_range
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, Diagnosis, Pace, Verdict
+from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis, Pace, Verdict
 from perfmodel.model.prediction.answer_card import Card
+
+LEAST = 0.05
+"""Least probability of a cause that is named as the likeliest known one."""
 
 
 def verdict_of(pace: Pace, normal: float, unknown: float, causes: Sequence[float]) -> Verdict:
@@ -47,7 +51,7 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
     made: Diagnosis = Diagnosis.model_construct(
         **fields,
         verdict=verdict_of(pace, fields["normal"], fields["unknown"], odds),
-        sentence=lambda: f"{_conclusion(made)} ({_reached(made)})",
+        sentence=lambda: _sentence(made),
         card=lambda: Card.model_construct(
             advice=_advice(made),
             machines=made.job,
@@ -60,54 +64,137 @@ def with_card(limit: str, rests_on: str, pace: Pace, **fields: Any) -> Diagnosis
     return made
 
 
-def likeliest(answer: Diagnosis) -> DiagnosedCause | None:
-    """Return the cause that is likelier than that nothing is wrong or something without a name; else None."""
-    first = answer.causes[0] if answer.causes else None
-    return first if first and first.probability > max(answer.normal, answer.unknown) else None
-
-
-def _conclusion(answer: Diagnosis) -> str:
-    """Return the verdict and what is likeliest, as a clause."""
-    if answer.verdict == "fast":
-        return "Faster than predicted"
-    if answer.verdict == "normal":
-        return "Normal for this job"
-    cause, normal = likeliest(answer), percent(answer.normal)
-    if cause is None and answer.normal >= answer.unknown:
-        return f"Unclear: slower than normal, but no cause is likelier than that nothing is wrong ({normal})"
-    what = "something that has no name here" if cause is None else cause.words
-    said = f"likeliest cause: {what} ({percent(cause.probability if cause else answer.unknown)})"
-    if answer.verdict == "slow":
-        return f"Slow; {said}"
-    return f"Unclear: as fast as normal, but {said}; that nothing is wrong: {normal}"
+def _sentence(answer: Diagnosis) -> str:
+    """Return the verdict and what is likeliest."""
+    said = "; ".join(part for part in (_verdict(answer), _cause(answer)) if part)
+    return said if answer.kind == "collective" else f"{said} ({_reached(answer)})"
 
 
 def _advice(answer: Diagnosis) -> str:
-    """Return the verdict, what is likeliest, and what to do first."""
-    reached = f" {_reached(answer)[0].upper()}{_reached(answer)[1:]}." if answer.kind == "collective" else ""
-    said = f"{_conclusion(answer)}.{reached}"
+    """Return what to settle first, the verdict, what is likeliest, and what to do first."""
+    options = [f"--{turn.option.replace('_', '-')}" for turn in answer.turns]
+    parts = (
+        answer.mismatch,
+        _taken(answer),
+        _verdict(answer),
+        f"give {' and '.join(options)}" if options else None,
+        _cause(answer),
+        _first(answer),
+    )
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
+def _first(answer: Diagnosis) -> str | None:
+    """Return what to do first."""
     if answer.verdict == "fast":
-        return f"{said} Check that the job is stated as it ran."
+        return None if answer.mismatch else "check that the job is stated as it ran"
     if answer.verdict == "normal":
-        return f"{said} Nothing says that something is wrong."
-    cause = likeliest(answer)
-    if cause is not None:
-        return f"{said} First: {cause.next}."
-    return f"{said} First measure {answer.next[0].words}." if answer.next else said
+        return "nothing says that something is wrong"
+    first = answer.causes[0] if answer.causes else None
+    if first is not None and first.probability > max(answer.normal, answer.unknown):
+        return f"first: {first.next}"
+    return f"first run {answer.next[0].words}" if answer.next else None
+
+
+def _taken(answer: Diagnosis) -> str | None:
+    """Return which machine was taken for a listing; None where it was stated."""
+    node = next((line for line in answer.defaults if line.startswith("--node ")), None)
+    if answer.kind == "training" or node is None:
+        return None
+    return f"taken as {node}: give --node if it is another"
+
+
+_HEADS = {"slow": "Slow", "unclear": "Unclear", "fast": "Faster than predicted"}
+
+
+def _verdict(answer: Diagnosis) -> str:
+    """Return the verdict as a clause, with the defaults that it turns on."""
+    if answer.kind == "collective":
+        return listing_verdict(answer)
+    if not answer.turns:
+        return "Normal for this job" if answer.verdict == "normal" else _HEADS[answer.verdict]
+    head = "Normal" if answer.verdict == "normal" else _HEADS[answer.verdict]
+    taken = " and ".join(turn.words for turn in answer.turns)
+    other = ", ".join(f"with {turn.other_words} it is {turn.verdict}" for turn in answer.turns)
+    return f"{head} if {taken} (not given); {other}"
+
+
+def _cause(answer: Diagnosis) -> str | None:
+    """Return what is likeliest as a clause; None where nothing has to be explained."""
+    if answer.verdict in ("fast", "normal"):
+        return None
+    normal, unknown = answer.normal, answer.unknown
+    first = answer.causes[0] if answer.causes else None
+    share = first.probability if first else 0.0
+    if normal >= max(unknown, share):
+        return f"slower than normal, but no cause is likelier than that nothing is wrong ({percent(normal)})"
+    if first is None or share < LEAST:
+        said = f"none of the causes we know explains it ({percent(unknown)} that it is another)"
+    elif share > unknown:
+        said = f"most likely cause: {first.words} ({percent(share)})"
+    else:
+        said = (
+            f"most likely known cause: {first.words} ({percent(share)}); {percent(unknown)} that it is none "
+            "of the causes we know"
+        )
+    return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
+
+
+def listing_verdict(answer: Diagnosis) -> str:
+    """Return the verdict about a listing, with the size that decides it."""
+    rows = answer.sizes
+    last, count = rows[-1], len(rows)
+    off = [row for row in rows if row.verdict == ("fast" if answer.verdict == "fast" else "slow")]
+    if answer.verdict == "normal":
+        shown = next((row for row in reversed(rows) if row.verdict == "normal"), last)
+        but = f"; {len(off)} of {count} sizes alone are slow" if off else ""
+        return f"Normal for these machines: {_bandwidths(shown)}{but}"
+    head = "Unclear; slow" if answer.verdict == "unclear" else _HEADS[answer.verdict]
+    if not off:
+        return f"{head} as a whole, though no size is so alone: {_bandwidths(last)}"
+    if last in off:
+        where = "" if len(off) == count else f" from {show(off[0].message_bytes, 'B')}"
+        if off != rows[-len(off) :]:
+            where = f" at {len(off)} of {count} sizes"
+        return f"{head}{where}: {_bandwidths(last)}"
+    worst = max(off, key=_apart)
+    where = f"below {show(rows[len(off)].message_bytes, 'B')}"
+    if off != rows[: len(off)]:
+        where = f"at {len(off)} of {count} sizes"
+    expected = show_range(worst.low_80, worst.high_80, "s")
+    return (
+        f"Large messages are {last.verdict} ({_of(last)}). {head} {where}: {show(worst.measured_time, 's')} "
+        f"at {show(worst.message_bytes, 'B')}, where {expected} are expected"
+    )
+
+
+def _apart(row: DiagnosedSize) -> float:
+    """Return how far a time lies from the predicted one, in widths of its interval."""
+    return abs(math.log(row.measured_time / row.predicted_time)) / math.log(row.high_80 / row.low_80)
+
+
+def _of(row: DiagnosedSize) -> str:
+    measured, predicted = show(row.measured_bus_bandwidth, "B/s"), show(row.predicted_bus_bandwidth, "B/s")
+    return f"{measured} of {predicted} at {show(row.message_bytes, 'B')}"
+
+
+def _bandwidths(row: DiagnosedSize) -> str:
+    """Return the bandwidths of a size with the interval."""
+    moved = row.predicted_bus_bandwidth * row.predicted_time
+    ends = show_range(moved / row.high_80, moved / row.low_80, "B/s")
+    return (
+        f"{show(row.measured_bus_bandwidth, 'B/s')} at {show(row.message_bytes, 'B')} where "
+        f"{show(row.predicted_bus_bandwidth, 'B/s')} are predicted (80 %: {ends})"
+    )
 
 
 def _reached(answer: Diagnosis) -> str:
-    """Return what was measured and what is predicted: an iteration time, or a listing's largest message."""
-    if answer.kind == "training":
-        span = show_range(answer.low_80, answer.high_80, "s")
-        return (
-            f"{show(answer.measured, 's')} measured, {show(answer.predicted, 's')} predicted (80 %: {span}); "
-            f"{among(answer.quantile)}"
-        )
-    span = show_range(answer.low_80, answer.high_80, "B/s")
-    size = show(max(row.message_bytes for row in answer.sizes), "B")
-    measured, predicted = show(answer.measured, "B/s"), show(answer.predicted, "B/s")
-    return f"{measured} at {size} where {predicted} are predicted (80 %: {span})"
+    """Return what a training run took and what is predicted."""
+    span = show_range(answer.low_80, answer.high_80, "s")
+    return (
+        f"{show(answer.measured, 's')} measured, {show(answer.predicted, 's')} predicted (80 %: {span}); "
+        f"{among(answer.quantile)}"
+    )
 
 
 def among(quantile: float) -> str:
@@ -120,13 +207,22 @@ def among(quantile: float) -> str:
     return f"{order} than {percent(share)} of such runs"
 
 
+def shares(answer: Diagnosis, most: int) -> list[tuple[float, str]]:
+    """Return the probabilities of a diagnosis in words, which sum to 1.
+
+    Parameters
+    ----------
+    most : number of causes that are named, the likeliest
+    """
+    named, rest = answer.causes[:most], answer.causes[most:]
+    return [
+        (answer.normal, "nothing is wrong"),
+        *((cause.probability, cause.words) for cause in named),
+        *([(sum(cause.probability for cause in rest), "another cause we know")] if rest else []),
+        (answer.unknown, "none of these"),
+    ]
+
+
 def _chance(answer: Diagnosis) -> str:
-    """Return the probabilities of the likeliest cause, of none, and of one that has no name."""
-    first = [] if answer.verdict == "fast" else answer.causes[:1]
-    return ", ".join(
-        [
-            f"{percent(answer.normal)} that nothing is wrong",
-            *(f"{percent(each.probability)} {each.id} (the likeliest cause)" for each in first),
-            f"{percent(answer.unknown)} something that has no name here",
-        ]
-    )
+    """Return the probabilities that nothing is wrong, of the likeliest cause, of others, and of none."""
+    return ", ".join(f"{percent(share)} {words}" for share, words in shares(answer, 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.core.errors import refusal
+from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.problem import TAKEN, Note
 from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import (
@@ -21,7 +21,9 @@ from perfmodel.decide.diagnosis.card import with_card
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
 from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.evidence.accuracy.source_titles import source_titles
 from perfmodel.evidence.traces.nccl_tests import Timings
+from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.collectives.place import Point
@@ -45,8 +47,8 @@ OF_MACHINES = (
     "torus_dimensions",
 )
 """Options of a job that say where its collectives run."""
-SHOWN = 3
-"""Causes that are listed."""
+_MACHINES = {"accelerator", "node", "intra_link"}
+"""Of these, one says what the machines are."""
 
 
 def diagnose_listing(
@@ -66,6 +68,7 @@ def diagnose_listing(
     InputError : an option of a job; a listing that does not say its ranks or its collective; hardware that
         cannot hold its ranks
     """
+    named = _named(timings, catalogue)
     point = point_of(timings, scenario, collective, catalogue)
     sizes = [row.message_bytes for row in timings.rows]
     weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
@@ -78,7 +81,8 @@ def diagnose_listing(
         rests_on="data sheets and a fit to published listings",
         pace=_pace(weights),
         kind="collective",
-        reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}",
+        reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
+        mismatch=_mismatch(timings, point, named, catalogue),
         job=_job(point),
         normal=weights.normal,
         unknown=weights.unknown,
@@ -87,7 +91,7 @@ def diagnose_listing(
         low_80=_bus(point, best.message_bytes, best.high_80),
         high_80=_bus(point, best.message_bytes, best.low_80),
         quantile=_quantile(best),
-        causes=[_cause(each) for each in weights.causes[:SHOWN]],
+        causes=[_cause(each) for each in weights.causes],
         sizes=rows,
         similar=_similar(point, best.message_bytes),
         terms=[],
@@ -112,6 +116,9 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
     if stated not in (None, ranks):
         raise refusal("fit.gpus", "gpus", ranks=ranks, world_size=stated).under(timings.file)
     machines = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
+    named = _named(timings, catalogue)
+    if named is not None and not _MACHINES & machines.keys():
+        machines["accelerator"] = named.id
     nodes = timings.hosts
     if scenario.accelerators_per_node is not None:
         nodes = -(-ranks // scenario.accelerators_per_node)
@@ -119,6 +126,35 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
     if point.nodes > 1 and point.inter_link is None:
         raise refusal("collective.no_inter_link", "inter_link", hosts=point.hosts).under(timings.file)
     return point
+
+
+def _named(timings: Timings, catalogue: Catalogue) -> Accelerator | None:
+    """Return the accelerator that a listing names; None where it names none that is known."""
+    try:
+        return catalogue.accelerator(timings.accelerator) if timings.accelerator else None
+    except InputError:
+        return None
+
+
+def _on(timings: Timings, scenario: Scenario, named: Accelerator | None) -> str:
+    """Return what a listing says of its accelerators, and which machine is taken by that."""
+    if timings.accelerator is None:
+        return ""
+    is_taken = named is not None and not _MACHINES & scenario.model_fields_set
+    taken = f", taken as --accelerator {named.id}" if named is not None and is_taken else ""
+    return f", of {timings.accelerator}{taken}"
+
+
+def _mismatch(timings: Timings, point: Point, named: Accelerator | None, catalogue: Catalogue) -> str | None:
+    """Return that a listing names other accelerators than the stated ones, and what would be right."""
+    stated = point.accelerator
+    if named is None or stated is None:
+        return None
+    name = str(timings.accelerator)
+    if stated.id == named.id or stated.id in catalogue.others("accelerators", name):
+        return None
+    right = f"--node {named.usual_node}" if named.usual_node else f"--accelerator {named.id}"
+    return f"the listing is of {name}, not of {accelerator_words(stated)}: give {right}"
 
 
 def _ranks(collective: str, timings: Timings) -> int | None:
@@ -202,11 +238,14 @@ def _similar(point: Point, size: float) -> list[SimilarMeasurement]:
         at = row.point
         assert at is not None
         rate = _bus(at, at.message_bytes, row.time)
-        words = (
-            f"{show(rate, 'B/s')} at {show(at.message_bytes, 'B')}, {at.group_size} ranks, {at.nodes} nodes"
-        )
+        chip = f" x {accelerator_words(at.accelerator)}" if at.accelerator else " ranks"
+        nodes = f"{at.nodes} node{'s' * (at.nodes != 1)}"
+        words = f"{show(rate, 'B/s')} at {show(at.message_bytes, 'B')}, {at.group_size}{chip}, {nodes}"
+        title = source_titles().get(row.source, row.source)
         result.append(
-            SimilarMeasurement(id=row.run_id, source=row.source, value=rate, words=words, software=None)
+            SimilarMeasurement(
+                id=row.run_id, source=row.source, title=title, value=rate, words=words, software=None
+            )
         )
     return result
 

@@ -16,15 +16,19 @@ from perfmodel.decide.diagnosis.answer import (
     Diagnosis,
     Pace,
     SimilarMeasurement,
+    TurningDefault,
+    Verdict,
 )
-from perfmodel.decide.diagnosis.card import with_card
+from perfmodel.decide.diagnosis.card import verdict_of, with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import Explained, next_measurements
+from perfmodel.decide.diagnosis.turning import BATCH, Judged, judged, pace_of, turning_defaults
 from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
 from perfmodel.decide.quote.file import Claim
+from perfmodel.evidence.accuracy.source_titles import source_titles
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import NORMAL_80
@@ -40,7 +44,6 @@ SHOWN = 4
 """Causes that the next measurements tell apart."""
 UNCHANGED = 0.02
 """Relative change of the iteration time below which an option is no cause."""
-_BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
 
 
 class _Completed(NamedTuple):
@@ -86,7 +89,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
     normal, unknown, causes = _weigh(time, prediction, interval, scenario, setting, catalogue)
     as_stated = Explained(normal, Change("as stated"), prediction.iteration_time)
     odds = {"normal": as_stated} | _explained(causes)
-    pace: Pace = "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
+    pace = pace_of(time, interval)
     quantile = chance_above_one(
         time / prediction.iteration_time, math.log(interval.high_80 / prediction.iteration_time)
     )
@@ -101,6 +104,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         pace=pace,
         kind="training",
         reading=speed.words,
+        turns=_turns(speed, time, (pace, normal, unknown, causes), scenario, setting, catalogue),
         job=job_words(setting),
         normal=normal,
         unknown=unknown,
@@ -117,6 +121,36 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         defaults=[*taken, *prediction.defaults],
         notes=notes,
     )
+
+
+def _turns(
+    speed: Speed,
+    time: float,
+    own: tuple[Pace, float, float, list[Weighed]],
+    scenario: Scenario,
+    setting: Setting,
+    catalogue: Catalogue,
+) -> list[TurningDefault]:
+    """Return the options left open on which the verdict turns."""
+
+    def time_of(prediction: Prediction, changed: Scenario) -> float:
+        if speed.quantity == "iteration_time":
+            return time
+        return iteration_time(speed, prediction, resolve(changed, catalogue))
+
+    def verdict(pace: Pace, normal: float, unknown: float, causes: list[Weighed]) -> Verdict:
+        return verdict_of(pace, normal, unknown, [cause.probability for cause in causes])
+
+    def judge(prediction: Prediction, changed: Scenario) -> Verdict:
+        then, interval = time_of(prediction, changed), prediction.interval
+        assert interval is not None
+        of = resolve(changed, catalogue)
+        return verdict(pace_of(then, interval), *_weigh(then, prediction, interval, changed, of, catalogue))
+
+    def place(prediction: Prediction, changed: Scenario) -> Judged | None:
+        return judged(time_of(prediction, changed), prediction)
+
+    return turning_defaults(verdict(*own), scenario, setting, catalogue, place, judge)
 
 
 def iteration_time(speed: Speed, prediction: Prediction, setting: Setting) -> float:
@@ -191,7 +225,7 @@ def _as_logged(speed: Speed, scenario: Scenario, catalogue: Catalogue, notes: li
             scenario = scenario.model_copy(update={"workload": network})
             notes.append(f"--workload {network}: as the log says")
     if batch is not None:
-        if all(getattr(scenario, name) is None for name in _BATCH):
+        if all(getattr(scenario, name) is None for name in BATCH):
             scenario = scenario.model_copy(update={"local_batch_size": batch})
             notes.append(f"--local-batch-size {batch}: as the log says")
         elif scenario.local_batch_size not in (None, batch):
@@ -304,5 +338,10 @@ def _term_with(each: Weighed, name: str) -> float:
 def _similar(each: Near) -> SimilarMeasurement:
     """Return a published run like the job."""
     return SimilarMeasurement(
-        id=each.id, source=each.source, value=each.value, words=each.words, software=each.software
+        id=each.id,
+        source=each.source,
+        title=source_titles().get(each.source, each.source),
+        value=each.value,
+        words=each.words,
+        software=each.software,
     )

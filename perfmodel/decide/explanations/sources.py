@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import tomllib
 from collections import defaultdict
@@ -12,12 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from perfmodel.core.files.reading import read_table
 from perfmodel.core.files.resources import folder
 from perfmodel.core.formula import FORMULAS
 from perfmodel.core.tracing.gradients import slopes
 from perfmodel.decide.explanations.derivation import Derivation
 from perfmodel.decide.sensitivity.case import Case
+from perfmodel.evidence.accuracy.source_titles import source_titles
 from perfmodel.hardware import provenance
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.decoder import decoders
@@ -258,8 +257,7 @@ def _fit(key: str, fitted: Mapping[str, Any], rows: str, used_for: list[str]) ->
 
 def _of_transformers(derived: Derivation) -> list[CitedSource]:
     """Return the fit to transformers, and each source that dominates a learned number."""
-    with read_table(folder("validation") / "sources.csv") as file:
-        titles = {row["key"]: row["title"] for row in csv.DictReader(file)}
+    titles = source_titles()
     fitted = calibration_module.of_transformers()
     many: list[str] = []
     of_one: defaultdict[str, list[str]] = defaultdict(list)

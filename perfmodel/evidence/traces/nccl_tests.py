@@ -18,6 +18,7 @@ TOLERANCE = 0.03, 0.006
 """Relative [1] and absolute [GB/s] tolerance of the bandwidth, for rounding of the printed digits."""
 _RANK = re.compile(r"#\s+Rank\s+\d+", re.IGNORECASE)
 _HOST = re.compile(r"#\s+Rank\s+\d+.*\bon\s+(\S+)\s+device", re.IGNORECASE)
+_DEVICE = re.compile(r"#\s+Rank\s+\d+.*\bdevice\s+\d+\s+\[[^\]]*\]\s+(\S.*?)\s*$", re.IGNORECASE)
 _PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv)_perf")
 COLLECTIVES = {
     "all_reduce": "all-reduce",
@@ -55,6 +56,8 @@ class Timings(NamedTuple):
     None."""
     hosts: int | None = None
     """Number of hosts of the ranks; None if the header is missing."""
+    accelerator: str | None = None
+    """Name that the driver gives the accelerators; None if the header is missing, or they differ."""
 
 
 def is_nccl_tests(text: str) -> bool:
@@ -98,7 +101,9 @@ def read_nccl_tests(path: Path, text: str) -> Timings:
         raise refusal("trace.nccl_empty").under(path)
     kind = kinds.pop() if len(kinds) == 1 else None
     hosts = {match[1] for line in text.splitlines() if (match := _HOST.match(line))}
-    return Timings(str(path), ranks or None, tuple(rows), kind or _program(text), len(hosts) or None)
+    devices = {match[1] for line in text.splitlines() if (match := _DEVICE.match(line))}
+    device = devices.pop() if len(devices) == 1 else None
+    return Timings(str(path), ranks or None, tuple(rows), kind or _program(text), len(hosts) or None, device)
 
 
 def _program(text: str) -> str | None:

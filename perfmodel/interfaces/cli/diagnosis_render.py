@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from perfmodel.core.units import percent, show, show_range
+from perfmodel.decide.diagnosis.card import LEAST, shares
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
 from perfmodel.model.step.terms import TERMS
 
@@ -70,52 +70,47 @@ def _terms(out: Console, answer: Diagnosis) -> None:
 
 
 def _causes(out: Console, answer: Diagnosis) -> None:
-    """Print the causes with their probabilities."""
+    """Print the causes with their probabilities, which sum to 1 with the rows of what is no cause."""
+    unit = _unit(answer)
+    rows = shares(answer, MOST_CAUSES)
+    lines_to(out, rows[0][1], f"{percent(rows[0][0]):>9}  ")
     for cause in answer.causes[:MOST_CAUSES]:
+        time = show(cause.predicted_time, "s")
         lines_to(
             out,
-            f"{cause.id}: {cause.words} ({cause.change}), {show(cause.predicted_time, 's')}",
+            f"{cause.id}: {cause.words} ({cause.change}); {unit} would take {time}",
             f"{percent(cause.probability):>9}  ",
         )
-        if answer.verdict != "normal" and cause.probability >= 0.05:
+        if answer.verdict != "normal" and cause.probability >= LEAST:
             lines_to(out, cause.next, f"{'':11}")
+    for share, words in rows[1 + len(answer.causes[:MOST_CAUSES]) :]:
+        lines_to(out, words, f"{percent(share):>9}  ")
+
+
+def _unit(answer: Diagnosis) -> str:
+    """Return what the times of causes are of."""
+    return show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
 
 
 def _similar(out: Console, answer: Diagnosis) -> None:
-    """Print published measurements, each with its id."""
+    """Print published measurements, each with its source."""
     for index, each in enumerate(answer.similar):
         value = "" if answer.kind == "collective" else f"{show(each.value, 's')} for this job at "
         software = f", {each.software}" if each.software else ""
-        source = "" if answer.kind == "collective" else f"; {each.source}"
-        lines_to(out, f"{value}{each.words}{software}{source}", f"{'' if index else 'published':<10}")
-        for line in at_slashes(each.id, out.width - 12):
-            out.print(Text(f"{'':12}{line}"))
-
-
-def at_slashes(name: str, width: int) -> list[str]:
-    """Return a name on as many lines as it needs, broken after slashes alone.
-
-    >>> at_slashes("dlperf/tensorflow/resnet50-v1.5/v100-sxm2-16gb", 24)
-    ['dlperf/tensorflow/', 'resnet50-v1.5/', 'v100-sxm2-16gb']
-    """
-    lines = [""]
-    for part in name.replace("/", "/\n").splitlines():
-        if lines[-1] and len(lines[-1] + part) > width:
-            lines.append("")
-        lines[-1] += part
-    return lines
+        words = f"{value}{each.words}{software}; {each.title}"
+        lines_to(out, words, f"{'' if index else 'published':<10}")
 
 
 def _next(out: Console, answer: Diagnosis) -> None:
-    """Print what to measure next."""
-    if answer.next:
-        lines_to(
-            out,
-            "what tells these causes apart, and the iteration time with each; normal: nothing is wrong, and "
-            "the prediction is as far off there",
-            f"{'next':<10}",
-        )
-    for each in answer.next:
-        lines_to(out, each.words, " " * 10)
-        expected = ", ".join(f"{cause} {show(time, 's')}" for cause, time in each.expected.items())
-        lines_to(out, expected, " " * 12)
+    """Print what to measure next, and a row for each cause with its times."""
+    if not answer.next:
+        return
+    numbered = [f"{index} {each.words}" for index, each in enumerate(answer.next, 1)]
+    for index, words in enumerate(numbered):
+        lines_to(out, words, f"{'' if index else 'next':<10}")
+    rows = table("an iteration would take", *map(str, range(1, len(numbered) + 1)))
+    for cause in dict.fromkeys(cause for each in answer.next for cause in each.expected):
+        times = (each.expected.get(cause) for each in answer.next)
+        name = "as predicted: nothing is wrong" if cause == "normal" else f"with {cause}"
+        rows.add_row(name, *("-" if time is None else show(time, "s") for time in times))
+    out.print(rows)

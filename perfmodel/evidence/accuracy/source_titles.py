@@ -1,0 +1,15 @@
+"""What the sources of measured rows are called."""
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+
+from perfmodel.core.files.reading import read_table
+from perfmodel.core.files.resources import folder
+
+
+@cache
+def source_titles() -> Mapping[str, str]:
+    """Return the title of each source of measured rows, by its key in ``validation/sources.csv``."""
+    with read_table(folder("validation") / "sources.csv") as file:
+        return {row["key"]: row["title"] for row in csv.DictReader(file)}
