@@ -51,8 +51,8 @@ def cut(text: str) -> Shown | None:
     >>> cut("fits with probability 88 %: 82.5 of 96.0 GiB"), cut("no price is known")
     (Shown(value='fits with probability 88 %', rest='82.5 of 96.0 GiB'), None)
     """
-    found = _FIGURE.match(text) or _VERDICT.match(text)
-    return None if found is None else Shown(found[0].strip(), text[found.end() :].lstrip(" ;,:"))
+    large = _FIGURE.match(text) or _VERDICT.match(text)
+    return None if large is None else Shown(large[0].strip(), text[large.end() :].lstrip(" ;,:"))
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -57,8 +57,8 @@ page = st.navigation(
     },
     position="top",
 )
-if found := place(page.url_path):
-    number, where = found
+if placed := place(page.url_path):
+    number, where = placed
     with st.container(key="place"):  # Streamlit marks the page itself, in a menu that is folded
         st.caption(where)
         st.html(f"<style>{MARKED.replace('NUMBER', str(number))}</style>")

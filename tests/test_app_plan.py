@@ -17,7 +17,7 @@ def test_a_transformer_is_planned_by_tokens():
     fields = {field.label: field.placeholder for field in page.text_input}
     assert fields["Tokens of the run"] == "2.49 B (default)"
     assert "Epochs" not in fields
-    assert len(re.findall("2.49 B tokens", words(page))) == 1
+    assert len(re.findall("2.49 B tokens", words(page))) == 2  # as a figure, and in the card as a whole
     assert "tokens a step (" in words(page)
     assert "--recipe tokens" in " ".join(block.value for block in page.code)
     table = page.dataframe[0].value

@@ -204,4 +204,4 @@ def test_sweeps_sensitivity_and_quotes_keep_to_that_limit_too():
     assert bus_bandwidth_limit("all-reduce", told).value == pytest.approx(312.5e6, rel=1e-12)
     first, second = (choices(Case(at, calibration())) for at in (usual, told))
     assert first == second
-    assert any(choice.active == "the network limit of aws-p3.2xlarge (312 MB/s)" for choice in second)
+    assert any(choice.active == "the network limit of AWS p3.2xlarge (312 MB/s)" for choice in second)
