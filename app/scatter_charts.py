@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.charts import BLUE, COLOURS, GREY, ORANGE, PINK, RED, SYMBOLS, scale
+from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, scale
 from app.figure import Figure
 from perfmodel.core.units import dollars, show
 
@@ -65,7 +65,7 @@ def pareto(
     if deadline is not None:
         figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
     if budget is not None:
-        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
+        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(RED, "dot"))
     figure.update_xaxes(title="time of the run [s]", type="log")
     figure.update_yaxes(title="cost of the run [USD]", type="log")
     return figure

@@ -540,7 +540,7 @@ def test_servers_stay_with_the_strategy_that_has_them():
     test = opened("scale", **query)
     assert not test.error
     assert "parameter-server (chosen)" in words(test)
-    assert "all-reduce: " in words(test)
+    assert "all-reduce gives " in words(test)
 
 
 def test_text_of_others_is_shown_and_never_read_as_markdown():
