@@ -11,6 +11,7 @@ import pytest
 import perfmodel
 from app import axes
 from app.menu import PAGES
+from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import by_algorithm, opened, sound, words
 
@@ -42,7 +43,7 @@ def test_messages_are_counted_in_one_kind_of_bytes():
         for number in ("", 2)
         if layout.get(f"xaxis{number}", {}).get("title", {}).get("text") == "message"
     ]
-    assert len(axes_drawn) == 3
+    assert len(axes_drawn) == 2
     assert all("100 kB" in axis["ticktext"] for axis in axes_drawn)
     assert not [text for axis in axes_drawn for text in axis["ticktext"] if "iB" in text]
 
@@ -78,27 +79,14 @@ def test_pages_call_options_by_their_labels(page):
     assert shown
 
 
-SAID = r"(\d+(\.\d+)? ([kMGTPE]?(B/s|FLOP/s)|ms|s|min|h|days)|\d+%|\d[\d,.]*|\$[\d,.]+)"
-"""What stands at a tick of a claim."""
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *({"quote": name} for name in ("dgx-a100-petaflops", "imagenet-one-hour", "six-true-claims")),
-        {"quantity": "flops", "value": "4e15", "per": "node"},
-        {"quantity": "days_to_train", "value": "3", "epochs": "900"},
-    ],
-)
-def test_axes_of_claims_say_figures_as_people_write_them(query):
-    for layout in layouts(opened("quote", **query)):
-        texts = layout["xaxis"]["ticktext"]
-        assert 2 <= len(texts) <= axes.MOST_TICKS
-        assert all(re.fullmatch(SAID, text) and ",000,000" not in text for text in texts), texts
-        assert ("%" in texts[0]) == (layout["xaxis"]["title"]["text"] in SHARES)
-
-
-SHARES = ("scaling efficiency", "utilisation (MFU)")
+def test_claims_are_drawn_in_one_chart_as_shares_of_what_physics_allows():
+    (chart,) = opened("quote", quote="six-true-claims").get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    traces = {trace["name"]: trace for trace in figure["data"]}
+    checked = check_quote(read_quote("six-true-claims")[0])
+    shares = [(each.value / each.limit) ** (1 if each.higher_is_better else -1) for each in checked]
+    assert traces["claimed"]["x"] == pytest.approx(shares)
+    assert traces["physics allows"]["x"] == [1, 1]
 
 
 @pytest.mark.parametrize("page", [name for name, _ in PAGES])

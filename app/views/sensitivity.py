@@ -52,7 +52,7 @@ def tornado(rows: list[Effect]) -> Figure:
         )
     figure.update_layout(barmode="overlay")
     figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_xaxes(title="change of the time per sample", ticksuffix=" %", zeroline=True)
+    figure.update_xaxes(title="time per sample", ticksuffix=" %", zeroline=True)
     return figure
 
 

@@ -339,7 +339,7 @@ def try_sample() -> None:
 
 
 def predicted(request: PageRequest) -> None:
-    """Draw the page without a trace: the answer about the sample, and the predicted step of the described job."""
+    """Draw the page without a trace: the answer on the sample, and the predicted step of the job."""
     with errors_shown():
         answer = request.predict()
     traces = uploads.sample().traces
