@@ -21,6 +21,8 @@ CLOSE_TIMES = tuple(
 """Possible ticks where the axis spans a short range [s]."""
 FEW_TICKS = 4
 MOST_TICKS = 7
+MOST_ACROSS = 5
+"""Most ticks of a logarithmic x axis, so that on a phone they stay level."""
 _MICRO = re.compile(r"(?<=\d )us\b")
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
@@ -42,6 +44,8 @@ def say_units(figure: Figure) -> None:
         if values and (is_logarithmic or unit == "s" or (unit in SHOWN and not has_bars)):
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
+            if is_logarithmic and name[0] == "x":
+                ticks = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
         elif unit == "GiB":

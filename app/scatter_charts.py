@@ -12,6 +12,9 @@ from perfmodel.core.units import dollars, show
 if TYPE_CHECKING:
     from perfmodel.evidence.accuracy import Row
 
+PLAIN = [symbol for symbol in SYMBOLS if symbol != "star"]
+"""Symbols of points; a star is what is chosen."""
+
 
 def pareto(
     front: Sequence[Mapping[str, Any]],
@@ -114,11 +117,12 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
 
     Parameters
     ----------
-    groups : name of a group -> points (x, y, spec); those of the last are larger
+    groups : name of a group -> points (x, y, spec); the last is marked with a star, as what is chosen
     x, y : titles of the axes
     """
-    figure = Figure()
+    figure, others = Figure(), [colour for colour in COLOURS if colour != ORANGE]
     for index, (name, points) in enumerate(groups.items()):
+        is_chosen = index == len(groups) - 1
         if points:
             figure.add_scatter(
                 x=[point[0] for point in points],
@@ -127,9 +131,10 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 mode="markers",
                 text=[point[2].id for point in points],
                 marker={
-                    "color": COLOURS[index % len(COLOURS)],
-                    "size": 15 if index == len(groups) - 1 else 9,
-                    "symbol": SYMBOLS[index % len(SYMBOLS)],
+                    "color": ORANGE if is_chosen else others[index % len(others)],
+                    "size": 17 if is_chosen else 9,
+                    "symbol": "star" if is_chosen else PLAIN[index % len(PLAIN)],
+                    "line": {"width": 1 if is_chosen else 0},
                 },
                 hovertemplate="%{text}<extra></extra>",
             )

@@ -96,11 +96,15 @@ def test_plotly_knows_all_that_a_page_draws(page):
 
 
 @pytest.mark.parametrize("kind", ["accelerators", "nodes", "links", "software"])
-def test_hardware_is_listed_by_vendor_the_newest_first(kind):
-    _, *lists = [frame.value for frame in opened("hardware", kind=kind).dataframe]
-    ids = [id for each in lists for id in each["id"]]
-    assert sorted(ids) == sorted(Catalogue.built_in().ids(kind))
-    for each in lists:
-        years = list(each.get("year", []))
-        assert years == sorted(years, reverse=True)
-    assert (len(lists) > 1) == (kind != "software")
+def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
+    _, listed = [frame.value for frame in opened("hardware", kind=kind).dataframe]
+    assert sorted(listed["id"]) == sorted(Catalogue.built_in().ids(kind))
+    assert (listed.columns[0], listed.columns[-1]) == ("name", "id")
+    years = [year for year in listed.get("year", []) if year == year]
+    assert years == sorted(years, reverse=True)
+
+
+def test_hardware_says_first_what_a_planner_asks():
+    said = words(opened("hardware")).replace("\\", "")
+    numbers = "125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W"
+    assert f"V100 SXM2 16 GB: {numbers} (all from data sheets)" in said

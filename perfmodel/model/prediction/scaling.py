@@ -170,7 +170,8 @@ def _gain(name: str, other: Prediction, last: Prediction) -> str:
     percent = f"{abs(ratio.value - 1):.0%}"
     if percent == "0%":
         return f"{name} gives the same"
-    words = f"{name} gives {percent} {'more' if ratio.value > 1 else 'less'}"
+    speed = samples_per_second(other, other.samples_per_second)
+    words = f"{name} gives {speed}, {percent} {'more' if ratio.value > 1 else 'less'}"
     if ratio.low_80 is None or ratio.high_80 is None:
         return words
     return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words
