@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, scale
+from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, UNDER, scale
 from app.figure import Figure
 from perfmodel.core.units import dollars, show
 
@@ -88,7 +88,7 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
             x=ends,
             y=[end * factor for end in ends],
             mode="lines",
-            line={"color": GREY, "dash": dash, "width": 1},
+            line={"color": GREY, "dash": dash, "width": 2},
             name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
             showlegend=factor >= 1,
             hoverinfo="skip",
@@ -107,6 +107,7 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
             },
             hovertemplate="%{text}<extra></extra>",
         )
+    figure.update_layout(legend=dict(UNDER))
     figure.update_xaxes(title="measured iteration time [s]", type="log")
     figure.update_yaxes(title="predicted iteration time [s]", type="log")
     return figure

@@ -20,6 +20,7 @@ from perfmodel.core.units import show
 from perfmodel.decide.fits.words import change_words
 from perfmodel.decide.sensitivity import input_words
 from perfmodel.decide.sensitivity.per_sample import effects
+from perfmodel.hardware.catalogue.store import Catalogue
 from tests.test_app import TRACED, a_trace, button, of_card, opened, sound, words
 from tests.test_app_trace import handed_over
 
@@ -200,7 +201,7 @@ def plain_words(test: Any) -> str:
 def listed(test: Any, answers: list[Any], printed: str) -> None:
     assert "ib-edr-100g" in answers[0]
     assert "ib-edr-100g" in printed
-    assert any("`ib-edr-100g`" in element.value for element in test.markdown)
+    assert Catalogue.built_in().link("ib-edr-100g").name in words(test)
 
 
 def fitted(test: Any, answers: list[Any], printed: str) -> None:
