@@ -60,7 +60,7 @@ def misses_first(rows: Iterable[Row]) -> list[Row]:
 def off_words(error: float) -> str:
     """Return how far off a predicted time is: in per cent, from a factor of 2 on as a factor.
 
-    >>> off_words(-0.92), off_words(-0.3), off_words(0.12), off_words(1.5)
+    >>> off_words(-0.915), off_words(-0.3), off_words(0.12), off_words(1.5)
     ('12 x too fast', '30 % too fast', '12 % too slow', '2.5 x too slow')
     """
     way, factor = ("too fast", 1 / (1 + error)) if error < 0 else ("too slow", 1 + error)
@@ -81,7 +81,7 @@ def _explained() -> dict[tuple[str, str], str]:
 
 
 def why(run: Run) -> str:
-    """Return what is known of a run's error: of its network, source or accelerator; else the run's own note."""
+    """Return what is known of a run's error, by network, source or accelerator; else the run's own note."""
     families = (("workload", run.workload), ("source", run.source), ("accelerator", run.accelerator))
     known = next((_explained()[each] for each in families if each in _explained()), "")
     return known or run.note or "not explained"
