@@ -76,8 +76,8 @@ def origin(catalogue: Catalogue, kind: Kind, id: str) -> Origin:
 
 
 FIRST = (
-    *("name", "year", "vendor", "memory", "memory bandwidth", "fp16 peak", "bf16 peak", "fp8 peak"),
-    *("fp32 peak", "rated power", "bandwidth", "hop latency", "accelerators", "accelerator"),
+    *("name", "memory", "memory bandwidth", "fp16 peak", "bf16 peak", "fp8 peak", "fp32 peak"),
+    *("rated power", "year", "vendor", "bandwidth", "hop latency", "accelerators", "accelerator"),
     *("inter link", "nics", "network bandwidth"),
 )
 """First columns of a list: what a planner asks for."""
@@ -121,17 +121,16 @@ def asked_first(numbers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def in_short(result: SourcedSpec, numbers: list[dict[str, Any]]) -> str:
+def in_short(numbers: list[dict[str, Any]]) -> str:
     """Return the numbers that a planner asks for, and what they rest on, in a line.
 
     Parameters
     ----------
-    result : the spec
-    numbers : its rows of ``asked_first``
+    numbers : rows of ``asked_first`` of a spec
     """
     shown = [row for row in numbers if row["number"] in ASKED]
     if not shown:
-        return f"{result.name}: {len(numbers)} numbers"
+        return f"{len(numbers)} numbers with their sources"
     words = ", ".join(
         f"{row['value']} {row['number'].removeprefix('peak rate, ')}"
         if row["number"] != "rated power"
@@ -140,7 +139,7 @@ def in_short(result: SourcedSpec, numbers: list[dict[str, Any]]) -> str:
     )
     bases = [BASES.get(basis, basis) for basis in dict.fromkeys(row["basis"] for row in shown)]
     source = f"all from {bases[0]}" if len(bases) == 1 else f"from {' and '.join(bases)}"
-    return f"{result.name}: {words} ({source})"
+    return f"{words} ({source})"
 
 
 def in_words(name: str) -> str:

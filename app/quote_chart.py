@@ -1,4 +1,4 @@
-"""Chart of a quote's claims: each as a share of what physics allows, beside what to expect and measured runs."""
+"""Chart of a quote's claims: each as a share of what physics allows, beside what to expect and runs."""
 
 from __future__ import annotations
 

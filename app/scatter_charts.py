@@ -139,6 +139,7 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 },
                 hovertemplate="%{text}<extra></extra>",
             )
+    figure.update_layout(legend=dict(UNDER))
     figure.update_xaxes(title=x, type="log")
     figure.update_yaxes(title=y, **scale(True))
     return figure

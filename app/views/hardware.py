@@ -59,7 +59,7 @@ def picture(kind: Kind, shown: str) -> None:
     )
 
 
-def _peak(peaks: Mapping[str, Any]) -> float:
+def _peak(peaks: Mapping[Any, Any]) -> float:
     """Return the dense peak of products of 16 bits, or of fp32 where there is none [FLOP/s]."""
     known = next((peaks[name] for name in ("fp16", "bf16", "fp32") if name in peaks), None)
     return max(peak.value for peak in peaks.values()) if known is None else float(known.value)
@@ -162,7 +162,7 @@ def page(request: PageRequest) -> None:
     numbers = hardware.asked_first(hardware.provenance(result))
     with request.top:
         st.subheader(plain(result.name), anchor=False)
-        st.markdown(f"**{plain(hardware.in_short(result, numbers))}**")
+        st.markdown(f"**{plain(hardware.in_short(numbers))}**")
     if result.note:
         st.caption(plain(result.note))
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
