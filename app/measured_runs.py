@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
 from perfmodel.evidence.accuracy import Row, shipped_runs
@@ -17,8 +16,7 @@ from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.evidence.accuracy.training_compare import Mode
 from perfmodel.evidence.accuracy.training_rows import Run
-from perfmodel.model.prediction.card import accelerator_name
-from perfmodel.workloads import workload
+from perfmodel.model.prediction.names import accelerator_name, network_name
 
 FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 
@@ -91,7 +89,7 @@ def misses_table(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return rows as a table for display: the case in words, why, and where it was measured."""
     return [
         {
-            "case": f"{_network(row.run.workload)}, {row.run.world_size} x "
+            "case": f"{network_name(row.run.workload)}, {row.run.world_size} x "
             f"{accelerator_name(row.run.accelerator)}: {off_words(row.error or 0.0)}",
             "why, or what its source says": why(row.run),
             "precision": row.run.precision,
@@ -106,15 +104,6 @@ def misses_table(rows: Iterable[Row]) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-
-
-@cache
-def _network(id: str) -> str:
-    """Return what people call a network; of others than those shipped its id."""
-    try:
-        return workload(id).name
-    except InputError:
-        return id
 
 
 def table(rows: Iterable[Row]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from app import axes
 from app.menu import PAGES
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.scaling import headline_of
 from tests.test_app import by_algorithm, opened, sound, words
 
 
@@ -108,3 +109,20 @@ def test_hardware_says_first_what_a_planner_asks():
     said = words(opened("hardware")).replace("\\", "")
     numbers = "125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W"
     assert f"{numbers} (all from data sheets)" in said
+
+
+def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
+    tcp, same, rdma = (
+        perfmodel.scale(gpus=[8, 64], inter_link=link)
+        for link in ("ethernet-25g-tcp", "ethernet-100g-tcp", "ethernet-100g-rdma")
+    )
+    last = tcp.rows[-1]
+    assert tcp.headline.startswith(f"On 64 GPUs: {last.samples_per_second:,.0f} images/s (80 %: ")
+    assert tcp.headline.endswith(f") at {last.scaling_efficiency:.0%} efficiency.")
+    others = {"a": same.predictions[-1], "b": rdma.predictions[-1]}
+    said = headline_of(tcp.predictions, others).removeprefix(tcp.headline)
+    faster = rdma.rows[-1].samples_per_second
+    gain = faster / last.samples_per_second - 1
+    assert (
+        said == f" a gives the same. b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
+    )

@@ -23,8 +23,8 @@ from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import accelerator_name
 from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.training.compressed_exchange import exchange_words
 
 START = {"ranks": 32, "size": "100MB"}
