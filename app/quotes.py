@@ -12,7 +12,7 @@ from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.problem import Problem
 from perfmodel.decide.quote import Checked, Claim, Quote, read_quote
 from perfmodel.decide.quote.claim_words import shown
-from perfmodel.decide.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
+from perfmodel.decide.quote.file import GOES_WITH, SYNONYMS, quote_of
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 

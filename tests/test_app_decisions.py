@@ -157,7 +157,9 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "C: 100 Gbit/s Ethernet (RDMA)",
     }
     assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
-    assert test.code[0].value.startswith("C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast")  # Copy the answer
+    assert test.code[0].value.startswith(
+        "C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast"
+    )  # Copy the answer
 
 
 @pytest.mark.parametrize(
