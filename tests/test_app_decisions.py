@@ -156,7 +156,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "B: 100 Gbit/s Ethernet (TCP)",
         "C: 100 Gbit/s Ethernet (RDMA)",
     }
-    assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
+    assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
         "C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast"
     )  # Copy the answer
