@@ -150,7 +150,10 @@ def times_of(result: Sequence[StragglerPrediction]) -> Figure:
     )
     times = [row.time_per_gradient for row in rows]
     figure.add_bar(
-        y=[f"{NAMES.get(row.variant, row.variant)}<br>({row.variant})" for row in rows],
+        y=[
+            f"{NAMES.get(row.variant, row.variant)}<br>({row.variant}) <b>{show(time, 's')}</b>"
+            for row, time in zip(rows, times, strict=True)
+        ],
         x=times,
         orientation="h",
         width=0.5,
@@ -168,9 +171,6 @@ def times_of(result: Sequence[StragglerPrediction]) -> Figure:
             "thickness": 3,
             "width": 0,
         },
-        text=[f"  {show(time, 's')}" for time in times],
-        textposition="inside",
-        insidetextanchor="start",
         customdata=[[show(row.update_time, "s"), row.gradients_per_update, row.status] for row in rows],
         hovertemplate="%{y}: an update of %{customdata[1]} gradients every %{customdata[0]}, "
         "%{customdata[2]}<extra></extra>",
