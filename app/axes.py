@@ -1,10 +1,11 @@
-"""Ticks of chart axes with their unit: ``0.1 s`` and ``100 GB/s`` in place of ``100m`` and ``100G``."""
+"""Ticks of chart axes with their unit: ``100 ms`` and ``100 GB/s`` in place of ``100m`` and ``100G``."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from app.figure import Figure
 from perfmodel.core.units import duration, many, show
@@ -20,6 +21,9 @@ CLOSE_TIMES = tuple(
 """Possible ticks where the axis spans a short range [s]."""
 FEW_TICKS = 4
 MOST_TICKS = 7
+MOST_ACROSS = 5
+"""Most ticks of a logarithmic x axis, so that on a phone they stay level."""
+_MICRO = re.compile(r"(?<=\d )us\b")
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
@@ -34,21 +38,38 @@ def say_units(figure: Figure) -> None:
             continue
         is_logarithmic = axis.get("type") == "log"
         values = [value for value in _values(figure, name) if not is_logarithmic or value > 0]
-        is_large = unit in SHOWN and (unit != "s" or max(values, default=0) >= LONG_TIMES[0])
-        if values and (
-            is_logarithmic or (is_large and not any(each["type"] == "bar" for each in figure.data))
-        ):
+        has_bars = any(each["type"] == "bar" for each in figure.data)
+        if has_bars and unit == "s" and not is_logarithmic:
+            values = [0.0, _end_of_bars(figure, name), *axis.get("range", ())]
+        if values and (is_logarithmic or unit == "s" or (unit in SHOWN and not has_bars)):
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
+            if is_logarithmic and name[0] == "x":
+                ticks = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
-        elif unit in ("s", "GiB"):
-            axis |= {"tickformat": "~g", "ticksuffix": f" {unit}"}
+        elif unit == "GiB":
+            axis |= {"tickformat": "~g", "ticksuffix": " GiB"}
         else:
             axis["tickformat"] = ",~r"
             continue
         if unit in (*SHOWN, "GiB"):
             axis["title"]["text"] = _UNIT.sub("", title)
+
+
+def say_micro(part: Any) -> Any:
+    """Return a figure's part with ``µs`` for ``us`` in all its texts.
+
+    >>> say_micro({"text": ["743 us", "plus"]})
+    {'text': ['743 µs', 'plus']}
+    """
+    if isinstance(part, str):
+        return _MICRO.sub("µs", part)
+    if isinstance(part, dict):
+        return {name: say_micro(each) for name, each in part.items()}
+    if isinstance(part, list):
+        return [say_micro(each) for each in part]
+    return part
 
 
 def _values(figure: Figure, axis: str) -> Iterator[float]:
@@ -57,6 +78,26 @@ def _values(figure: Figure, axis: str) -> Iterator[float]:
     for trace in figure.data:
         if trace.get(f"{letter}axis", letter) == axis:
             yield from (each for each in trace.get(letter, ()) if isinstance(each, int | float))
+
+
+def _end_of_bars(figure: Figure, axis: str) -> float:
+    """Return where the longest horizontal bar ends, with all parts of a stacked one."""
+    if figure.layout.get("barmode") != "stack":
+        return max(
+            (
+                base + length
+                for trace in figure.data
+                if trace["type"] == "bar"
+                for base, length in zip(trace.get("base", [0.0] * len(trace[axis])), trace[axis], strict=True)
+            ),
+            default=0.0,
+        )
+    sums: dict[Any, float] = {}
+    for trace in figure.data:
+        if trace["type"] == "bar":
+            for row, length in zip(trace["y"], trace[axis], strict=True):
+                sums[row] = sums.get(row, 0.0) + length
+    return max(sums.values(), default=0.0)
 
 
 def round_ticks(low: float, high: float, unit: str, logarithmic: bool) -> list[float]:
@@ -108,11 +149,11 @@ def tick_text(value: float, unit: str) -> str:
     """Return the text of a tick, with its unit.
 
     >>> tick_text(0.1, "s"), tick_text(60, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s")
-    ('0.1 s', '1 min', '1 h', '100 TFLOP/s')
+    ('100 ms', '1 min', '1 h', '100 TFLOP/s')
     >>> tick_text(200, "USD"), tick_text(2000000, "USD")
     ('200', '2 M')
     """
-    if unit == "s" and 0.1 <= value < 60:
+    if unit == "s" and 1 <= value < 60:
         return f"{value:g} s"
     if unit == "s" and 60 <= value < 3600:
         return f"{value / 60:g} min"

@@ -25,6 +25,10 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
 HIDDEN = "hidden communication"
+BELOW, CAP = 0.37, 0.07
+"""Place of an interval below the middle of its bar, and half the height of its ends; bars are 1 apart."""
+UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "maxheight": 1.0}
+"""Plotly's settings of a legend below the chart, where on a phone its many lines keep no bar from view."""
 LEAST = 1e-9
 """Times below this are rounding errors [s]."""
 WIDEST = 2.5
@@ -44,6 +48,8 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
     """
     numbers_first.let_paint()
     axes.say_units(figure)
+    figure.data = axes.say_micro(figure.data)
+    figure.layout = axes.say_micro(figure.layout)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
     figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
     if "y" not in figure.layout.get("legend", {}):
@@ -62,7 +68,7 @@ def waterfall(prediction: Prediction) -> Figure:
     rows = [
         (TERMS[name].label, colours.look_of(name) or (GREY, ""), time)
         for name, time in prediction.terms.items()
-        if prediction.layout is None or time > 0  # many terms of a layout are 0
+        if time > LEAST
     ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
     figure = Figure()
@@ -73,7 +79,7 @@ def waterfall(prediction: Prediction) -> Figure:
             base=[start],
             orientation="h",
             marker=filled(look),
-            text=[show(time, "s") if time > LEAST else ""],
+            text=[show(time, "s")],
             customdata=[show(time, "s")],
             textposition="outside",
             cliponaxis=False,
@@ -81,7 +87,8 @@ def waterfall(prediction: Prediction) -> Figure:
             showlegend=False,
         )
     if "backward_time" in prediction.terms:
-        _hidden(figure, prediction, starts[1 + list(prediction.terms).index("backward_time")])
+        backward = [name for name, _, _ in rows].index(TERMS["backward_time"].label)
+        _hidden(figure, prediction, starts[backward + 1])
     figure.add_bar(
         y=["iteration"],
         x=[prediction.iteration_time],
@@ -93,25 +100,26 @@ def waterfall(prediction: Prediction) -> Figure:
         hovertemplate="iteration: %{text}<extra></extra>",
         showlegend=False,
     )
+    last = []
     if prediction.interval is not None:
         for low, high, width, level in (
-            (prediction.interval.low_95, prediction.interval.high_95, 2, "95 %"),
             (prediction.interval.low_80, prediction.interval.high_80, 6, "80 %"),
+            (prediction.interval.low_95, prediction.interval.high_95, 2, "95 %"),
         ):
             if low is None or high is None:
                 continue
+            last.append(f"{level}: {show(low, 's')} to {show(high, 's')}")
             figure.add_scatter(
                 x=[low, high],
-                y=["interval", "interval"],
+                y=[last[-1]] * 2,
                 mode="lines",
-                line={"color": RED, "width": width},
-                name=f"{level}: {show(low, 's')} to {show(high, 's')}",
-                hovertemplate="%{x:.3s}s<extra></extra>",
+                line={"color": GREY, "width": width},
+                text=[show(low, "s"), show(high, "s")],
+                hovertemplate=f"{level} interval: %{{text}}<extra></extra>",
+                showlegend=False,
             )
     drawn = {bar for trace in figure.data for bar in trace["y"]}
-    order = [
-        each for each in (*(name for name, _, _ in rows), HIDDEN, "iteration", "interval") if each in drawn
-    ]
+    order = [each for each in (*(name for name, _, _ in rows), HIDDEN, "iteration", *last) if each in drawn]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
     if prediction.interval is not None:  # a wide one would leave no room for the bars
@@ -142,26 +150,31 @@ def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> Non
 
 
 def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
-    """Return a bar for each prediction, stacked by term, with its 80 % interval."""
+    """Return a bar for each prediction, stacked by term, with its sum, and below it its 80 % interval."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
     labels = {name: TERMS[name].label for terms in rows.values() for name in terms}
     figure = parts(rows, labels, "time of one iteration [s]")
-    drawn = {name: each.interval for name, each in predictions.items() if each.interval is not None}
-    for index, (name, interval) in enumerate(drawn.items()):
-        for colour, width in (("white", 7), (RED, 3)):  # seen on every fill
-            figure.add_scatter(
-                x=[interval.low_80, interval.high_80],
-                y=[name, name],
-                mode="lines+markers",
-                line={"color": colour, "width": width},
-                marker={"symbol": "line-ns-open", "size": 14, "line": {"color": colour, "width": width}},
-                name="80 % interval" if colour == RED else "",
-                showlegend=index == 0 and colour == RED,
-                hovertext=[_seconds(interval.low_80), _seconds(interval.high_80)],
-                hoverinfo="text",
-            )
+    ends = [each.iteration_time for each in predictions.values()]
+    for place, prediction in enumerate(predictions.values()):
+        total = prediction.iteration_time
+        _beside(figure, total, place, f"<b>{show(total, 's')}</b>", "left")
+        if (interval := prediction.interval) is None:
+            continue
+        ends.append(interval.high_80)
+        below = place + BELOW
+        for x, y in (
+            ((interval.low_80, interval.high_80), (below, below)),
+            *(((end, end), (below - CAP, below + CAP)) for end in (interval.low_80, interval.high_80)),
+        ):
+            line = {"color": GREY, "width": 3}
+            figure.add_shape(type="line", x0=x[0], x1=x[1], y0=y[0], y1=y[1], line=line)
+        _beside(figure, interval.low_80, below, show(interval.low_80, "s"), "right")
+        _beside(figure, interval.high_80, below, show(interval.high_80, "s"), "left")
+    if len(ends) > len(rows):
+        figure.update_xaxes(title="time of one iteration; grey: its 80 % interval [s]")
+    figure.update_xaxes(range=[0, 1.18 * max(ends)])  # room for the last text on a phone
     # names above bars, not left of them, where they would take half of a phone's width
-    figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.85], fixedrange=True)
+    figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.4, -0.8], fixedrange=True)
     for trace in figure.data:
         if trace["type"] == "bar":
             trace["width"] = 0.5
@@ -170,15 +183,22 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
             x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
     # letters small enough for two entries in a row on a phone
-    figure.update_layout(legend={"maxheight": 1.0, "font": {"size": 11}})
+    figure.update_layout(legend={"font": {"size": 11}})
     return figure
+
+
+def _beside(figure: Figure, x: float, y: float, text: str, anchor: str) -> None:
+    """Add text left or right of a place; ``anchor`` is the side of the text that is there."""
+    figure.add_annotation(
+        x=x, y=y, text=text, showarrow=False, xanchor=anchor, xshift=5 if anchor == "left" else -5
+    )
 
 
 def height_beside(figure: Figure, names: Sequence[str]) -> int:
     """Return the height of ``side_by_side`` [px]: names of several lines, and a legend in one column."""
     entries = sum(bool(trace.get("name")) and trace.get("showlegend") is not False for trace in figure.data)
     lines = max(name.count("<br>") for name in names)
-    return 80 + 19 * entries + (62 + 18 * lines) * len(names)
+    return 100 + 19 * entries + (92 + 18 * lines) * len(names)
 
 
 def _seconds(time: float) -> str:
@@ -216,7 +236,7 @@ def parts(
             customdata=[words(time) for time in times],
             hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
         )
-    figure.update_layout(barmode="stack", showlegend=True, legend={"traceorder": "normal", "maxheight": 1.0})
+    figure.update_layout(barmode="stack", showlegend=True, legend={"traceorder": "normal", **UNDER})
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title=x, rangemode="tozero")
     return figure
@@ -289,7 +309,7 @@ def lines(
             name=name,
             mode="markers",
             text=list(labels),
-            marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
+            marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 7) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )
     figure.update_xaxes(title=x, **scale(log_x))

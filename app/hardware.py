@@ -75,27 +75,71 @@ def origin(catalogue: Catalogue, kind: Kind, id: str) -> Origin:
     return Origin(result.kind if kind == "links" else "", None)
 
 
-def by_origin(catalogue: Catalogue, kind: Kind) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of ``overview`` by group, the largest group first, each the newest first.
+FIRST = (
+    *("name", "memory", "memory bandwidth", "fp16 peak", "bf16 peak", "fp8 peak", "fp32 peak"),
+    *("rated power", "year", "vendor", "bandwidth", "hop latency", "accelerators", "accelerator"),
+    *("inter link", "nics", "network bandwidth"),
+)
+"""First columns of a list: what a planner asks for."""
+ASKED = (
+    *("peak rate, fp16", "peak rate, bf16", "memory", "memory bandwidth", "rated power"),
+    *("bandwidth", "hop latency", "network bandwidth", "host memory"),
+)
+"""Numbers of a spec that a planner asks for first."""
+BASES = {"datasheet": "data sheets", "measured": "measurements", "assumed": "assumptions"}
 
-    A row has the year first, and no column that is empty in its whole group.
-    """
-    groups: dict[str, list[dict[str, Any]]] = {}
+
+def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
+    """Return the rows of ``overview``, the newest first: what a planner asks for, the rest, last the id."""
+    rows = []
     for row in overview(catalogue, kind):
         group, year = origin(catalogue, kind, row["id"])
-        dated = {} if year is None else {"year": year}
-        groups.setdefault(group, []).append({**dated, **{k: v for k, v in row.items() if k not in dated}})
-    ordered = sorted(groups.items(), key=lambda each: (-len(each[1]), each[0]))
-    return {
-        group: _without_empty(sorted(rows, key=lambda row: (-row.get("year", 0), row["id"])))
-        for group, rows in ordered
-    }
+        rows.append({**row, **({"vendor": group} if kind == "nodes" else {}), "year": year})
+    rows.sort(key=lambda row: (-(row["year"] or 0), row["id"]))
+    rows = _without_empty(rows)
+    names = [*(name for name in FIRST if name in rows[0]), *rows[0]]
+    order = [name for name in dict.fromkeys(names) if name != "id"]
+    return [{name: row[name] for name in (*order, "id")} for row in rows]
 
 
 def _without_empty(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows without the columns in which no row has a value."""
     used = {name for row in rows for name, value in row.items() if value not in ("", None, False)}
     return [{name: value for name, value in row.items() if name in used} for row in rows]
+
+
+def groups(catalogue: Catalogue, kind: Kind) -> list[str]:
+    """Return the vendors of specs, or the kinds of links, the one with the most first."""
+    every = [origin(catalogue, kind, id).group for id in catalogue.ids(kind)]
+    return sorted(set(every), key=lambda group: (-every.count(group), group))
+
+
+def asked_first(numbers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of ``provenance``, those that a planner asks for first."""
+    return sorted(
+        numbers, key=lambda row: ASKED.index(row["number"]) if row["number"] in ASKED else len(ASKED)
+    )
+
+
+def in_short(numbers: list[dict[str, Any]]) -> str:
+    """Return the numbers that a planner asks for, and what they rest on, in a line.
+
+    Parameters
+    ----------
+    numbers : rows of ``asked_first`` of a spec
+    """
+    shown = [row for row in numbers if row["number"] in ASKED]
+    if not shown:
+        return f"{len(numbers)} numbers with their sources"
+    words = ", ".join(
+        f"{row['value']} {row['number'].removeprefix('peak rate, ')}"
+        if row["number"] != "rated power"
+        else row["value"]
+        for row in shown
+    )
+    bases = [BASES.get(basis, basis) for basis in dict.fromkeys(row["basis"] for row in shown)]
+    source = f"all from {bases[0]}" if len(bases) == 1 else f"from {' and '.join(bases)}"
+    return f"{words} ({source})"
 
 
 def in_words(name: str) -> str:

@@ -40,19 +40,19 @@ def span_of(text: str) -> Span | None:
     (None, None)
     """
     value, ends, most, sizes = (each.search(text) for each in (_VALUE, _ENDS, _MOST, _OF))
-    found = ends or most
-    if value is None or found is None:
+    bounds = ends or most
+    if value is None or bounds is None:
         return None
     try:
         if sizes is not None and ends is not None:
             need, whole, low, high = (_amount(each) for each in (sizes[1], sizes[2], ends[1], ends[3]))
             return Span(low, high, need, max(whole, high), ends[0])
-        unit = found.groups()[-1]
-        first, high = _amount(*value.groups()), _amount(found.groups()[-2], unit)
+        unit = bounds.groups()[-1]
+        first, high = _amount(*value.groups()), _amount(bounds.groups()[-2], unit)
         low = first if ends is None else _amount(ends[1], ends[2] or unit)
     except InputError:
         return None
-    return Span(low, high, first, max(first, high), found[0])
+    return Span(low, high, first, max(first, high), bounds[0])
 
 
 def _amount(number: str, unit: str | None = None) -> float:

@@ -19,6 +19,11 @@ STYLE = """
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) {
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
+  .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #56B4E9 !important; }
+  .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #56B4E9 !important; }
+  .js-plotly-plot :is(.points, .legendpoints) path[style*="stroke: rgb(255, 255, 255)"] {
+    stroke: #16151480 !important;
+  }
 }
 .js-plotly-plot :is([class$=tick] text, [class$=title], .colorbar text, .legendtext, .annotation-text),
 .js-plotly-plot :is(.bartext-outside, .textpoint text) {

@@ -10,10 +10,13 @@ from functools import cache
 from typing import Any
 
 from perfmodel.core.files.resources import folder
+from perfmodel.core.units import show
 from perfmodel.evidence.accuracy import Row, shipped_runs
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.evidence.accuracy.training_compare import Mode
+from perfmodel.evidence.accuracy.training_rows import Run
+from perfmodel.model.prediction.names import accelerator_name, network_name
 
 FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 
@@ -50,6 +53,57 @@ def misses_first(rows: Iterable[Row]) -> list[Row]:
     """Return the predicted rows, those with the largest error factor first."""
     predicted = [row for row in rows if row.error is not None]
     return sorted(predicted, key=lambda row: -abs(math.log1p(row.error or 0.0)))
+
+
+def off_words(error: float) -> str:
+    """Return how far off a predicted time is: in per cent, from a factor of 2 on as a factor.
+
+    >>> off_words(-0.915), off_words(-0.3), off_words(0.12), off_words(1.5)
+    ('12 x too fast', '30 % too fast', '12 % too slow', '2.5 x too slow')
+    """
+    way, factor = ("too fast", 1 / (1 + error)) if error < 0 else ("too slow", 1 + error)
+    if factor >= 2:
+        return f"{factor:.0f} x {way}" if factor >= 10 else f"{factor:.2g} x {way}"
+    return f"{abs(error):.0%} {way}".replace("%", " %")
+
+
+@cache
+def _explained() -> dict[tuple[str, str], str]:
+    """Return kind and name of a family of ``misses.md`` -> the first sentence of its entry."""
+    text = (folder("validation") / "misses.md").read_text("utf-8")
+    return {
+        (kind, name.strip()): " ".join(words.split(". ")[0].split())
+        for kind, names, words in re.findall(r"^## ([a-z-]+): (.+?)\n\n(.+?)(?=\n\n)", text, re.M | re.S)
+        for name in names.split(",")
+    }
+
+
+def why(run: Run) -> str:
+    """Return what is known of a run's error, by network, source or accelerator; else the run's own note."""
+    families = (("workload", run.workload), ("source", run.source), ("accelerator", run.accelerator))
+    known = next((_explained()[each] for each in families if each in _explained()), "")
+    return known or run.note or "not explained"
+
+
+def misses_table(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return rows as a table for display: the case in words, why, and where it was measured."""
+    return [
+        {
+            "case": f"{network_name(row.run.workload)}, {row.run.world_size} x "
+            f"{accelerator_name(row.run.accelerator)}: {off_words(row.error or 0.0)}",
+            "why, or what its source says": why(row.run),
+            "precision": row.run.precision,
+            "batch": row.run.local_batch_size,
+            "strategy": row.run.strategy,
+            "measured": show(measured_time(row.run) or 0.0, "s"),
+            "predicted": show(row.predicted or 0.0, "s"),
+            "source": addresses().get(row.run.source),
+            "where": row.run.locator,
+            "trust": row.run.trust,
+            "run": row.run.run_id,
+        }
+        for row in rows
+    ]
 
 
 def table(rows: Iterable[Row]) -> list[dict[str, Any]]:

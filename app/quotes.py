@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app import axes
 from app.options import SCENARIO, values
 from perfmodel.core.errors import InputError, unknown_name
 from perfmodel.core.problem import Problem
 from perfmodel.decide.quote import Checked, Claim, Quote, read_quote
 from perfmodel.decide.quote.claim_words import shown
-from perfmodel.decide.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
+from perfmodel.decide.quote.file import GOES_WITH, SYNONYMS, quote_of
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
@@ -136,23 +135,6 @@ def _without_files(table: Mapping[str, Any]) -> None:
 def text(claim: Checked, value: float) -> str:
     """Return a value as text in the units of a claim."""
     return shown(value, claim.quantity, claim.sample, claim.per)
-
-
-def tick_text(claim: Checked, value: float) -> str:
-    """Return the text of a tick on a claim's axis, with the unit if it takes prefixes."""
-    if claim.unit in axes.SHOWN:
-        return axes.tick_text(value, claim.unit)
-    return shown(value, claim.quantity, claim.sample).partition(" ")[0]
-
-
-def axis_title(claim: Checked) -> str:
-    """Return the title of a claim's axis, with the unit if the ticks do not have it."""
-    words, per = KINDS[claim.quantity].words, "" if claim.per == "job" else f" per {claim.per}"
-    if claim.unit in axes.SHOWN:
-        return words + per
-    unit = shown(1.0, claim.quantity, claim.sample).partition(" ")[2]
-    unit = f"USD {unit}".strip() if claim.unit == "USD" else unit
-    return f"{words} [{unit}{per}]" if unit else words
 
 
 def as_toml(quote: Quote) -> str:

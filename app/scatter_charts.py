@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from app.charts import BLUE, COLOURS, GREY, ORANGE, PINK, RED, SYMBOLS, scale
+from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, UNDER, scale
 from app.figure import Figure
 from perfmodel.core.units import dollars, show
 
 if TYPE_CHECKING:
     from perfmodel.evidence.accuracy import Row
+
+PLAIN = [symbol for symbol in SYMBOLS if symbol != "star"]
+"""Symbols of points; a star is what is chosen."""
 
 
 def pareto(
@@ -65,7 +68,7 @@ def pareto(
     if deadline is not None:
         figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
     if budget is not None:
-        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
+        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(RED, "dot"))
     figure.update_xaxes(title="time of the run [s]", type="log")
     figure.update_yaxes(title="cost of the run [USD]", type="log")
     return figure
@@ -85,7 +88,7 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
             x=ends,
             y=[end * factor for end in ends],
             mode="lines",
-            line={"color": GREY, "dash": dash, "width": 1},
+            line={"color": GREY, "dash": dash, "width": 2},
             name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
             showlegend=factor >= 1,
             hoverinfo="skip",
@@ -104,6 +107,7 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
             },
             hovertemplate="%{text}<extra></extra>",
         )
+    figure.update_layout(legend=dict(UNDER))
     figure.update_xaxes(title="measured iteration time [s]", type="log")
     figure.update_yaxes(title="predicted iteration time [s]", type="log")
     return figure
@@ -114,11 +118,12 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
 
     Parameters
     ----------
-    groups : name of a group -> points (x, y, spec); those of the last are larger
+    groups : name of a group -> points (x, y, spec); the last is marked with a star, as what is chosen
     x, y : titles of the axes
     """
-    figure = Figure()
+    figure, others = Figure(), [colour for colour in COLOURS if colour != ORANGE]
     for index, (name, points) in enumerate(groups.items()):
+        is_chosen = index == len(groups) - 1
         if points:
             figure.add_scatter(
                 x=[point[0] for point in points],
@@ -127,12 +132,14 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 mode="markers",
                 text=[point[2].id for point in points],
                 marker={
-                    "color": COLOURS[index % len(COLOURS)],
-                    "size": 15 if index == len(groups) - 1 else 9,
-                    "symbol": SYMBOLS[index % len(SYMBOLS)],
+                    "color": ORANGE if is_chosen else others[index % len(others)],
+                    "size": 17 if is_chosen else 9,
+                    "symbol": "star" if is_chosen else PLAIN[index % len(PLAIN)],
+                    "line": {"width": 1 if is_chosen else 0},
                 },
                 hovertemplate="%{text}<extra></extra>",
             )
+    figure.update_layout(legend=dict(UNDER))
     figure.update_xaxes(title=x, type="log")
     figure.update_yaxes(title=y, **scale(True))
     return figure

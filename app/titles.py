@@ -32,6 +32,6 @@ def job_of(id: str | None, card: Card) -> Job:
     >>> str(job_of("resnet50", Card(advice="", machines="32 x V100 SXM2 16 GB (v100-sxm2-16gb): 4 nodes")))
     'ResNet-50 on 32 V100s'
     """
-    found = _GPUS.fullmatch(card.machines)
-    gpus = several_words(int(found[1].replace(",", "")), found[2].strip()) if found else "these GPUs"
+    counted = _GPUS.fullmatch(card.machines)
+    gpus = several_words(int(counted[1].replace(",", "")), counted[2].strip()) if counted else "these GPUs"
     return Job(network_name(id or USUAL), gpus)

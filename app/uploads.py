@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import own_profile, session_hardware
+from app import own_profile, samples, session_hardware
 from app.file_marks import Mark, in_use
 from app.session_hardware import SEEN
 from perfmodel.core.units import show
@@ -38,6 +41,17 @@ def traces_in_use() -> TraceFiles | None:
     for result in (st.session_state[SEEN][mark] for mark in marks):
         files.traces.extend(result) if isinstance(result, list) else files.timings.append(result)
     return files if marks else None
+
+
+@cache
+def sample() -> TraceFiles:
+    """Return the contents of the sample trace, which no session has to hand over."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / samples.TRACE_NAME
+        path.write_bytes(samples.trace())
+        result = read_trace(path)
+    assert isinstance(result, list)
+    return TraceFiles(result, [])
 
 
 def names() -> list[str]:

@@ -352,7 +352,7 @@ def test_times_of_ones_own_are_a_law(tmp_path):
     test = opened("stragglers")
     test.file_uploader(key="times-file").set_value(("times.csv", b"1.0\n1.1\n1.0\n3.0\n", "text/csv"))
     sound(test.run())
-    assert "empirical" in test.subheader[0].value
+    assert "empirical" in words(test)
     test.file_uploader(key="times-file").set_value(("times.csv", b"\x00\xff\x00", "text/csv"))
     sound(test.run())
     assert "times.csv" in errors(test)
@@ -540,7 +540,7 @@ def test_servers_stay_with_the_strategy_that_has_them():
     test = opened("scale", **query)
     assert not test.error
     assert "parameter-server (chosen)" in words(test)
-    assert "all-reduce: " in words(test)
+    assert "all-reduce gives " in words(test)
 
 
 def test_text_of_others_is_shown_and_never_read_as_markdown():
@@ -611,15 +611,14 @@ def test_any_number_of_ranks_that_spreads_evenly_is_drawn(query):
     assert len(test.get("plotly_chart")) == 3
 
 
-def test_time_and_bus_bandwidth_stand_one_above_the_other_with_room_for_their_labels():
-    test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
+@pytest.mark.parametrize(("shown", "title"), [("time", "time"), ("bus-bandwidth", "bus bandwidth")])
+def test_one_chart_of_a_collective_has_room_for_its_labels(shown, title):
+    test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB", show=shown)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
-    layout = figure["layout"]
-    assert layout["xaxis"]["domain"] == layout["xaxis2"]["domain"]
-    assert layout["yaxis2"]["domain"][1] < layout["yaxis"]["domain"][0]
-    assert len(layout["xaxis"]["ticktext"]) <= 5
+    assert figure["layout"]["yaxis"]["title"]["text"] == title
+    assert len(figure["layout"]["xaxis"]["ticktext"]) <= 5
     lines = [line for trace in figure["data"] for line in trace["name"].split("<br>")]
-    assert max(map(len, lines)) <= 42
+    assert max(map(len, lines)) <= 46
 
 
 def test_where_the_fastest_changes_is_labelled_at_the_place():

@@ -134,7 +134,7 @@ def test_the_downloaded_curve_is_what_its_command_prints(monkeypatch):
 def test_an_address_says_a_distribution_as_the_command_line_does():
     test = opened("stragglers", workers="7", k="3", distribution="lognormal:cv=0.5")
     assert not test.error
-    assert "cv=0.5" in test.subheader[0].value
+    assert "cv=0.5" in words(test)
     assert (test.query_params["distribution"], test.query_params["param"]) == ("lognormal", "cv=0.5")
 
 
@@ -156,7 +156,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "B: 100 Gbit/s Ethernet (TCP)",
         "C: 100 Gbit/s Ethernet (RDMA)",
     }
-    assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
+    assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
         "C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast"
     )  # Copy the answer

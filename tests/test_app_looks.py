@@ -11,7 +11,9 @@ import pytest
 import perfmodel
 from app import axes
 from app.menu import PAGES
+from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.scaling import headline_of
 from tests.test_app import by_algorithm, opened, sound, words
 
 
@@ -25,8 +27,7 @@ def test_ticks_of_measured_quantities_say_their_unit(page):
         axis["ticktext"]
         for layout in layouts(opened(page))
         for name, axis in layout.items()
-        if name[1:5] == "axis" and axis.get("type") == "log" and "bound" not in axis["title"]["text"]
-        if "GPUs" not in axis["title"]["text"]
+        if name[1:5] == "axis" and not re.search(r"\bbound\b|GPUs", axis.get("title", {}).get("text", ""))
         if axis.get("ticktext")
     ]
     assert ticks
@@ -43,7 +44,7 @@ def test_messages_are_counted_in_one_kind_of_bytes():
         for number in ("", 2)
         if layout.get(f"xaxis{number}", {}).get("title", {}).get("text") == "message"
     ]
-    assert len(axes_drawn) == 3
+    assert len(axes_drawn) == 2
     assert all("100 kB" in axis["ticktext"] for axis in axes_drawn)
     assert not [text for axis in axes_drawn for text in axis["ticktext"] if "iB" in text]
 
@@ -79,27 +80,14 @@ def test_pages_call_options_by_their_labels(page):
     assert shown
 
 
-SAID = r"(\d+(\.\d+)? ([kMGTPE]?(B/s|FLOP/s)|ms|s|min|h|days)|\d+%|\d[\d,.]*|\$[\d,.]+)"
-"""What stands at a tick of a claim."""
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        *({"quote": name} for name in ("dgx-a100-petaflops", "imagenet-one-hour", "six-true-claims")),
-        {"quantity": "flops", "value": "4e15", "per": "node"},
-        {"quantity": "days_to_train", "value": "3", "epochs": "900"},
-    ],
-)
-def test_axes_of_claims_say_figures_as_people_write_them(query):
-    for layout in layouts(opened("quote", **query)):
-        texts = layout["xaxis"]["ticktext"]
-        assert 2 <= len(texts) <= axes.MOST_TICKS
-        assert all(re.fullmatch(SAID, text) and ",000,000" not in text for text in texts), texts
-        assert ("%" in texts[0]) == (layout["xaxis"]["title"]["text"] in SHARES)
-
-
-SHARES = ("scaling efficiency", "utilisation (MFU)")
+def test_claims_are_drawn_in_one_chart_as_shares_of_what_physics_allows():
+    (chart,) = opened("quote", quote="six-true-claims").get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    traces = {trace["name"]: trace for trace in figure["data"]}
+    checked = check_quote(read_quote("six-true-claims")[0])
+    shares = [(each.value / each.limit) ** (1 if each.higher_is_better else -1) for each in checked]
+    assert traces["claimed"]["x"] == pytest.approx(shares)
+    assert traces["physics allows"]["x"] == [1, 1]
 
 
 @pytest.mark.parametrize("page", [name for name, _ in PAGES])
@@ -109,11 +97,32 @@ def test_plotly_knows_all_that_a_page_draws(page):
 
 
 @pytest.mark.parametrize("kind", ["accelerators", "nodes", "links", "software"])
-def test_hardware_is_listed_by_vendor_the_newest_first(kind):
-    _, *lists = [frame.value for frame in opened("hardware", kind=kind).dataframe]
-    ids = [id for each in lists for id in each["id"]]
-    assert sorted(ids) == sorted(Catalogue.built_in().ids(kind))
-    for each in lists:
-        years = list(each.get("year", []))
-        assert years == sorted(years, reverse=True)
-    assert (len(lists) > 1) == (kind != "software")
+def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
+    _, listed = [frame.value for frame in opened("hardware", kind=kind).dataframe]
+    assert sorted(listed["id"]) == sorted(Catalogue.built_in().ids(kind))
+    assert (listed.columns[0], listed.columns[-1]) == ("name", "id")
+    years = [year for year in listed.get("year", []) if year == year]
+    assert years == sorted(years, reverse=True)
+
+
+def test_hardware_says_first_what_a_planner_asks():
+    said = words(opened("hardware")).replace("\\", "")
+    numbers = "125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W"
+    assert f"{numbers} (all from data sheets)" in said
+
+
+def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
+    tcp, same, rdma = (
+        perfmodel.scale(gpus=[8, 64], inter_link=link)
+        for link in ("ethernet-25g-tcp", "ethernet-100g-tcp", "ethernet-100g-rdma")
+    )
+    last = tcp.rows[-1]
+    assert tcp.headline.startswith(f"On 64 GPUs: {last.samples_per_second:,.0f} images/s (80 %: ")
+    assert tcp.headline.endswith(f") at {last.scaling_efficiency:.0%} efficiency.")
+    others = {"a": same.predictions[-1], "b": rdma.predictions[-1]}
+    said = headline_of(tcp.predictions, others).removeprefix(tcp.headline)
+    faster = rdma.rows[-1].samples_per_second
+    gain = faster / last.samples_per_second - 1
+    assert (
+        said == f" a gives the same. b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
+    )

@@ -25,7 +25,7 @@ def test_times_of_ones_own_are_copied_by_the_name_of_their_file(content, invoke,
     file = ("my times.csv", content.encode(), "text/csv")
     sound(test.file_uploader(key="times-file").set_value(file).run())
     assert not test.error
-    assert "(empirical: my times.csv)" in test.subheader[0].value
+    assert "(empirical: my times.csv)" in words(test)
     (command,), python = copies(test)
     assert "empirical:my times.csv" in command
     straggled(test, [json.loads(invoke(*command, "--json").stdout)], run(python))
@@ -76,7 +76,7 @@ def test_a_trace_is_put_away_after_another_page():
     sound(button(test, "Put it away").click().run())
     assert "own-trace" not in test.query_params
     assert not test.error
-    assert "What a profiler saw" in test.subheader[0].value
+    assert "Where does a step" in test.subheader[0].value
 
 
 def test_a_profile_put_aside_is_not_called_in_use_and_is_taken_up_again():

@@ -258,7 +258,7 @@ def test_one_worker_talks_to_its_server_as_several_do():
     assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
     assert 0 < answer.terms["exposed_communication_time"] < answer.communication_time
     assert "the kernel's TCP (2.4 GB/s an adapter over one connection, as in runs of" in answer.verdict
-    assert "binds, so a faster 25 Gbit/s Ethernet (TCP) would save nothing" in answer.verdict
+    assert "binds, so a faster network would save nothing" in answer.verdict
 
 
 def test_defaults_are_named_and_choices_are_not():
@@ -425,9 +425,7 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
 
 def test_a_verdict_names_the_machines_network_limit():
     verdict = ask(node="aws-p3.2xlarge", world_size=5).verdict
-    assert (
-        "the network limit of AWS p3.2xlarge (312 MB/s) binds, so a faster AWS network 10 Gbit/s" in verdict
-    )
+    assert "the network limit of AWS p3.2xlarge (312 MB/s) binds, so a faster network would" in verdict
 
 
 def test_adapters_a_machine_does_not_have_are_doubted():

@@ -17,12 +17,14 @@ from perfmodel.core.choices import Algorithm
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import plural, show
+from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.collectives.collective import Collective
+from perfmodel.model.prediction.names import accelerator_name
 from perfmodel.model.prediction.training.compressed_exchange import exchange_words
 
 START = {"ranks": 32, "size": "100MB"}
@@ -125,7 +127,7 @@ def page(request: PageRequest) -> None:
         if fabric.notes:
             notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
             st.caption(for_planners(sentence(f"taken: {notes}")))
-    _measured_curves(name, place, size)
+    _measured_curves(name, place, size, y)
     with fold(BY_ALGORITHM) as is_open:
         if is_open:
             if marks:
@@ -249,7 +251,7 @@ def _for_planners(row: Collective, at: Mapping[str, Sequence[exchanges.Transfer]
     ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
     rate = show(row.bus_bandwidth, "B/s")
     text = f"**It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.**"
-    limit = row.network_limit or "the links, or below some MB the start of each message"
+    limit = row.network_limit or "the links; for small messages, latency"
     text += f" What limits it: {for_planners(limit)}."
     others = {known: at[known][0].time for known in wanted if known != exchanges.NCCL}
     if not others:
@@ -259,8 +261,15 @@ def _for_planners(row: Collective, at: Mapping[str, Sequence[exchanges.Transfer]
     return f"{text} By its formula, without the losses of a library, {best} would take {time}."
 
 
-def _measured_curves(name: str, place: exchanges.Ranks, size: float) -> None:
-    """Draw the library's choice of algorithm with its interval, and the nearest measured curves."""
+def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> None:
+    """Draw the library's choice of algorithm with its interval, and the nearest measured curves.
+
+    Parameters
+    ----------
+    name, place : of the collective
+    size : message size to mark [B]
+    y : key of ``YS``
+    """
     answers = backend()
     with errors_shown():
         figure = collective_figure(
@@ -280,12 +289,27 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float) -> None:
     if row.network_limit is not None:
         notes.append(f"what binds is {row.network_limit}")
     st.caption("; ".join([title, *notes]))
-    figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks have units as on other charts
-    figure.update_xaxes(title_text="message [B]", tickvals=None, ticktext=None, range=RANGE)
-    figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})
-    figure.for_each_trace(lambda trace: trace.update(name=for_planners(trace.name)))
-    drawn = Figure(**figure.to_dict())
-    charts.draw(drawn, "measured", f"time and bus bandwidth by message size, {title}", height=820)
+    whole = figure.to_dict()
+    axis = {"time": "y", "bus-bandwidth": "y2"}[y]
+    drawn = Figure(layout={"legend": dict(charts.UNDER), "showlegend": True})
+    for trace in whole["data"]:
+        if trace.get("yaxis", "y") == axis:
+            one = {word: value for word, value in trace.items() if word not in ("xaxis", "yaxis")}
+            drawn.data.append({**one, "name": for_planners(trace["name"]), "showlegend": True})
+    drawn.update_xaxes(title="message [B]", range=RANGE, **charts.scale(True))
+    drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
+    charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=560)
+    _say_measured_on(name, place)
+
+
+def _say_measured_on(name: str, place: exchanges.Ranks) -> None:
+    """Say on which accelerators the curves were measured, where they are not those of the job."""
+    chip = place.fabric.accelerator
+    curves = nearest_curves(place.fabric.of(name, LARGEST))
+    ids = dict.fromkeys(each.accelerator for each in curves if each.accelerator)
+    others = [accelerator_name(id) for id in ids if chip is not None and id != chip.id]
+    if others and chip is not None:
+        st.caption(plain(f"Measured on {' and '.join(others)}; yours is {accelerator_name(chip.id)}."))
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:

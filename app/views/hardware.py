@@ -1,7 +1,7 @@
 """Page Hardware: the catalogue with the source of each number, and forms for a user's own specs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -33,11 +33,8 @@ def picture(kind: Kind, shown: str) -> None:
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":
         result = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
-        points = [
-            (spec.memory_bandwidth.value, max(peak.value for peak in spec.peak_flops.values()), spec)
-            for spec in result
-        ]
-        titles = ("memory bandwidth [B/s]", "highest dense peak [FLOP/s]")
+        points = [(spec.memory_bandwidth.value, _peak(spec.peak_flops), spec) for spec in result]
+        titles = ("memory bandwidth [B/s]", "peak in 16 bits, else fp32 [FLOP/s]")
     elif kind == "links":
         points = [
             (link.bandwidth.value, link.hop_latency.value, link)
@@ -51,7 +48,7 @@ def picture(kind: Kind, shown: str) -> None:
     mine = {file.stem for file in session_hardware.specs()}
     groups: dict[str, list[tuple[float, float, Any]]] = {}
     if kind != "links":
-        groups = {group: [] for group in hardware.by_origin(catalogue, kind)}
+        groups = {group: [] for group in hardware.groups(catalogue, kind)}
     for point in points:
         id = point[2].id
         group = kind if kind == "links" else hardware.origin(catalogue, kind, id).group
@@ -60,6 +57,12 @@ def picture(kind: Kind, shown: str) -> None:
     charts.draw(
         scatter_charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}"
     )
+
+
+def _peak(peaks: Mapping[Any, Any]) -> float:
+    """Return the dense peak of products of 16 bits, or of fp32 where there is none [FLOP/s]."""
+    known = next((peaks[name] for name in ("fp16", "bf16", "fp32") if name in peaks), None)
+    return max(peak.value for peak in peaks.values()) if known is None else float(known.value)
 
 
 def add() -> None:
@@ -156,14 +159,10 @@ def page(request: PageRequest) -> None:
         catalogue = session_hardware.catalogue()
         kind_of_id, result = catalogue.find(id)
         rows = hardware.overview(catalogue, kind)
-    numbers = hardware.provenance(result)
-    stated = sum(row["basis"] in ("datasheet", "measured") for row in numbers)
+    numbers = hardware.asked_first(hardware.provenance(result))
     with request.top:
         st.subheader(plain(result.name), anchor=False)
-        st.markdown(
-            f"**{stated} of the {len(numbers)} numbers of `{id}` are from a data sheet or measured; the "
-            f"catalogue holds {len(rows)} {kind}.**"
-        )
+        st.markdown(f"**{plain(hardware.in_short(numbers))}**")
     if result.note:
         st.caption(plain(result.note))
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
@@ -172,11 +171,8 @@ def page(request: PageRequest) -> None:
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
     picture(kind, id)
-    for group, members in hardware.by_origin(catalogue, kind).items():
-        years = sorted({row["year"] for row in members if "year" in row})
-        dated = f", {years[0]} to {years[-1]}" if len(years) > 1 else f", {years[0]}" if years else ""
-        st.caption(plain(f"{group or kind}: {len(members)}{dated}"))
-        st.dataframe(members, hide_index=True)
+    st.caption(f"All {len(rows)} {kind}, the newest first")
+    st.dataframe(hardware.listed(catalogue, kind), hide_index=True)
     with st.container(horizontal=True):
         command = "specs show " + id
         copy_buttons(command, {}, _python(kind_of_id, id))

@@ -1,6 +1,5 @@
 """Page Check a quote: a vendor's claims compared with physical limits, the model and measured runs."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,17 +7,15 @@ import streamlit as st
 
 from app import (
     answer_card,
-    axes,
-    charts,
     history,
     own_uploads,
+    quote_chart,
     quotes,
     report_pages,
     session_hardware,
     sharing,
 )
 from app.backend import backend
-from app.figure import Figure
 from app.layout import (
     PageRequest,
     copy_buttons,
@@ -41,7 +38,6 @@ from perfmodel.decide.quote.sentence import judgement_words, open_clause, reache
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
 UNSTATED = "not stated"
-MODEL, FROM_RUN, LIMIT = "the model", "a run like it", "physics allows"
 TALL = 320
 # Height of the table of all claims [px], which scrolls.
 FILE = "quote-file"
@@ -49,20 +45,8 @@ FILE = "quote-file"
 STATED = "It states its job and its claims, so there is nothing to fill in."
 DRAWN = 10
 # Most claims drawn; of more, the worst.
-WIDE = 8
-# Largest over least drawn value from which the axis is logarithmic.
 USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
-COLOURS = {
-    "impossible": charts.RED,
-    "conditional": charts.PINK,
-    "oversized": charts.PINK,
-    "optimistic": charts.ORANGE,
-    "reached": charts.GREEN,
-    "plausible": charts.GREEN,
-    "possible": charts.SKY,
-    "pessimistic": charts.BLUE,
-}
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
 QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")._replace(
     shows=quotes.quantity_words
@@ -156,73 +140,20 @@ def quote_of(request: PageRequest) -> Given:
     return Given(read_quote(example)[0], example, False)
 
 
-def picture(claim: Checked, index: int) -> None:
-    """Draw the chart of a claim: physical limit, measured runs, what to expect and the claim."""
-    figure = Figure()
-    within = claim.judged_by[1:] if claim.judged_by is not None else ()
-    expecting = FROM_RUN if claim.similar_run is not None else MODEL
-    if within:
-        ends = [quotes.text(claim, end) for end in within]
-        figure.add_scatter(
-            x=within,
-            y=[expecting, expecting],
-            mode="lines",
-            name=f"80 %: {' to '.join(ends)}",
-            text=ends,
-            hovertemplate=f"%{{text}}<extra>{expecting}, 80 %</extra>",
-            line={"color": charts.BLUE, "width": 14},
-        )
-    near = [one for one in claim.measured if one.value > 0]
-    drawn = [claim.value, claim.limit, *(one.value for one in near), *within]
-    wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # on a linear axis the interval would be a dot
-    middle = math.sqrt(min(drawn) * max(drawn)) if wide else (min(drawn) + max(drawn)) / 2
-    limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)
-    verdict = shown_verdict(claim)
-    for row, values, symbol, colour, hover, words in (
-        ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near], ""),
-        (LIMIT, [claim.limit], "line-ns-open", charts.RED, [f"limit: {limit}"], limit),
-        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{verdict}: {value}"], value),
-    ):
-        figure.add_scatter(
-            x=values,
-            y=[row for _ in values],
-            mode="markers+text",
-            text=[f"  {words}  " if words else "" for _ in values],
-            textposition=["middle right" if each < middle else "middle left" for each in values],
-            cliponaxis=False,
-            hovertext=hover,
-            marker={
-                "symbol": symbol,
-                "size": 14,
-                "color": colour,
-                "line": {"width": 1 if symbol != "line-ns-open" else 3},
-            },
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-        )
-    ticks = axes.round_ticks(min(drawn), max(drawn), claim.unit, wide)
-    texts = [quotes.tick_text(claim, tick) for tick in ticks]
-    figure.update_xaxes(
-        title=quotes.axis_title(claim), type="log" if wide else "linear", tickvals=ticks, ticktext=texts
-    )
-    rows = ["claimed", expecting, *(["measured"] if near else []), LIMIT]
-    figure.update_yaxes(categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False)
-    charts.draw(figure, f"claim-{index}", f"{verdict}: {value}", height=160 + 28 * len(rows))
-
-
 def in_full(claim: Checked, index: int) -> None:
-    """Draw everything about a claim: verdict, sentence for a mail, chart, arithmetic and sources."""
+    """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
     words = plain(claim.text or quotes.text(claim, claim.value))
-    st.markdown(f"**{index + 1}. {shown_verdict(claim).upper()}**: {words}")
-    st.markdown(f"{plain(sentence(judgement_words(claim)))} For a mail:")
-    st.code(claim.sentence, language=None, wrap_lines=True)
-    picture(claim, index)
-    st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
-    lines = [f"assumed: {claim.assumed}", *claim.arithmetic]
-    lines += [f"measured: {measured_words(claim, one)}" for one in claim.measured]
-    if claim.reached_by is not None:
-        lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
-    st.markdown("\n".join(f"* {plain(line)}" for line in lines))
+    st.markdown(
+        f"**{index + 1}. {shown_verdict(claim).upper()}**: {words}. {plain(sentence(judgement_words(claim)))}"
+    )
+    with st.expander(f"Claim {index + 1} for a mail, and how it was checked"):
+        st.code(claim.sentence, language=None, wrap_lines=True)
+        st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
+        lines = [f"assumed: {claim.assumed}", *claim.arithmetic]
+        lines += [f"measured: {measured_words(claim, one)}" for one in claim.measured]
+        if claim.reached_by is not None:
+            lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
+        st.markdown("\n".join(f"* {plain(line)}" for line in lines))
 
 
 def drawn(checked: Sequence[Checked]) -> list[int]:
@@ -276,7 +207,9 @@ def page(request: PageRequest) -> None:
         st.caption("Describe the job in the sidebar, and the claim in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
-    for index in drawn(checked):
+    indices = drawn(checked)
+    quote_chart.draw_claims({index + 1: checked[index] for index in indices})
+    for index in indices:
         in_full(checked[index], index)
     answer = QuoteAnswer.of(quote, checked)
     with st.container(horizontal=True):

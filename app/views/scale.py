@@ -1,6 +1,7 @@
 """Page Scale: efficiency, throughput and cost by the number of GPUs, for several strategies and networks."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,6 @@ import streamlit as st
 from app import (
     charts,
     layout_options,
-    memory_chart,
     money,
     report_pages,
     session_hardware,
@@ -33,19 +33,21 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show, three_digits
+from perfmodel.core.units import show
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, card
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
-from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
+from perfmodel.model.prediction.scaling import COLUMNS, headline_of, notes_of, scaling_of
 from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60
 # Most counts in a chart.
 MOST_TICKS = 12
+HIGH = 0.6
+# Least efficiency above which the axis does not begin at 0.
 YS = {
     "efficiency": "scaling efficiency",
     "throughput": "throughput [samples/s]",
@@ -176,6 +178,9 @@ def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | N
         percent=y == "efficiency",
         ticks=_ticks(counts),
     )
+    least = min((value for line in drawn.values() for value in line if value is not None), default=0.0)
+    if y == "efficiency" and least > HIGH:
+        figure.update_yaxes(rangemode="normal", range=[math.floor(10 * least - 0.5) / 10, 1.02])
     charts.draw(figure, y, f"{YS[y]} against GPUs")
 
 
@@ -226,50 +231,31 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
     }
 
 
-def last_points(result: dict[str, list[Prediction]]) -> list[str]:
-    """Return text on the last point of each curve, the fastest first."""
-    last = sorted(
-        ((name, line[-1]) for name, line in result.items()),
-        key=lambda curve: (not curve[1].memory.fits, -curve[1].samples_per_second),
-    )
-    return [f"{name}: {_end(each)}" for name, each in last]
-
-
 def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
-    """Return the last points as a card, and what limits the chosen plan.
+    """Return the last point of the chosen plan, what each other curve gives there, and what limits the plan.
 
     Parameters
     ----------
     result : predictions by curve
     remedy : advice for the chosen plan if it does not fit
     """
-    chosen, lines = next(iter(result.values()))[-1], last_points(result)
-    first = "" if len(lines) == 1 else " the fastest first:"
-    advice = f"{chosen.scenario['world_size']:,} GPUs,{first} {'; '.join(lines)}."
-    advice += f" What to do: {remedy}." if remedy else ""
-    return Card(advice=advice, limit=chosen.verdict)
+    chosen, *others = result
+    last = result[chosen][-1]
+    text = headline_of(result[chosen], {name: result[name][-1] for name in others})
+    text += f" What to do: {remedy}." if remedy else ""
+    text += " This is too wide to plan with: measure first." if card.is_too_wide(last) else ""
+    return Card(advice=text, limit=last.verdict)
 
 
-def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
-    """Return ``card_of`` as Markdown, several curves in a list."""
-    shown, lines = card_of(result, remedy), last_points(result)
-    count = f"{next(iter(result.values()))[-1].scenario['world_size']:,} GPUs"
-    text = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
-    text = f"**{plain(shown.advice)}**" if len(lines) == 1 else text
-    return f"{text}\n\n{labelled(sentence(shown.limit))}"
-
-
-def _end(last: Prediction) -> str:
-    """Return text on the throughput and efficiency of a curve's last point, or that it does not fit."""
-    if not last.memory.fits:
-        bar = memory_chart.of_prediction(last)
-        return f"{bar.words} of memory on each GPU"
-    rates = card.throughput_range(last)
-    between = "" if rates is None else f" (80 %: {' to '.join(map(three_digits, rates))})"
-    speed = card.per_second(last, last.samples_per_second)
-    if card.is_too_wide(last):
-        between += ", too wide to plan with: measure first"
-    return f"{speed}{between}, {last.scaling_efficiency:.1%} efficient ({last.scaling} scaling)"
+def captions(result: dict[str, list[Prediction]]) -> list[str]:
+    """Return the notes on all curves; what holds for several of them is said once."""
+    names: dict[str, list[str]] = {}
+    for name, line in result.items():
+        for note in notes_of(line):
+            names.setdefault(note, []).append(name)
+    return [
+        note if len(some) == len(result) else f"{', '.join(some)}: {note}" for note, some in names.items()
+    ]
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
@@ -329,22 +315,21 @@ def page(request: PageRequest) -> None:
             plain(f"{network} on {accelerator_name(last.scenario['accelerator'])}"),
             anchor=False,
         )
-        st.caption(f"By the {last.model} model.")
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
-        st.markdown(ends(result, remedy))
+        shown = card_of(result, remedy)
+        st.markdown(f"**{plain(shown.advice)}**\n\n{labelled(sentence(shown.limit))}")
         sharing.here()
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
     picture(result, drawn, y)
-    for name, line in result.items():
-        for note in notes_of(line):
-            st.caption(plain(labelled(f"{name}: {note}")))
+    notes = [plain(labelled(note)) for note in captions(result)]
+    st.caption("  \n".join([*notes, f"By the {first[-1].model} model."]))
     rows = table(result, drawn, y)
     to_compare.offer(points_to_compare(request, result))
     with st.container(horizontal=True):
-        command = copies(request, [p.scenario["world_size"] for p in first], card_of(result, remedy))
+        command = copies(request, [p.scenario["world_size"] for p in first], shown)
         report = report_pages.of_scaling(first, command)
         csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
         download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)

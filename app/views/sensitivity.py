@@ -23,6 +23,7 @@ from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
 from perfmodel.core.units import show, show_range
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
+from perfmodel.decide.sensitivity.per_sample import Effect, effects
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
@@ -31,33 +32,27 @@ from perfmodel.model.prediction.answer_card import Card
 DRAWN = 12
 """Most inputs in the chart, the strongest ones."""
 LEAST = 1e-3
-"""Least change of the time that is drawn, as a share of the iteration time."""
+"""Least change of the time per sample that is drawn, as a share of it."""
 
 
-def swings(report: SensitivityReport) -> list[dict[str, Any]]:
-    """Return the inputs whose change by a quarter changes the time, the strongest first."""
-    rows = [row for row in report.inputs if row["at_-25%"] is not None and row["at_+25%"] is not None]
-    least = LEAST * report.iteration_time
-    rows = [row for row in rows if abs(row["at_+25%"] - row["at_-25%"]) > least]
-    return sorted(rows, key=lambda row: -abs(row["at_+25%"] - row["at_-25%"]))[:DRAWN]
-
-
-def tornado(rows: list[dict[str, Any]], time: float) -> Figure:
-    """Return the chart of the time's change for each input a quarter less and a quarter more."""
+def tornado(rows: list[Effect]) -> Figure:
+    """Return the chart of the change of the time per sample for each input a quarter less and more."""
     figure = Figure()
-    for key, name, colour in (("at_-25%", "25 % less", charts.ORANGE), ("at_+25%", "25 % more", charts.BLUE)):
+    for name, colour, changes in (
+        ("25 % less", charts.ORANGE, [row.less for row in rows]),
+        ("25 % more", charts.BLUE, [row.more for row in rows]),
+    ):
         figure.add_bar(
             y=[_input(row) for row in rows],
-            x=[100 * (row[key] / time - 1) for row in rows],
-            name=f"input {name}",
+            x=[100 * (change or 0.0) for change in changes],
+            name=f"{name} of it",
             orientation="h",
             marker={"color": colour},
-            customdata=[show(row[key], "s") for row in rows],
-            hovertemplate="%{y} " + name + ": %{customdata}, %{x:+.1f} %<extra></extra>",
+            hovertemplate="%{y} " + name + ": %{x:+.1f} %<extra></extra>",
         )
     figure.update_layout(barmode="overlay")
     figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_xaxes(title="change of the iteration time", ticksuffix=" %", zeroline=True)
+    figure.update_xaxes(title="time per sample", ticksuffix=" %", zeroline=True)
     return figure
 
 
@@ -66,12 +61,12 @@ def _whole(line: str) -> str:
     return f"{line}." if any(map(str.isdigit, line.partition(" ")[0])) else sentence(line)
 
 
-def _input(row: dict[str, Any]) -> str:
+def _input(effect: Effect) -> str:
     """Return the label of an input."""
-    return sentence(words_of(row["name"])).removesuffix(".")
+    return sentence(words_of(effect.row["name"])).removesuffix(".")
 
 
-def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: Prediction) -> str:
+def decision(report: SensitivityReport, rows: list[Effect], prediction: Prediction) -> str:
     """Return the sentence on the input that matters most, after a warning if the job does not fit."""
     unfit, interval = "", prediction.interval
     if not prediction.memory.fits:
@@ -82,28 +77,34 @@ def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: 
     if not rows:
         return f"{unfit}No input moves the time."
     first = rows[0]
-    low, high = sorted(first[key] / report.iteration_time - 1 for key in ("at_-25%", "at_+25%"))
     ends = f" (80 %: {show_range(interval.low_80, interval.high_80, 's')})" if interval else ""
     return (
-        f"{unfit}{_input(first)} matters most: a quarter less or more of it changes the "
-        f"iteration of {show(report.iteration_time, 's')}{ends} by {low:+.1%} to {high:+.1%}."
+        f"{unfit}{_input(first)} matters most: a quarter less of it changes the time per sample by "
+        f"{_percent(first.less)}, a quarter more by {_percent(first.more)}. "
+        f"An iteration takes {show(report.iteration_time, 's')}{ends}."
     )
 
 
-def table(report: SensitivityReport) -> list[dict[str, Any]]:
-    """Return all inputs as a table for display."""
+def _percent(share: float | None) -> str:
+    """Return a change in percent as text, with two digits below 10 %; "" if it is not known."""
+    if share is None:
+        return ""
+    percent = 100 * share
+    return f"{percent:+.0f} %" if abs(percent) >= 9.5 else f"{percent:+.2g} %"
+
+
+def table(rows: list[Effect]) -> list[dict[str, Any]]:
+    """Return all inputs as a table for display, in the order of the chart."""
     return [
         {
-            "input": _input(row),
-            "value": value_words(row["value"], row["unit"]),
-            "1 % more changes the time by [%]": row["time"]["elasticity"]
-            if row["time"]["elasticity"] is not None
-            else row["time"]["above"],
-            "a quarter less": None if row["at_-25%"] is None else show(row["at_-25%"], "s"),
-            "a quarter more": None if row["at_+25%"] is None else show(row["at_+25%"], "s"),
-            "what it is": row["meaning"],
+            "input": _input(each),
+            "effect of +1 %": _percent(None if each.one_percent is None else each.one_percent / 100),
+            "a quarter less": _percent(each.less),
+            "a quarter more": _percent(each.more),
+            "value": value_words(each.row["value"], each.row["unit"]),
+            "what it is": each.row["meaning"],
         }
-        for row in report.inputs
+        for each in rows
     ]
 
 
@@ -128,7 +129,8 @@ def page(request: PageRequest) -> None:
         conditions = Conditions(**values(request.picked, MONEY))
         report = backend().sensitivity(request.scenario(), conditions)
         prediction = request.predict()
-    rows = swings(report)
+    every = effects(report.inputs, report.iteration_time)
+    rows = [each for each in every if each.most > LEAST][:DRAWN]
     advice = decision(report, rows, prediction)
     with request.top:
         st.subheader(plain(report.title), anchor=False)
@@ -137,8 +139,7 @@ def page(request: PageRequest) -> None:
         st.markdown(f"**{plain(advice)}**")
         sharing.here()
     if rows:
-        figure = tornado(rows, report.iteration_time)
-        charts.draw(figure, "tornado", advice, height=120 + 28 * len(rows))
+        charts.draw(tornado(rows), "tornado", advice, height=120 + 28 * len(rows))
     for heading, lines in (
         ("Which limit sets the time, where there are several", map(limit_words, report.maxima)),
         ("Where the answer changes", [each["words"] for each in report.crossovers]),
@@ -146,7 +147,8 @@ def page(request: PageRequest) -> None:
         bullets = "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
         if bullets:
             st.markdown(f"**{heading}**\n{bullets}")
-    st.dataframe(table(report), hide_index=True)
+    st.caption("What each input changes of the time per sample; more is slower")
+    st.dataframe(table(every), hide_index=True)
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):

@@ -46,6 +46,18 @@ MEANINGS = (
     "but those of the backup workers (backup). Local-sgd averages parameters after local steps, elastic "
     "pulls them to a centre."
 )
+NAMES = {
+    "sync": "waits for all",
+    "k-sync": "first K workers",
+    "k-batch-sync": "first K gradients",
+    "async": "waits for nobody",
+    "k-async": "K workers, others go on",
+    "k-batch-async": "K gradients, others go on",
+    "backup": "all but backup workers",
+    "local-sgd": "averages local steps",
+    "elastic": "pulled to a centre",
+}
+"""Variant -> what an update does, for a chart."""
 WAYS = {
     "backup": "leaving out backup workers",
     "k-sync": "waiting for the first K",
@@ -61,7 +73,7 @@ KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
-PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="those in the heading")
+PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="those below the chart")
 # Own session keys: a scenario has options of these names for its strategy.
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
@@ -131,41 +143,41 @@ def rounded(seconds: float) -> str:
 
 
 def times_of(result: Sequence[StragglerPrediction]) -> Figure:
-    """Return the chart of each variant's time per update, with its proven bounds, and per gradient."""
+    """Return the chart of each variant's time per gradient, the shortest first, with its proven bounds."""
     figure = Figure()
-    names = [row.variant for row in result]
-    for row in result:
-        figure.add_scatter(
-            x=[row.low, row.high],
-            y=[row.variant, row.variant],
-            mode="lines",
-            line={"color": charts.GREY, "width": 5},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    figure.add_scatter(
-        x=[row.update_time for row in result],
-        y=names,
-        name="time per update (grey: proven bounds)",
-        mode="markers+text",
-        text=[show(row.update_time, "s") if row.gradients_per_update > 1 else "" for row in result],
-        textposition="top center",
-        marker={"color": charts.BLUE, "size": 13},
-        customdata=[[show(row.update_time, "s"), row.status] for row in result],
-        hovertemplate="%{y}: %{customdata[0]} per update, %{customdata[1]}<extra></extra>",
+    rows = sorted(
+        (row for row in result if isfinite(row.time_per_gradient)), key=lambda row: row.time_per_gradient
     )
-    figure.add_scatter(
-        x=[row.time_per_gradient for row in result],
-        y=names,
-        name="time per gradient",
-        mode="markers+text",
-        text=[show(row.time_per_gradient, "s") for row in result],
-        textposition="top center",
-        marker={"color": charts.ORANGE, "symbol": "diamond", "size": 9},
-        hovertemplate="%{y}: %{text} per gradient<extra></extra>",
+    times = [row.time_per_gradient for row in rows]
+    figure.add_bar(
+        y=[
+            f"{NAMES.get(row.variant, row.variant)}<br>({row.variant}) <b>{show(time, 's')}</b>"
+            for row, time in zip(rows, times, strict=True)
+        ],
+        x=times,
+        orientation="h",
+        width=0.5,
+        marker={"color": charts.BLUE},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [
+                row.high / row.gradients_per_update - time for row, time in zip(rows, times, strict=True)
+            ],
+            "arrayminus": [
+                time - row.low / row.gradients_per_update for row, time in zip(rows, times, strict=True)
+            ],
+            "color": charts.GREY,
+            "thickness": 3,
+            "width": 0,
+        },
+        customdata=[[show(row.update_time, "s"), row.gradients_per_update, row.status] for row in rows],
+        hovertemplate="%{y}: an update of %{customdata[1]} gradients every %{customdata[0]}, "
+        "%{customdata[2]}<extra></extra>",
+        showlegend=False,
     )
-    figure.update_xaxes(title="mean time [s]", **charts.scale(True))
-    figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    figure.update_xaxes(title="time per gradient [s]", rangemode="tozero")
+    figure.update_yaxes(autorange="reversed", automargin=True)
     return figure
 
 
@@ -229,12 +241,17 @@ def page(request: PageRequest) -> None:
         result, workers = answer.rows, answer.workers
         per_gradient = answer.sync_over_async[1]
     with request.top:
-        st.subheader(plain(f"{workers} workers, each gradient takes {law_words(times)}"), anchor=False)
+        mean = f"{show(times.mean, 's')} in the mean" if isfinite(times.mean) else "without a mean"
+        st.subheader(plain(f"{workers} workers, each gradient takes {mean}"), anchor=False)
         cost, ways = cost_words(result, per_gradient), ways_words(result)
         st.markdown(f"**{cost}** {ways}")
         sharing.here()
-        charts.draw(times_of(result), "variants", "Mean time of each variant", height=110 + 40 * len(result))
-    st.caption(MEANINGS)
+    charts.draw(times_of(result), "variants", "Time per gradient, by variant", height=80 + 42 * len(result))
+    st.caption(
+        plain(
+            f"Of a worker, each gradient takes {law_words(times)}. {MEANINGS} Grey lines are proven bounds."
+        )
+    )
     rows = [asdict(row) for row in result]
     command = {
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")

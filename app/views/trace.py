@@ -273,6 +273,13 @@ def learn(files: uploads.TraceFiles, request: PageRequest) -> None:
         st.code(text, language="toml")
 
 
+def verdict_words(device: dict[str, Any]) -> str:
+    """Return what limits the step of a device, how long it takes, and how busy the GPU is."""
+    each = device["iteration_time"]
+    pace = f"{show(each, 's')} a step, " if each is not None else ""
+    return f"{device['verdict']}: {pace}the GPU is busy {device['utilisation']:.0%} of the time"
+
+
 def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     """Draw the page for uploaded traces."""
     skip = request.picked.get("skip", 0)
@@ -283,13 +290,10 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     with request.top:
         if devices:
             first = devices[0]
-            each = first["iteration_time"]
             device = traced_job.device_of(files)
             named = request.picked.get("accelerator") or device.called
             st.subheader(plain(f"{title(first)}{f', {named}' if named else ''}"), anchor=False)
-            pace = f"{show(each, 's')} a step, " if each is not None else ""
-            verdict = f"{first['verdict']}: {pace}the GPU is busy {first['utilisation']:.0%} of the time"
-            st.markdown(f"**{sentence(verdict)}**")
+            st.markdown(f"**{sentence(verdict_words(first))}**")
         else:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(files.timings)} file(s) of timings: calibrate on them below.**")
@@ -335,19 +339,26 @@ def try_sample() -> None:
 
 
 def predicted(request: PageRequest) -> None:
-    """Draw the page without a trace: the predicted step of the described job."""
+    """Draw the page without a trace: the answer on the sample, and the predicted step of the job."""
     with errors_shown():
         answer = request.predict()
+    traces = uploads.sample().traces
+    result = summary(traces, 0)
     with request.top:
-        st.subheader("What a profiler saw", anchor=False)
-        st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
+        st.subheader("Where does a step spend its time?", anchor=False)
+        st.markdown(
+            f"**{sentence(verdict_words(result['devices'][0]))}** That is a sample of two GPUs: hand over a "
+            "trace of your own to see the same of it, and to predict from it."
+        )
         if st.button("Try it with a sample trace"):
             try_sample()
-    st.caption(
-        "Until then, the step that the model expects of the job described in the sidebar. "
-        f"{labelled(sentence(answer.verdict))}"
-    )
-    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=280)
+    step(result["devices"])
+    advice(recommendations(traces, result, 0, None, session_hardware.catalogue()))
+    with fold("The step that the model expects of the job described in the sidebar") as is_open:
+        if is_open:
+            st.caption(labelled(sentence(answer.verdict)))
+            figure = charts.side_by_side({"predicted": answer})
+            charts.draw(figure, "predicted", "The predicted step", height=charts.height_beside(figure, [""]))
     with st.container(horizontal=True):
         picked = {name: value for name, value in request.picked.items() if name != SKIP.name}
         copy_buttons("predict", picked)

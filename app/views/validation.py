@@ -56,14 +56,14 @@ def page(request: PageRequest) -> None:
             ten, twenty = errors["within_10"], errors["within_20"]
             st.markdown(
                 f"**Off by {errors['median_absolute_error']:.1%} in the median of {errors['n']:,} runs "
-                f"whose source is trusted (A or B): {ten:.0%} of them by at most 10%, {twenty:.0%} by at "
+                f"whose source is trusted: {ten:.0%} of them by at most 10%, {twenty:.0%} by at "
                 f"most 20%. The naive answer, {BASELINES[mode]}, is off by "
                 f"{errors['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
-            st.markdown("**No run of a trusted source (A or B) passes these filters.**")
+            st.markdown("**No run of a trusted source passes these filters.**")
         st.caption(
-            "Out of sample: each source is predicted by a fit to all others, "
+            "Trusted: of trust A or B. Out of sample: each source is predicted by a fit to all others, "
             + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
         if errors["n"]:
@@ -80,12 +80,11 @@ def page(request: PageRequest) -> None:
             )
     if predicted:
         picture(predicted, picked.get("by", "source"))
-    st.caption(f"The misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")
+    st.caption(f"The largest misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")
     st.dataframe(
-        measured_runs.table(predicted[:SHOWN]),
+        measured_runs.misses_table(predicted[:SHOWN]),
         hide_index=True,
         column_config={
-            "error": st.column_config.NumberColumn(format="percent"),
             "source": st.column_config.LinkColumn(display_text=r"https://(?:github\.com/)?(.*)"),
         },
     )

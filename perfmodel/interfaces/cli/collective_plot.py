@@ -12,7 +12,7 @@ from perfmodel.core.files.writing import check_writable, write_whole
 from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.hardware.machine_words import link_words
-from perfmodel.interfaces.cli.plot import BLUE, GREY, ORANGE, page_of
+from perfmodel.interfaces.cli.plot import BLUE, GREY, page_of
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.prediction.collectives.collective import Collective, collective
 from perfmodel.model.prediction.names import accelerator_name
@@ -26,13 +26,15 @@ SMALLEST, LARGEST = 2.0**10, 2.0**34
 """Ends of the message sizes that are drawn where one size is given [B]."""
 POINTS = 49
 """Points of a predicted line."""
-MEASURED: Final = ((ORANGE, "circle"), ("#009e73", "square"), ("#cc79a7", "diamond"))
+MEASURED: Final = (("#b8a800", "circle"), ("#009e73", "square"), ("#cc79a7", "diamond"))
 """Colour and symbol of each measured curve."""
 MEASURED_BY = "measured by"
 NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
 AXES: Final = ({"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"})
 """Axes of time, and of bus bandwidth."""
-BAND = "rgba(0, 114, 178, 0.2)"
+BAND = "rgba(118, 118, 118, 0.25)"
+AMBER = "#e69f00"
+"""Colour of what was asked for."""
 
 
 def check_plot(path: Path, ranks: int) -> None:
@@ -232,7 +234,7 @@ def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> 
             x=[row.message_bytes],
             y=[y],
             mode="markers",
-            marker={"color": BLUE, "size": 11, "symbol": "star", "line": {"color": GREY, "width": 1}},
+            marker={"color": AMBER, "size": 13, "symbol": "star", "line": {"color": GREY, "width": 1}},
             name=f"{say(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}",
             legendgroup="asked",
             showlegend=axes is AXES[0],

@@ -258,6 +258,7 @@ def show_scaling(scaling: Scaling) -> None:
             short_verdict(row.fits_probability),
         )
     out.print(shown)
+    out.print(Text(scaling.headline, style="bold"))
     for note in scaling.notes:
         out.print(Text(note))
     at = f"at {scenario['world_size']} GPUs " if len(scaling.rows) > 1 else ""

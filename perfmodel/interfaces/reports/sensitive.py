@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from perfmodel.core.units import show
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
+from perfmodel.decide.sensitivity.per_sample import Effect, effects
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport, sides_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -35,8 +34,7 @@ def page_of_sensitivity(
     command : shell command that repeats it, or None
     """
     time = report.iteration_time
-    swings = [row for row in report.inputs if _swing(row) > LEAST * time]
-    swings.sort(key=_swing, reverse=True)
+    swings = [each for each in effects(report.inputs, time) if each.most > LEAST]
     limits = [[limit_words(arm)] for arm in report.maxima]
     tables = [
         _inputs(report),
@@ -58,43 +56,34 @@ def page_of_sensitivity(
     )
 
 
-def _ends(row: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the times with an input a quarter smaller and larger, in order; None if one is unknown."""
-    if row["at_-25%"] is None or row["at_+25%"] is None:
-        return None
-    low, high = sorted((row["at_-25%"], row["at_+25%"]))
-    return low, high
+def _changes(effect: Effect) -> tuple[float, float]:
+    """Return what a quarter less and a quarter more change, as shares; 0 where it is not known."""
+    return effect.less or 0.0, effect.more or 0.0
 
 
-def _swing(row: dict[str, Any]) -> float:
-    """Return the difference of these times [s]."""
-    ends = _ends(row)
-    return 0.0 if ends is None else ends[1] - ends[0]
-
-
-def _decision(swings: list[dict[str, Any]], time: float) -> str:
+def _decision(swings: list[Effect], time: float) -> str:
     """Return a sentence on the input with the largest effect."""
     if not swings:
         return f"No input moves the iteration of {show(time, 's')}."
-    less, more = (swings[0][key] / time - 1 for key in ("at_-25%", "at_+25%"))
-    name = words_of(swings[0]["name"])
+    less, more = _changes(swings[0])
+    name = words_of(swings[0].row["name"])
     return (
-        f"{name[:1].upper()}{name[1:]} matters most: a quarter less of it changes the iteration of "
-        f"{show(time, 's')} by {less:+.1%}, a quarter more by {more:+.1%}."
+        f"{name[:1].upper()}{name[1:]} matters most: a quarter less of it changes the time per sample by "
+        f"{less:+.1%}, a quarter more by {more:+.1%}; an iteration takes {show(time, 's')}."
     )
 
 
-def _tornado(rows: list[dict[str, Any]], time: float) -> Spans:
+def _tornado(rows: list[Effect], time: float) -> Spans:
     """Return a chart of the times with each input a quarter smaller and larger."""
     spans = []
     for row in rows:
-        ends = _ends(row)
-        assert ends is not None
-        words = " and ".join(f"{row[key] / time - 1:+.1%}" for key in ("at_-25%", "at_+25%"))
-        spans.append(Span(words_of(row["name"]), None, *ends, words))
+        changes = _changes(row)
+        low, high = sorted(time * (1 + change) for change in changes)
+        words = " and ".join(f"{change:+.1%}" for change in changes)
+        spans.append(Span(words_of(row.row["name"]), None, low, high, words))
     caption = (
-        f"Time of an iteration, from 0, with each input between a quarter less and more; the line is "
-        f"{show(time, 's')}, the words say what a quarter less and a quarter more change."
+        f"Time for the samples of an iteration, from 0, with each input between a quarter less and more; the "
+        f"line is {show(time, 's')}, the words say what a quarter less and a quarter more change."
     )
     return Spans("What moves it", spans, caption, line=time)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.units import counted, rate, show
+from perfmodel.core.units import counted, rate, show, three_digits
+from perfmodel.model.prediction.card import samples_per_second, throughput_range
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.names import accelerator_name, network_name
@@ -62,6 +63,11 @@ class Scaling(Table):
     rows: tuple[ScalingRow, ...]
     predictions: tuple[Prediction, ...]
     """The prediction of each row."""
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence: throughput and efficiency of the last row."""
+        return headline_of(self.predictions)
 
     @property
     def notes(self) -> list[str]:
@@ -133,6 +139,42 @@ def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
 def _gpus(prediction: Prediction) -> str:
     """Return the number of accelerators of a prediction, as text."""
     return counted(prediction.scenario["world_size"], "GPU")
+
+
+def headline_of(predictions: Sequence[Prediction], others: Mapping[str, Prediction] = {}) -> str:
+    """Return a sentence on the last prediction, and on what each other gives in its place.
+
+    Parameters
+    ----------
+    predictions : of the same job on different numbers of accelerators
+    others : name -> prediction of another job on the last number
+    """
+    last = predictions[-1]
+    if not last.memory.fits:
+        return f"On {_gpus(last)} it {last.memory.verdict}."
+    between = "" if (rates := throughput_range(last)) is None else f" ({_span(rates)})"
+    speed = f"{samples_per_second(last, last.samples_per_second)}{between}"
+    more = "".join(f" {_gain(name, other, last)}." for name, other in others.items())
+    return f"On {_gpus(last)}: {speed} at {last.scaling_efficiency:.0%} efficiency.{more}"
+
+
+def _span(rates: tuple[float, float]) -> str:
+    return f"80 %: {' to '.join(map(three_digits, rates))}"
+
+
+def _gain(name: str, other: Prediction, last: Prediction) -> str:
+    """Return what another job gives in place of the last prediction's, and whether that is certain."""
+    if not other.memory.fits:
+        return f"{name} {other.memory.verdict}"
+    ratio = ratio_between(other, last, name)
+    percent = f"{abs(ratio.value - 1):.0%}"
+    if percent == "0%":
+        return f"{name} gives the same"
+    speed = samples_per_second(other, other.samples_per_second)
+    words = f"{name} gives {speed}, {percent} {'more' if ratio.value > 1 else 'less'}"
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return words
+    return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words
 
 
 def notes_of(predictions: Sequence[Prediction]) -> list[str]:

@@ -98,7 +98,7 @@ def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) 
     if not limit:
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
     return (
-        f"{limit} binds, so a faster {link} would save nothing; "
+        f"{limit} binds, so a faster {'network' if crosses_network(ports) else link} would save nothing; "
         f"a limit twice as high would save {part(bandwidth)}, half the latency {part(latency)}"
     )
 
