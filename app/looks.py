@@ -52,7 +52,7 @@ label:has(:focus-visible) {
 .answer-rest { font-size: 0.875rem; line-height: 1.4; margin-top: 0.25rem; opacity: 0.82; }
 .answer-bar { position: relative; height: 6px; margin: 6px 0; border-radius: 3px; }
 .answer-bar { background: color-mix(in srgb, currentColor 15%, transparent); }
-.answer-bar i { position: absolute; height: 6px; min-width: 2px; border-radius: 3px; background: #D55E00; }
+.answer-bar i { position: absolute; height: 6px; min-width: 2px; border-radius: 3px; background: #3A8FC7; }
 .answer-bar b { position: absolute; top: -3px; height: 12px; width: 2px; background: currentColor; }
 .answer-rows { display: grid; grid-template-columns: 5.5rem 1fr; gap: 0.25rem 0.75rem; }
 .answer-rows, .answer-rows :is(dt, dd) { margin: 0 !important; padding: 0 !important; }

@@ -39,7 +39,7 @@ def page() -> None:
     with top:
         st.subheader("What do you want to know?", anchor=False)
         st.markdown(
-            "**Choose what you train and a question. The next page answers; every detail can be changed there.**"
+            "**Choose what you train and a question. The next page answers; change every detail there.**"
         )
     with st.container(border=True, key="asking", width=WIDTH):
         with st.container(width=NARROW):
