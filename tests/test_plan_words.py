@@ -72,9 +72,8 @@ def test_a_cheaper_kind_that_is_too_late_is_called_so():
 def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     """With 512 GPUs neither limit can be kept; with more the deadline can, for a larger budget."""
     job = {"workload": "resnet50", "samples": 1e10, "precisions": ("amp",), "strategies": ("all-reduce",)}
-    goal = Goal(
-        **job, instances=("p3.16xlarge",), local_batch_sizes=(64,), deadline=12 * 3600.0, budget=400.0
-    )
+    job |= {"instances": ("p3.16xlarge",), "local_batch_sizes": (64,), "max_global_batch_size": 2**18}
+    goal = Goal(**job, deadline=12 * 3600.0, budget=5000.0)
     result = search(goal)
     first = advice(result)
     assert first.startswith("With at most 512 GPUs (--max-gpus) no plan of known price meets ")
