@@ -57,11 +57,11 @@ def show_plan(result: SearchResult, card: Card, verbose: bool = False) -> None:
     if verbose:
         _show_more(result, ([chosen] if chosen else []) + shown)
     every = notes(result)
-    told = every if verbose else that_matter(result)
-    for note in told:
+    kept = every if verbose else that_matter(result)
+    for note in kept:
         lines_to(out, f"note: {note}")
     if not verbose:
-        left = len(every) - len(told)
+        left = len(every) - len(kept)
         more_notes = f", {counted(left, 'note')} more" if left else ""
         lines_to(out, f"--verbose: why not others, prices with their sources{more_notes}")
 
