@@ -1,10 +1,13 @@
 """What plan says first: the job as a command, each kind of price, the limit of GPUs, progress."""
 
 import json
+import pickle
+import re
 import shlex
 
 import pytest
 
+from app import bounded, bounded_worker
 from perfmodel.core.progress import tried, watched
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.alternatives import beyond_the_cap
@@ -14,13 +17,14 @@ from perfmodel.decide.planning.price_words import prices_compared
 from perfmodel.decide.planning.within import payment
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.planned import page_of_plan
+from tests.test_app import opened, words
 
 LLAMA = {"workload": "llama-2-7b", "tokens": 100e9, "deadline": 30 * 86400.0}
 KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reserved-1y")}
 
 
 @pytest.mark.parametrize(
-    "words",
+    "asked",
     [
         "--workload resnet50 --epochs 90 --deadline 24h --instance p3.16xlarge --max-gpus 16",
         "--workload llama-2-7b --tokens 100B --deadline 30d --instance p5.48xlarge --max-gpus 16",
@@ -28,10 +32,10 @@ KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reser
         "--workload bert-large --samples 1e7 --instance p4d.24xlarge --pricing spot --max-gpus 16",
     ],
 )
-def test_the_printed_command_predicts_the_plan_as_its_card_says(words, invoke):
-    shown = invoke("plan", *words.split()).stdout.splitlines()
+def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
+    shown = invoke("plan", *asked.split()).stdout.splitlines()
     (line,) = [line for line in shown if line.startswith("perfmodel predict ")]
-    card = json.loads(invoke("plan", *words.split(), "--json").stdout)["card"]
+    card = json.loads(invoke("plan", *asked.split(), "--json").stdout)["card"]
     one = " ".join(invoke(*shlex.split(line)[1:]).stdout.split())
     for said in ("time", "memory", "limit"):
         assert card[said] in one
@@ -94,3 +98,27 @@ def test_progress_is_told_to_whoever_watches():
     assert told[-1][0] == told[-1][1]
     tried(1, 2)
     assert told[-1] != (1, 2)
+
+
+def half_done():
+    tried(1, 2)
+    return "done"
+
+
+def test_a_page_reads_how_far_its_process_is(tmp_path):
+    question, answer = tmp_path / "question", tmp_path / "answer"
+    question.write_bytes(pickle.dumps((half_done, ())))
+    assert bounded._progress(answer) == ""
+    bounded_worker.work(str(question), str(answer))
+    assert pickle.loads(answer.read_bytes()) == (True, "done")
+    assert bounded._progress(answer) == "1 of 2 tried, "
+
+
+def test_the_page_shows_each_kind_of_price_and_the_figures_of_the_command():
+    page = opened(
+        "plan", workload="gpt2", instance="p4d.24xlarge", pricing="on-demand,spot", **{"max-gpus": "8"}
+    )
+    (kinds,) = [each.value for each in page.dataframe if "kind of price" in each.value]
+    assert list(kinds["kind of price"]) == ["on demand", "spot"]
+    assert re.search(r"tokens/s, MFU [\d.]+\s?%", words(page))
+    assert "of the time is work kept" in words(page)
