@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from app.bounded_worker import PROGRESS
 from perfmodel.core.errors import InputError
 
 AT_ONCE = 2
@@ -147,7 +148,7 @@ def by_a_process(work: Work, say: Callable[[str], Any]) -> tuple[Any, int]:
                 if waited > LONGEST:
                     raise InputError(f"the {work.noun} took more than {LONGEST:g} s: {work.less}")
                 # Streamlit raises here when a field changes, Cancel is clicked or the tab is closed
-                say(f"{work.doing}: {waited:.0f} s so far")
+                say(f"{work.doing}: {_progress(result)}{waited:.0f} s so far")
                 try:
                     process.wait(LOOKS)
                 except subprocess.TimeoutExpired:
@@ -162,6 +163,14 @@ def by_a_process(work: Work, say: Callable[[str], Any]) -> tuple[Any, int]:
     if not is_answer:
         raise given
     return given, len(written)
+
+
+def _progress(result: Path) -> str:
+    """Return how far a process is, before a comma; empty where its work does not tell."""
+    try:
+        return f"{result.with_suffix(PROGRESS).read_text()} tried, "
+    except FileNotFoundError:
+        return ""
 
 
 def _words(question: Path, result: Path) -> Sequence[str]:

@@ -7,13 +7,17 @@ import math
 import os
 import pickle
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.progress import watched
 
 NICE = 5
 """Niceness of the process, so that drawing pages has priority."""
+PROGRESS = ".progress"
+"""Suffix of the file that says how far a call is, beside that of its answer."""
 GRACE = 5
 """Time after the limit at which a process ends itself [s], in case the app that should end it is gone."""
 
@@ -35,7 +39,8 @@ def work(question: str, result: str) -> None:
     call, arguments = pickle.loads(Path(question).read_bytes())  # written by the app
     answer: tuple[bool, Any]
     try:
-        answer = True, call(*arguments)
+        with watched(partial(_tell, Path(result).with_suffix(PROGRESS))):
+            answer = True, call(*arguments)
     except InputError as error:
         answer = False, error
     except MemoryError:
@@ -43,6 +48,13 @@ def work(question: str, result: str) -> None:
     written = Path(f"{result}.partial")
     written.write_bytes(pickle.dumps(answer))
     written.replace(result)
+
+
+def _tell(file: Path, done: int, total: int) -> None:
+    """Write how far the call is, for the page that waits."""
+    written = file.with_suffix(".partial-progress")
+    written.write_text(f"{done:,} of {total:,}")
+    written.replace(file)
 
 
 def _limit(longest: float, memory: int) -> None:

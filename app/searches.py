@@ -30,7 +30,7 @@ def work(goal: Goal, catalogue: Catalogue, is_quick: bool = False) -> bounded.Wo
         call=search_worker.search_plans,
         arguments=(goal, catalogue),
         noun="search",
-        doing="Trying every machine, count and batch, which takes some ten seconds",
+        doing="Trying every machine, count and batch, which takes up to a minute",
         less="choose from fewer machines",
         is_quick=is_quick,
     )

@@ -23,7 +23,7 @@ from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.at_prices import WASTED
 from perfmodel.decide.planning.plan_card import card_of_plan, cost_words
 from perfmodel.decide.planning.plan_verdict import notes, verdict
-from perfmodel.decide.planning.price_words import _saving
+from perfmodel.decide.planning.price_words import _saving, _would_cost
 from perfmodel.decide.planning.within import likely
 from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import price_of
@@ -240,7 +240,7 @@ def test_a_budget_pays_for_the_whole_term_of_a_reserved_price():
     within = search(Goal(**run, budget=130_000.0)).chosen
     assert within is not None
     assert within["nodes"] == 1
-    assert cost_words(within, result.goal).endswith("of a commitment of $122,032")
+    assert cost_words(within, result.goal).startswith("$122,032 to pay, reserved for 1 year; the run uses $")
 
 
 def test_of_reserved_plans_that_keep_the_budget_that_of_least_commitment_is_the_cheapest():
@@ -303,9 +303,11 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
 
 def test_a_dearer_kind_of_price_costs_times_as_much_and_not_a_probability():
     row = {"cost": 459.0, "run_time": 30.0, "interruptions": 2.0, "nodes": 1, "goodput": 0.9}
-    assert _saving(row, {"cost": 100.0}) == "costs 4.59 times as much ($459)"
-    assert _saving(row, {"cost": 410.0}) == "costs 12 % more ($459)"
-    assert _saving(row, {"cost": 459_000.0}) == "saves 99.9 % ($459)"
+    assert (
+        _would_cost(row, {"cost": 100.0}, "on demand") == "would cost $459 (4.59 times as much as on demand)"
+    )
+    assert _saving(row, {"cost": 410.0}, "on demand") == "costs 12 % more ($49) against on demand"
+    assert _saving(row, {"cost": 459_000.0}, "on demand") == "saves 99.9 % ($458,541) against on demand"
 
 
 def test_a_kind_of_price_that_is_not_known_is_named_with_that_on_demand():

@@ -33,6 +33,8 @@ from app.looks import for_planners, labelled
 from app.plain import plain
 from perfmodel.core.units import duration, percent
 from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
+from perfmodel.decide.planning.figures import figures_of
 from perfmodel.decide.planning.table_words import mark_of, short_names
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import network_name
@@ -129,6 +131,18 @@ def draw_front(
     load(rows_of(result), event, goal.workload, request.picked)
 
 
+def draw_kinds(result: dict[str, Any]) -> None:
+    """Draw the best plan at each kind of price, where several were asked for."""
+    rows = [dict(zip(COLUMNS, OfKind(**each).cells, strict=True)) for each in result["by_kind"]]
+    if rows:
+        st.dataframe(rows, hide_index=True, key="kinds")
+
+
+def words(plan: Mapping[str, Any], confidence: float) -> list[str]:
+    """Return the figures of a plan that its card does not have, with their labels."""
+    return [plain(f"{label} {value}".strip()) for label, value in figures_of(plan, confidence)]
+
+
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown():
@@ -142,7 +156,10 @@ def page(request: PageRequest) -> None:
         card = Card(**result["card"])
         answer_card.show(card)
         plan = result["chosen"] or result["surest"]
+        draw_kinds(result)
         draw_front(result, plan, goal, request)
+        if plan:
+            st.caption("; ".join(words(plan, goal.confidence)))
         st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)

@@ -17,6 +17,7 @@ from perfmodel.core.records.record import REQUIRED
 from perfmodel.interfaces.cli.export import form_options, take_form
 from perfmodel.interfaces.cli.options import catalogue_from, option_of, scenario_file_option, specs_option
 from perfmodel.interfaces.cli.options_file import FILE, naming_the_file, options_file_option
+from perfmodel.interfaces.cli.progress_line import progress_line
 from perfmodel.interfaces.cli.report import typed_command
 from perfmodel.interfaces.cli.spelling import Argument, Shell
 from perfmodel.interfaces.cli.types import Cases, type_of
@@ -31,6 +32,7 @@ def click_command(one: Command) -> click.Command:
     takes = one.typed or one.request
     fields = declared(takes)  # type: ignore[arg-type]  # mypy: a class with a hash is no key
 
+    @progress_line()
     def call(specs: tuple[str, ...] = (), **options: Any) -> Any:
         form = take_form(options, one.forms)
         named = {name: options.pop(name) for name in one.writes}

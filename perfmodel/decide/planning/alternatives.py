@@ -15,7 +15,7 @@ from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
-from perfmodel.decide.planning.within import likely
+from perfmodel.decide.planning.within import HOPELESS, likely
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
@@ -24,8 +24,6 @@ from perfmodel.workloads.catalogue import LENGTHS
 
 TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
-HOPELESS = 0.01
-"""Probability up to which a plan surely misses the limits (a choice)."""
 FASTER = {"bf16": "fp8", "amp": "fp8", "fp16": "fp8"}
 """Precision -> a faster one that is tried, of accelerators that have it."""
 ROUNDING = 1.00503
@@ -56,6 +54,44 @@ class Alternative(NamedTuple):
         return f"--{self.option} {self.value} (default: {self.default})"
 
 
+class BeyondTheCap(NamedTuple):
+    """One limit that would do with more GPUs than a search tried, the other being kept."""
+
+    max_gpus: int
+    option: str
+    """``deadline`` or ``budget``."""
+    value: float
+    """Of that limit [s], [$]."""
+
+
+def cap_binds(result: SearchResult) -> bool:
+    """Return whether even the fastest plan is too late, on most of the GPUs that may be tried."""
+    if result.met or not len(result.front_rows):
+        return False
+    fastest = result.row(int(result.front_rows[0]))
+    return fastest["meets_deadline"] is False and 2 * fastest["world_size"] > result.goal.max_gpus
+
+
+@lru_cache(maxsize=1)
+def beyond_the_cap(result: SearchResult) -> BeyondTheCap | None:
+    """Return the fewest GPUs beyond the default limit with which one of two limits can be kept.
+
+    None where another limit was given, or where a single limit is missed, of which ``alternatives`` has it.
+    """
+    surest, goal = result.surest, result.goal
+    if surest is None or not cap_binds(result) or goal.deadline is None or goal.budget is None:
+        return None
+    for option, field, _, values in _defaults(result, surest):
+        for value in values if option == "max-gpus" else ():
+            answer = _searched(result, field, value)
+            if answer is None or answer.met:
+                return None  # it is an alternative of its own
+            kept = [one for one in _limits(answer) if one.meets and one.option == "budget"]
+            if kept:
+                return BeyondTheCap(int(value), "budget", float(kept[0].value))
+    return None
+
+
 SHOWN = {"deadline": duration, "budget": dollars}
 """Limits of a goal -> how they are written."""
 
@@ -75,7 +111,7 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     for option, field, default, values in _defaults(result, surest):
         best: Alternative | None = None
         for value in values:
-            one = _tried(result, surest, option, field, default, value)
+            one = _tried(result, option, field, default, value)
             if one is not None and (best is None or _better(one.plan, best.plan, result.by_cost)):
                 best = one
             if one is not None and one.meets:
@@ -140,24 +176,28 @@ def _defaults(
 
 
 def _tried(
-    result: SearchResult,
-    surest: dict[str, Any],
-    option: str,
-    field: str,
-    default: int | str,
-    value: int | str,
+    result: SearchResult, option: str, field: str, default: int | str, value: int | str
 ) -> Alternative | None:
     """Return the result of a search with another value of one default; None where no plan is possible."""
+    answer = _searched(result, field, value)
+    plan = None if answer is None else answer.in_question
+    return None if answer is None or plan is None else Alternative(option, default, value, answer.met, plan)
+
+
+@lru_cache(maxsize=16)
+def _searched(result: SearchResult, field: str, value: int | str) -> SearchResult | None:
+    """Return a search on the machine of the surest plan with another value of one field of its goal."""
+    surest = result.surest
+    if surest is None:
+        return None
     offer = surest["instance"]
     where = {"instances": (offer,), "nodes": ()} if offer else {"instances": (), "nodes": (surest["node"],)}
     given = (value,) if field == "precisions" else value
     goal: Goal = result.goal.model_copy(update={field: given, **where})
     try:
-        answer = search(goal, result.catalogue, result.constants)
+        return search(goal, result.catalogue, result.constants)
     except (InputError, TooManyCandidates):
         return None
-    plan = answer.in_question
-    return None if plan is None else Alternative(option, default, value, answer.met, plan)
 
 
 def _better(one: dict[str, Any], other: dict[str, Any], by_cost: bool) -> bool:

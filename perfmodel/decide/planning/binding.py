@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, percent
-from perfmodel.decide.planning.alternatives import alternatives
+from perfmodel.decide.planning.alternatives import alternatives, cap_binds
 from perfmodel.decide.planning.price_words import basis_words
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
@@ -26,7 +26,7 @@ def binding(result: SearchResult) -> list[str]:
         return []
     lines = _deadline_or_budget(result) if result.met else []
     goal, fit = result.goal, result.fit
-    would_help = any(one.option == "max-gpus" for one in alternatives(result))
+    would_help = cap_binds(result) or any(one.option == "max-gpus" for one in alternatives(result))
     if 2 * plan["world_size"] > goal.max_gpus and not (result.met and result.by_cost) and not would_help:
         lines.append(f"The limit of {goal.max_gpus:,} GPUs binds: more may be faster.")
     if fit is not None and plan["within_published"] and plan["global_batch_size"] >= fit.largest_batch_size:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.core import progress
 from perfmodel.core.candidates import will_try
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.goal import ALGORITHMS, Goal, dividing, doubled
@@ -124,13 +125,15 @@ def tables_of_layouts(
     will_try(count_layouts(each, goal.batch_of_layouts(network, each.world_size)) for _, each in settings)
     plans: list[dict[str, Any]] = []
     tried = 0
-    for index, setting in settings:
+    for count, (index, setting) in enumerate(settings):
+        progress.tried(count, len(settings))
         plan, among, reason = fastest_layout(goal, setting, network, constants)
         tried += among
         if plan is None:
             left_out[reason] += 1
         else:
             plans.append({"machine": index, **plan})
+    progress.tried(len(settings), len(settings))
     return [_table(plans)] if plans else [], tried
 
 

@@ -7,12 +7,16 @@ from typing import Any, Final
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, many, percent, plural
-from perfmodel.decide.commitments import of_commitment
-from perfmodel.decide.planning.alternatives import Alternative, alternatives
+from perfmodel.decide.planning.alternatives import (
+    Alternative,
+    alternatives,
+    beyond_the_cap,
+    cap_binds,
+)
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.price_words import basis_words, price_notes
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import payment
+from perfmodel.decide.planning.within import HOPELESS, payment
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.decide.prices import no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -72,7 +76,7 @@ def _taken(result: SearchResult, chosen: Row) -> str:
     within = f"the {superlative} within {limits}" if limits else f"the {superlative} of all"
     if limits and chosen["probability"] is None:
         within += " as predicted: how sure that is, is not known"
-    amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(chosen["cost"])])]
+    amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
     most = at_most_words(result.goal, chosen)
     return (
         f"Take {_offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
@@ -101,13 +105,23 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     """Return what no plan does, what would make it possible, and how near the surest plan comes."""
     goal, sure = result.goal, surest["probability"]
     what = f"meets {limit_words(goal)}" if goal.limits.words else "fits into memory"
-    first = f"No plan of known price {what} with {percent(goal.confidence)}."
+    capped = cap_binds(result)
+    within = f"With at most {goal.max_gpus:,} GPUs (--max-gpus) no" if capped else "No"
+    first = f"{within} plan of known price {what} with {percent(goal.confidence)}."
+    more = beyond_the_cap(result)
+    if more is not None:
+        shown = dollars(more.value) if more.option == "budget" else duration(more.value)
+        kept = limit_words(goal, but=more.option)
+        first += f" With --max-gpus {more.max_gpus} {kept} can be kept with a {more.option} of {shown}."
     would = _would_do(alternatives(result), goal)
     if sure is not None and sure >= 0.5:
         would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
-    possible = f" It would be possible with {'; or '.join(would)}." if would else ""
-    words = "" if sure is None else f", with {percent(sure)}"
-    return f"{first}{possible} The surest is {surest['machines']}{words}{_over(goal, surest)}."
+    possible = "Without more GPUs it" if more is not None else "It"
+    possible = f" {possible} would be possible with {'; or '.join(would)}." if would else ""
+    hopeless = sure is not None and sure <= HOPELESS
+    which = "None is likely; the nearest is" if hopeless else "The surest is"
+    words = "" if sure is None or hopeless else f", with {percent(sure)}"
+    return f"{first}{possible} {which} {surest['machines']}{words}{_over(goal, surest)}."
 
 
 def _would_do(options: list[Alternative], goal: Goal) -> list[str]:
@@ -139,12 +153,12 @@ def _without_a_plan(result: SearchResult) -> str:
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 
 
-def limit_words(goal: Goal) -> str:
-    """Return deadline and budget in words; empty without either."""
+def limit_words(goal: Goal, but: str = "") -> str:
+    """Return deadline and budget, but for one of them, in words; empty without either."""
     limits = []
-    if goal.deadline is not None:
+    if goal.deadline is not None and but != "deadline":
         limits.append(f"the deadline of {duration(goal.deadline)}")
-    if goal.budget is not None:
+    if goal.budget is not None and but != "budget":
         limits.append(f"the budget of {dollars(goal.budget)}")
     return " and ".join(limits)
 
@@ -195,8 +209,11 @@ def cost_words(plan: Row, goal: Goal) -> str:
     """Return the cost of a run, the kind of price, and what it is at most or the interval."""
     if plan["cost"] is None:
         return "no price is known"
-    words = _amount(plan, "cost", dollars, goal, basis_words(plan))
-    return f"{words}{of_commitment(plan.get('committed_cost'))}"
+    if payment(plan) > plan["cost"]:
+        return (
+            f"{dollars(payment(plan))} to pay{basis_words(plan)}; the run uses {dollars(plan['cost'])} of it"
+        )
+    return _amount(plan, "cost", dollars, goal, basis_words(plan))
 
 
 def _amount(plan: Row, name: str, show: Any, goal: Goal, of: str) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, many, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
-from perfmodel.decide.planning.alternatives import SHOWN, alternatives
+from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, at_most_words, rough_words
-from perfmodel.decide.planning.price_words import basis_words, price_notes, prices_compared
+from perfmodel.decide.planning.price_words import basis_words, price_notes, priced_name, prices_compared
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import payment
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
@@ -26,6 +27,13 @@ from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.workload import Workload
 
 Row = dict[str, Any]
+
+NAMED = 4
+"""Machines without a price that a sentence names."""
+HARDLY_DEARER, MUCH_SOONER = 0.05, 0.8
+"""Share by which a plan may cost more, and of the time that it may take, to be named beside the cheapest."""
+NOT_WORTH_A_RISK = 0.02
+"""Share of the cost, or of the time, below which a riskier plan that is better by it is not mentioned."""
 
 
 def verdict(result: SearchResult) -> list[str]:
@@ -51,6 +59,7 @@ def verdict(result: SearchResult) -> list[str]:
     lines += prices_compared(result)
     lines += _otherwise(result)
     lines += _riskier(result, plan)
+    lines += _sooner(result)
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
@@ -58,9 +67,16 @@ def verdict(result: SearchResult) -> list[str]:
         most = at_most_words(goal, fastest)
         lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{most and f' ({most})'}.")
     lines += next_best(result)
-    if not result.met:
-        lines += _were_prices_known(result)
-    return lines
+    return lines + (_were_prices_known(result) if not result.met else []) + _without_price(result)
+
+
+def _without_price(result: SearchResult) -> list[str]:
+    """Return a sentence on the machines that were left out because nobody has said their price."""
+    names = [row["machine"] for row in result.unpriced]
+    if not names:
+        return []
+    more = f" and {len(names) - NAMED} more" if names[NAMED:] else ""
+    return [f"Left out, no price of them being known (--price): {', '.join(names[:NAMED])}{more}."]
 
 
 def _were_prices_known(result: SearchResult) -> list[str]:
@@ -85,8 +101,26 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
         other["within_budget"],
     ):
         return []
-    better = "Cheaper" if result.by_cost else "Faster"
+    better, key = ("Cheaper", "cost") if result.by_cost else ("Faster", "run_time")
+    if other[key] > (1 - NOT_WORTH_A_RISK) * plan[key]:
+        return []
     return [f"{better}{_at_risk(other)}: {other['machines']}: {_words(other)}."]
+
+
+def _sooner(result: SearchResult) -> list[str]:
+    """Return a sentence on the fastest plan that costs hardly more than that chosen, if much faster."""
+    plan = result.chosen
+    if plan is None or not result.by_cost:
+        return []
+    for row in result.front:
+        more = payment(row) / payment(plan) - 1
+        if row["run_time"] > MUCH_SOONER * plan["run_time"]:
+            return []
+        if 0 < more <= HARDLY_DEARER and (row["probability"] or 0.0) >= (plan["probability"] or 0.0):
+            sure = "" if row["probability"] is None else f", {percent(row['probability'])} sure"
+            sooner = duration(plan["run_time"] - row["run_time"])
+            return [f"{priced_name(row)}: {100 * more:.2g} % dearer, {sooner} sooner{sure}."]
+    return []
 
 
 def _surer(result: SearchResult) -> list[str]:
@@ -113,7 +147,8 @@ def _otherwise(result: SearchResult) -> list[str]:
 
     Other limits are in the advice.
     """
-    helping = [one for one in alternatives(result) if one.option not in SHOWN]
+    said = {*SHOWN, *(["max-gpus"] if beyond_the_cap(result) else [])}
+    helping = [one for one in alternatives(result) if one.option not in said]
     lines = [
         f"{'With' if one.meets else 'Nearer with'} {one.words}: "
         f"{one.plan['machines']}: {_words(one.plan)}{_at_risk(one.plan, ',')}."
@@ -130,6 +165,13 @@ def _words(row: Row) -> str:
     """Return run time and cost of a plan in words."""
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
     return f"{duration(row['run_time'])}, {cost}{basis_words(row)}"
+
+
+def that_matter(result: SearchResult) -> list[str]:
+    """Return the notes that a first look needs: what names were taken for, risks, the batch, prices."""
+    goal, chosen = result.goal, result.in_question
+    batch = _of_layout(goal, chosen) if chosen is not None and chosen["layout"] else []
+    return [*goal.meant, *extrapolated(result), *of_options(result), *batch, *price_notes(result)]
 
 
 def notes(result: SearchResult) -> list[str]:

@@ -15,10 +15,12 @@ from perfmodel.core.files.tables import Table, aligned
 from perfmodel.core.records.record import Record, late
 from perfmodel.core.units import duration
 from perfmodel.decide.planning.alternatives import alternatives
+from perfmodel.decide.planning.each_kind import best_of_each_kind
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
 from perfmodel.decide.planning.one_plan import Plan, RejectedPlan
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.price_words import priced_name
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
 from perfmodel.model.prediction.answer_card import Card
@@ -80,6 +82,16 @@ class Setting:
     """The plan that is chosen then; None where none is that sure."""
 
 
+@dataclass(frozen=True)
+class OfKind:
+    """The best plan at one kind of price."""
+
+    kind: PriceKind
+    """On demand, spot, reserved for a term, or owned."""
+    plan: Plan | None
+    """That would be chosen were no other kind asked for, else the surest; None where no price is known."""
+
+
 class MachinePrice(TypedDict):
     """The price of a machine that plans were made for."""
 
@@ -138,6 +150,8 @@ class Plans(Record, Table):
     by_confidence: list[Setting] = late()
     """What would be chosen with a confidence of 50, 80 and 95 %, and with that of the goal, of the plans
     that were tried."""
+    by_kind: list[OfKind] = late()
+    """The best plan at each kind of price that was asked for; empty where that is one."""
     alternatives: list[Alternative] = late()
     """What would help, where no plan is chosen: limits that some plan keeps, other values of defaults; with
     ``meets``, whether a plan then meets the limits as surely, and the plan."""
@@ -194,6 +208,7 @@ class Plans(Record, Table):
             by_confidence=lambda: [
                 Setting(confidence, _plan(row)) for confidence, row in search.by_confidence.items()
             ],
+            by_kind=lambda: [OfKind(each.kind, _plan(each.plan)) for each in best_of_each_kind(search)],
             alternatives=lambda: [
                 Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
             ],
@@ -249,7 +264,8 @@ class Plans(Record, Table):
             name: plan and asdict(plan) for name, plan in (("chosen", self.chosen), ("surest", self.surest))
         }
         answer = {"goal": self.goal, **plans}
-        return [{"mark": mark_of(row, answer), **row} for row in map(asdict, self.front)]
+        rows = map(asdict, self.front)
+        return [{"mark": mark_of(row, answer), **row, "machines": priced_name(row)} for row in rows]
 
     def __repr__(self) -> str:
         rows = [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.units import dollars, plural
+from perfmodel.core.units import dollars, duration, plural
 from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
 from perfmodel.decide.differences import increase, interruptions_words, lost_words, share
 from perfmodel.decide.planning.machines import Machine
@@ -33,6 +33,11 @@ def basis_words(row: Mapping[str, Any]) -> str:
     (', spot', '')
     """
     return kind_words(row.get("price_basis"))
+
+
+def priced_name(row: Mapping[str, Any]) -> str:
+    """Return the machines of a plan with the kind of its price, which tells plans of one machine apart."""
+    return f"{row['machines']}{basis_words(row)}"
 
 
 class PriceRow(NamedTuple):
@@ -81,18 +86,23 @@ def prices_compared(result: SearchResult) -> list[str]:
     for kind, (price, row) in known.items():
         if price is standard[0]:
             continue
-        saving = _saving(row, standard[1])
         against = BASIS[standard[0].kind]
+        if price is own:
+            words = _saving(row, standard[1], against)
+        elif kind in TERMS:
+            commitment = commitment_words(_commitment(price, row))
+            words = f"would need {commitment}; the run itself {_would_cost(row, standard[1], against)}"
+        else:
+            words = _would_cost(row, standard[1], against)
         if kind == "spot":
-            lines.append(_spot(row, standard[1], saving, against))
+            lines.append(_spot(row, standard[1], words, price is own))
         elif kind in TERMS:
             pays = pays_from(kind, price.usd_per_hour, standard[0].usd_per_hour)
-            commitment = commitment_words(_commitment(price, row))
-            whose = f"Its run {saving}" if price is own else f"{BASIS[kind].capitalize()}, its run {saving}"
-            whole = "" if price is own else f", but needs {commitment}"
-            lines.append(f"{whose} against {against}{whole}; {pays}.")
+            whose = "Its run" if price is own else BASIS[kind].capitalize()
+            lines.append(f"{whose} {words}{_too_late(row)}; {pays}.")
         else:
-            lines.append(f"Bought, the same machines are written off: the run {saving} against {against}.")
+            whole = "" if price is own else _too_late(row)
+            lines.append(f"Bought, the same machines are written off: the run {words}{whole}.")
     if len(known) == 1 and own.kind == "spot":
         lines.append(f"At spot prices {lost_words(mine['interruptions'] or 0.0, mine['goodput'])}.")
     return lines
@@ -151,21 +161,35 @@ def _commitment(price: Price, row: Row) -> Commitment:
     return {"term": TERMS[price.kind], "cost": row["committed_cost"], "unused": row["unused_cost"]}
 
 
-def _saving(row: Row, standard: Row) -> str:
-    """Return how much less or more a run costs than at a standard price, in words."""
+def _saving(row: Row, standard: Row, against: str) -> str:
+    """Return how much less or more a run costs than at a standard price, and the difference, in words."""
     if row["cost"] is None or not standard["cost"]:
         return "has no known end"
-    times = row["cost"] / standard["cost"]
+    times, less = row["cost"] / standard["cost"], standard["cost"] - row["cost"]
     how = f"saves {share(1 - times)}" if times <= 1 else f"costs {increase(times, 'more', 'as much')}"
-    return f"{how} ({dollars(row['cost'])})"
+    return f"{how} ({dollars(abs(less))}) against {against}"
 
 
-def _spot(row: Row, standard: Row, saving: str, against: str) -> str:
-    """Return what spot prices would change, in words."""
+def _would_cost(row: Row, standard: Row, against: str) -> str:
+    """Return what a run would cost at a kind of price, and that against a standard one, in words."""
+    if row["cost"] is None or not standard["cost"]:
+        return "would have no known end"
+    times = row["cost"] / standard["cost"]
+    how = f"{share(1 - times)} less" if times <= 1 else increase(times, "more", "as much")
+    return f"would cost {dollars(row['cost'])} ({how} than {against})".replace("as much than", "as much as")
+
+
+def _too_late(row: Row) -> str:
+    """Return that a run is too late as predicted, as a clause; empty where it is not."""
+    return f", but takes {duration(row['run_time'])}: too late" if row["meets_deadline"] is False else ""
+
+
+def _spot(row: Row, standard: Row, words: str, own: bool) -> str:
+    """Return what spot prices change, or would change, in words."""
     if row["run_time"] is None or not standard["run_time"]:
         count = f"{row['nodes']} {plural('machine', row['nodes'])}"
         return f"Spot never gets this plan done: {count} would be taken back faster than work restarts."
-    times = row["run_time"] / standard["run_time"]
-    longer = increase(times, "longer", "as long")
+    late = "" if own else _too_late(row)
     expected = interruptions_words(row["interruptions"] or 0.0)
-    return f"Spot {saving} against {against} and takes {longer}, with {expected} expected."
+    longer = increase(row["run_time"] / standard["run_time"], "longer", "as long")
+    return f"Spot {words}{late or f' and takes {longer}'}, with {expected} expected."

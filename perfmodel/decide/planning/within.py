@@ -28,6 +28,8 @@ SETTINGS: Final = (0.5, 0.8, 0.95)
 
 CERTAIN_WIDTH: Final = 1e-3
 """Width in logarithm that stands for none, to order plans that certainly exceed the budget (a choice)."""
+HOPELESS = 0.01
+"""Probability up to which a plan surely misses the limits (a choice)."""
 
 
 class Limits(NamedTuple):
@@ -139,7 +141,9 @@ def likely(table: Table, limits: Limits) -> NDArray[np.bool_]:
 def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
     """Return minus the logarithm of each plan's probability, which also orders those near 0 and 1.
 
-    Not a number where no interval was learned or an amount is unknown.
+    Where none is likely, the logarithm of how far each is beyond a limit instead, and the risk not to fit: of
+    chances that small the widest interval would be the surest.  Not a number where no interval was learned or
+    an amount is unknown.
 
     Parameters
     ----------
@@ -158,7 +162,12 @@ def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
             room = np.log(limits.budget / amount) / np.where(certain, CERTAIN_WIDTH + 0 * width, width)
             margins = np.minimum(margins, room)
         margins = margins * NORMAL_80
-        return -_log_normal(margins) - np.log(table["fits_probability"])
+        risk = -_log_normal(margins) - np.log(table["fits_probability"])
+        if np.isfinite(risk).any() and np.nanmin(risk) >= -np.log(HOPELESS):
+            beyond = [np.log(amount / limit) for amount, limit in _amounts(table, limits)]
+            nearness = np.maximum.reduce(beyond) - np.log(table["fits_probability"])
+            return np.where(np.isfinite(risk), nearness, risk)
+        return risk
 
 
 def _probability(table: Table, limits: Limits) -> NDArray[np.float64]:

@@ -8,10 +8,12 @@ from typing import Any
 import click
 from rich.text import Text
 
-from perfmodel.core.units import counted, duration, percent, rate, thousands, three_digits
+from perfmodel.core.units import counted, duration, percent, rate, three_digits
 from perfmodel.decide.planning import SearchResult
-from perfmodel.decide.planning.launch import slurm_job, torchrun, with_options
-from perfmodel.decide.planning.plan_verdict import notes, verdict
+from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
+from perfmodel.decide.planning.figures import figures_of
+from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun, with_options
+from perfmodel.decide.planning.plan_verdict import notes, that_matter, verdict
 from perfmodel.decide.planning.price_words import price_rows
 from perfmodel.decide.planning.table_words import (
     SUREST,
@@ -32,11 +34,16 @@ MOST_REJECTED = 10
 MOST_REASONS = 4
 
 
-def show_plan(result: SearchResult, card: Card) -> None:
-    """Print the answer of a search."""
+def show_plan(result: SearchResult, card: Card, verbose: bool = False) -> None:
+    """Print the answer of a search; ``verbose`` prints why not others, prices and every note too."""
     out = console()
     chosen = result.in_question
     show_card(out, card, None if chosen is None else times_of(result.predicted(chosen)))
+    if chosen is not None:
+        out.print(Text("The same job:"))
+        line = predict_command(chosen, result.goal.workload, result.goal.options)
+        out.print(Text(line), soft_wrap=True)  # a line that a shell takes whole
+    _show_kinds(result)
     more = verdict(result)[1:]
     if more:
         out.print()
@@ -44,11 +51,26 @@ def show_plan(result: SearchResult, card: Card) -> None:
         lines_to(out, line)
     if chosen is not None:
         out.print()
-        for label, value in _figures(result, chosen):
+        for label, value in figures_of(chosen, result.goal.confidence):
             lines_to(out, value, f"{label:<{LABEL}}")
-    shown = _show_front(result)
-    shown += _show_rejected(result)
-    _show_prices(result, ([chosen] if chosen else []) + shown)
+    shown = _show_front(result, verbose)
+    if verbose:
+        _show_more(result, ([chosen] if chosen else []) + shown)
+    every = notes(result)
+    kept = every if verbose else that_matter(result)
+    for note in kept:
+        lines_to(out, f"note: {note}")
+    if not verbose:
+        left = len(every) - len(kept)
+        more_notes = f", {counted(left, 'note')} more" if left else ""
+        lines_to(out, f"--verbose: why not others, prices with their sources{more_notes}")
+
+
+def _show_more(result: SearchResult, plans: list[Row]) -> None:
+    """Print why not others, prices, machines without one, and what was tried."""
+    out = console()
+    shown = _show_rejected(result)
+    _show_prices(result, plans + shown)
     _show_unpriced(result)
     layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
     kinds = len({each[:2] for each in result.machines})
@@ -56,8 +78,16 @@ def show_plan(result: SearchResult, card: Card) -> None:
     lines_to(out, f"{tried}; {_left_out(result)}")
     if result.impossible:
         lines_to(out, f"no plan is left on: {', '.join(result.impossible)}")
-    for note in notes(result):
-        lines_to(out, f"note: {note}")
+
+
+def _show_kinds(result: SearchResult) -> None:
+    """Print the best plan at each kind of price, where several were asked for."""
+    kinds = best_of_each_kind(result)
+    if not kinds:
+        return
+    console().print()
+    plans = [(f"{each.cells[0]}: {each.cells[1]}", each.cells[2:], "", "") for each in kinds]
+    _show_plans(COLUMNS[2:], plans)
 
 
 def show_script(result: SearchResult, as_slurm: bool) -> None:
@@ -71,32 +101,7 @@ def show_script(result: SearchResult, as_slurm: bool) -> None:
         click.echo(f"perfmodel: {' '.join(verdict(result)[:2])}", err=True)
 
 
-def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
-    """Return figures of a plan that its card does not have, with labels."""
-    tokens = row["sequence_length"]
-    least, sure = row["samples_per_second_at_least"], percent(result.goal.confidence)
-    if row["layout"]:
-        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
-        figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
-        at_least = least and f"{least * tokens:,.0f} tokens/s"
-    else:
-        figures = [("throughput", f"{rate(row['samples_per_second'])} samples/s")]
-        at_least = least and f"{rate(least)} samples/s"
-    if least is not None and least != row["samples_per_second"]:
-        figures.append(("", f"at least {at_least} with {sure}"))
-    if row["also"]:
-        figures.append(("as fast within 1 %", "; ".join(row["also"])))
-    if row["layout"]:
-        figures.append(("software", f"{row['framework']}, {tokens} tokens a sample"))
-    if row["goodput"] != 1:
-        figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
-    if row["energy"] is not None:
-        carbon = "" if row["carbon"] is None else f", {thousands(row['carbon'] / 1000)} kg CO2"
-        figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))
-    return figures
-
-
-def _show_front(result: SearchResult) -> list[Row]:
+def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
     """Print plans of the front and always the one chosen."""
     rows, chosen = result.front, result.in_question
     kept = of_front(rows, chosen)
@@ -117,7 +122,7 @@ def _show_front(result: SearchResult) -> list[Row]:
                 _usd(row["cost"]),
                 _usd(row["cost_at_most"]),
             ),
-            f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}",
+            f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}" if verbose else "",
             mark,
         )
         for name, row, mark in zip(short_names(kept), kept, marks, strict=True)

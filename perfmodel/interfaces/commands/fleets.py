@@ -245,8 +245,7 @@ def _show_prices(answer: "Fleets") -> None:
         if one.payback is not None:
             out.print(Text(f"{one.option}{name}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:
-            words = f"pays back in time up to {dollars(one.worth)}" if one.worth else "pays back at no price"
-            out.print(Text(f"{one.option}{name}: {words}"))
+            out.print(Text(f"{one.option}{name}: {payback_words(one)}"))
 
 
 COMMAND = Command(

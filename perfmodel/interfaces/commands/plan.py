@@ -11,7 +11,7 @@ from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import fleets
 from perfmodel.interfaces.commands.fleets import Bought, FleetsRequest
-from perfmodel.interfaces.forms import forms_of, with_card
+from perfmodel.interfaces.forms import Form, forms_of, with_card
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.conditions import LARGEST, OF_ONE_JOB, Conditions
 from perfmodel.model.options.run import Run, Shared
@@ -217,7 +217,7 @@ def run(request: PlanRequest, context: Context) -> "Plans | Fleets":
     return Plans.of(result, request.limit, request.offset)
 
 
-def text(answer: "Plans | Fleets", request: Typed) -> None:
+def text(answer: "Plans | Fleets", request: Typed, verbose: bool = False) -> None:
     """Print the plan chosen and why not others, what starts it, or what adds to machines."""
     from perfmodel.decide.planning.plans import Plans
     from perfmodel.interfaces.cli.plan_render import show_plan, show_script
@@ -227,7 +227,13 @@ def text(answer: "Plans | Fleets", request: Typed) -> None:
     elif request.script:
         show_script(answer.search, request.slurm)
     else:
-        show_plan(answer.search, answer.card)
+        show_plan(answer.search, answer.card, verbose)
+
+
+def _verbose(answer: "Plans | Fleets", request: Typed) -> str:
+    """Print everything that is known about the plans; the text is empty."""
+    text(answer, request, verbose=True)
+    return ""
 
 
 def _csv(answer: "Plans | Fleets", request: Typed) -> str:
@@ -287,7 +293,8 @@ COMMAND = Command(
     several="have",
     run=run,
     text=text,
-    forms=forms_of(csv=_csv, markdown=_markdown),
+    forms=forms_of(csv=_csv, markdown=_markdown)
+    | {"verbose": Form("Print every figure and note.", _verbose)},
     writes={"report": report(_page)},
     status=lambda answer: int(not getattr(answer, "met", True)),
     options_file=True,

@@ -8,10 +8,11 @@ from typing import Any
 from perfmodel.core.records.options import declared
 from perfmodel.core.units import UNITS, dollars, duration, many, percent, rate, show, three_digits
 from perfmodel.decide.planning import SearchResult
+from perfmodel.decide.planning.each_kind import COLUMNS, best_of_each_kind
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
-from perfmodel.decide.planning.price_words import price_rows
+from perfmodel.decide.planning.price_words import price_rows, priced_name
 from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -38,6 +39,9 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
         Listing("In short", ("", ""), card.rows, texts=2),
+        Listing(
+            "At each kind of price", COLUMNS, [each.cells for each in best_of_each_kind(result)], texts=2
+        ),
         _front(shown, front, percent(result.goal.confidence), result.in_short),
         _rejected(rejected, len(result.rejected)),
         _unpriced(unpriced, len(result.unpriced)),
@@ -61,7 +65,7 @@ def _front(rows: Sequence[Row], front: Sequence[Row], sure: str, marked: Row) ->
     return Listing(
         front_words(rows, front),
         ("plan", "mark", "how", "batch", "samples/s", "run", f"at {sure}", "cost", f"cost at {sure}", "kWh"),
-        [[row["machines"], mark_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
+        [[priced_name(row), mark_of(row, marked), _layout_words(row), *_figures(row)] for row in rows],
         texts=3,
     )
 
@@ -78,7 +82,7 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
         ("best plan of each other machine", "why not", "run", "cost", "times the samples/s", "at 80 %"),
         [
             [
-                row["machines"],
+                priced_name(row),
                 row["why"],
                 duration(row["run_time"]),
                 _cost(row),
@@ -160,7 +164,7 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
     """Return a chart of the run times of plans with their intervals."""
     spans = [
         Span(
-            row["machines"],
+            priced_name(row),
             row["run_time"],
             row["run_time_low_80"],
             row["run_time_high_80"],

@@ -88,7 +88,7 @@ def _cost(one: FleetOption) -> str:
         return ""
     capital, rent = one.purchase.capital, one.purchase.rent
     if capital is None or rent is None:
-        return "no price is known"
+        return "no price is known" + (f"; {payback_words(one)}" if one.worth is not None else "")
     parts = [f"{dollars(capital)} bought"] if capital else []
     parts += [f"{dollars(rent)} an hour of rent"] if rent else []
     return "; ".join([", ".join(parts) or "nothing", payback_words(one)])

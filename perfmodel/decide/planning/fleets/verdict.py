@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import dollars, duration, percent, rate
+import math
+import re
+from typing import Final
+
+from perfmodel.core.units import dollars, duration, percent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
@@ -11,6 +15,9 @@ from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
 
+_MACHINES: Final = re.compile(r"(\d+) x [^+]*")
+"""Matches an option that is machines of one kind alone."""
+SHARES = "shares by speed"
 LEAST_DOLLARS = 0.005
 """Smallest loss that is shown [USD/h]."""
 
@@ -56,8 +63,23 @@ def words_of(answer: Fleets) -> list[str]:
         elif least is not None:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
-            lines.append(f"No option meets the deadline of {limit}.")
+            lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
+    if any(SHARES in line for line in lines):
+        lines.append(
+            "Shares by speed average gradients by samples, which stock data parallelism does not do."
+        )
     return lines
+
+
+def _enough(answer: Fleets) -> str:
+    """Return how much faster than what there is a fleet must be for the deadline, and what that takes."""
+    have = answer.have
+    assert answer.deadline is not None
+    assert have.run_time is not None
+    times = have.run_time / answer.deadline
+    more = math.ceil(have.machines * (times - 1))
+    least = f", at least {more:,} more of the same" if len(have.kinds) == 1 else ""
+    return f": that takes {three_digits(times)} x the speed of what you have{least}"
 
 
 def _first(one: FleetOption) -> tuple[float, float]:
@@ -81,6 +103,8 @@ def payback_words(one: FleetOption) -> str:
     payback, purchase = one.payback, one.purchase
     if payback is None:
         unknown = purchase is not None and purchase.capital is None
+        if unknown and one.worth is not None:
+            return worth_words(one)
         return "price unknown" if unknown else "value of the work unknown (--hour-value)"
     if payback.time is None:
         return f"never pays back: {_loss(one)}"
@@ -93,6 +117,16 @@ def payback_words(one: FleetOption) -> str:
     known = one.ratio is not None and one.ratio.high_80 is not None
     between = f" (80 %: {soonest} to {latest})" if known else ""
     return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
+
+
+def worth_words(one: FleetOption) -> str:
+    """Return below which price an option pays back before it is written off, in all and for each machine."""
+    assert one.worth is not None
+    if not one.worth:
+        return "pays at no price"
+    count = _MACHINES.fullmatch(one.option)
+    each = f", {dollars(one.worth / int(count[1]))} each" if count and int(count[1]) > 1 else ""
+    return f"pays if it costs less than {dollars(one.worth)}{each}"
 
 
 def _loss(one: FleetOption) -> str:
@@ -146,11 +180,6 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         )
     bare = [line for one in answer.options if one.purchase is not None for line in one.purchase.left_out]
     lines += [f"left out of costs: {line}" for line in dict.fromkeys(bare)]
-    if any(one.policy == "shares by speed" for one in answer.options):
-        lines.append(
-            "shares by speed: gradients are averaged by samples, which stock data parallelism does not do "
-            "by itself"
-        )
     if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
         lines.append(
             "mixed: the step is that of the slowest worker, and what its exchange or that of a faster kind "

@@ -1,0 +1,41 @@
+"""Figures of a plan that its card does not have, with labels: every interface shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.core.units import percent, rate, thousands
+
+Row = Mapping[str, Any]
+
+
+def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
+    """Return throughput with MFU, layouts that are as fast, software, goodput and energy of a plan.
+
+    Parameters
+    ----------
+    row : the plan, as of ``perfmodel plan --json``
+    confidence : that of the goal
+    """
+    tokens = row["sequence_length"]
+    least, sure = row["samples_per_second_at_least"], percent(confidence)
+    if row["layout"]:
+        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
+        figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
+        at_least = least and f"{least * tokens:,.0f} tokens/s"
+    else:
+        figures = [("throughput", f"{rate(row['samples_per_second'])} samples/s")]
+        at_least = least and f"{rate(least)} samples/s"
+    if least is not None and least != row["samples_per_second"]:
+        figures.append(("", f"at least {at_least} with {sure}"))
+    if row["also"]:
+        figures.append(("as fast within 1 %", "; ".join(row["also"])))
+    if row["layout"]:
+        figures.append(("software", f"{row['framework']}, {tokens} tokens a sample"))
+    if row["goodput"] != 1:
+        figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
+    if row["energy"] is not None:
+        carbon = "" if row["carbon"] is None else f", {thousands(row['carbon'] / 1000)} kg CO2"
+        figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))
+    return figures

@@ -1,0 +1,124 @@
+"""What plan says first: the job as a command, each kind of price, the limit of GPUs, progress."""
+
+import json
+import pickle
+import re
+import shlex
+
+import pytest
+
+from app import bounded, bounded_worker
+from perfmodel.core.progress import tried, watched
+from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.alternatives import beyond_the_cap
+from perfmodel.decide.planning.each_kind import best_of_each_kind
+from perfmodel.decide.planning.plan_card import advice
+from perfmodel.decide.planning.price_words import prices_compared
+from perfmodel.decide.planning.within import payment
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.planned import page_of_plan
+from tests.test_app import opened, words
+
+LLAMA = {"workload": "llama-2-7b", "tokens": 100e9, "deadline": 30 * 86400.0}
+KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reserved-1y")}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "--workload resnet50 --epochs 90 --deadline 24h --instance p3.16xlarge --max-gpus 16",
+        "--workload llama-2-7b --tokens 100B --deadline 30d --instance p5.48xlarge --max-gpus 16",
+        "--workload llama-2-7b --tokens 10B --instance p4d.24xlarge --max-gpus 16 --lora 16",
+        "--workload bert-large --samples 1e7 --instance p4d.24xlarge --pricing spot --max-gpus 16",
+    ],
+)
+def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
+    shown = invoke("plan", *asked.split()).stdout.splitlines()
+    (line,) = [line for line in shown if line.startswith("perfmodel predict ")]
+    card = json.loads(invoke("plan", *asked.split(), "--json").stdout)["card"]
+    one = " ".join(invoke(*shlex.split(line)[1:]).stdout.split())
+    for said in ("time", "memory", "limit"):
+        assert card[said] in one
+
+
+def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
+    result = search(Goal(**LLAMA, **KINDS, max_gpus=64))
+    kinds = {each.kind: each for each in best_of_each_kind(result)}
+    for kind, each in kinds.items():
+        alone = search(Goal(**LLAMA, **(KINDS | {"pricing": (kind,)}), max_gpus=64)).in_question
+        assert each.plan["cost"] == pytest.approx(alone["cost"])
+        assert each.plan["nodes"] == alone["nodes"]
+    assert payment(kinds["reserved-1y"].plan) > kinds["reserved-1y"].plan["cost"]
+    names = [span.label for span in page_of_plan(result, None, Catalogue.of(None)).charts[0].spans]
+    assert len(set(names)) == len(names)
+    assert best_of_each_kind(search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=8))) == []
+
+
+def test_a_kind_without_a_price_says_what_to_give():
+    result = search(
+        Goal(**LLAMA, instances=("p5.48xlarge",), pricing=("on-demand", "reserved-1y"), max_gpus=8)
+    )
+    assert best_of_each_kind(result)[1].cells[:2] == ("reserved for 1 year", "no price known; give --price")
+
+
+def test_a_cheaper_kind_that_is_too_late_is_called_so():
+    """Eight machines on demand are in time; taken back as often as spot machines are, they are not."""
+    free = search(Goal(**LLAMA | {"deadline": None}, **KINDS, max_gpus=64))
+    rows = [free.row(index) for index in range(len(free)) if free.candidates["world_size"][index] == 64]
+    by_basis = {row["price_basis"]: row for row in rows}
+    between = (by_basis["on demand"]["run_time"] + by_basis["spot"]["run_time"]) / 2
+    result = search(Goal(**LLAMA | {"deadline": between}, **KINDS, max_gpus=64, confidence=0.5))
+    (spot,) = [line for line in prices_compared(result) if line.startswith("Spot would cost $")]
+    assert " less than on demand), but takes " in spot
+    assert ": too late, with " in spot
+
+
+def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
+    """With 512 GPUs neither limit can be kept; with more the deadline can, for a larger budget."""
+    job = {"workload": "resnet50", "samples": 1e10, "precisions": ("amp",), "strategies": ("all-reduce",)}
+    job |= {"instances": ("p3.16xlarge",), "local_batch_sizes": (64,), "max_global_batch_size": 2**18}
+    goal = Goal(**job, deadline=12 * 3600.0, budget=5000.0)
+    result = search(goal)
+    first = advice(result)
+    assert first.startswith("With at most 512 GPUs (--max-gpus) no plan of known price meets ")
+    more = beyond_the_cap(result)
+    assert f"With --max-gpus {more.max_gpus} the deadline of 12 h can be kept with a budget of $" in first
+    kept = goal.model_copy(update={"max_gpus": more.max_gpus, "budget": more.value})
+    assert search(kept).met
+    assert not search(kept.model_copy(update={"max_gpus": 512})).met
+    assert "None is likely; the nearest is " in first
+
+
+def test_progress_is_told_to_whoever_watches():
+    told = []
+    with watched(lambda done, total: told.append((done, total))):
+        search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=8))
+    assert told[0][0] == 0
+    assert all(0 <= done <= total for done, total in told)
+    assert told[-1][0] == told[-1][1]
+    tried(1, 2)
+    assert told[-1] != (1, 2)
+
+
+def half_done():
+    tried(1, 2)
+    return "done"
+
+
+def test_a_page_reads_how_far_its_process_is(tmp_path):
+    question, answer = tmp_path / "question", tmp_path / "answer"
+    question.write_bytes(pickle.dumps((half_done, ())))
+    assert bounded._progress(answer) == ""
+    bounded_worker.work(str(question), str(answer))
+    assert pickle.loads(answer.read_bytes()) == (True, "done")
+    assert bounded._progress(answer) == "1 of 2 tried, "
+
+
+def test_the_page_shows_each_kind_of_price_and_the_figures_of_the_command():
+    page = opened(
+        "plan", workload="gpt2", instance="p4d.24xlarge", pricing="on-demand,spot", **{"max-gpus": "8"}
+    )
+    (kinds,) = [each.value for each in page.dataframe if "kind of price" in each.value]
+    assert list(kinds["kind of price"]) == ["on demand", "spot"]
+    assert re.search(r"tokens/s, MFU [\d.]+\s?%", words(page))
+    assert "of the time is work kept" in words(page)
