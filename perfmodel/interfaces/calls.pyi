@@ -408,7 +408,7 @@ def compression(
     accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
     intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
-    nics : [1] Network adapters per node that carry gradients.  [default: the node's]
+    nics : [1] Network adapters per node that carry gradients.  [default: the node's; of a node whose GPUs take part in part, as large a part]
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
     placement : Order of the job's ring over the racks.  [default: contiguous]
@@ -501,7 +501,7 @@ def downpour(
     replica_machines : [1] Machines of each replica.  [default: 1]
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.  [default: v100-sxm2-16gb, or the node's]
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
-    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the usual one of the workload]
     inter_link : Link of each replica and server.  [default: the machine's]
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -748,14 +748,14 @@ def fleets(
 
     Parameters
     ----------
-    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g'; of several types joined by +.
+    have : Machines, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK, or NODE/ACCELERATOR@LINK of those that take any GPU; of several types joined by +.
     buy : With have: '4 x dgx-h100', 'ib-ndr-400g' for all machines, or both joined by +, for each option.  [default: more of the same, faster networks, newer machines]
     hour_value : [USD] With have: of an hour of the work of those machines.  [default: their rent]
     adapter_prices : With have: of one network adapter that is bought, USD, of all or by link.
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
-    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights (LoRA, QLoRA).
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
     capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
@@ -778,7 +778,7 @@ def fleets(
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
-    optimizer : Optimizer.  [default: the network's usual]
+    optimizer : Optimizer.  [default: the usual one of the workload]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
     loader_workers : [1] Decoding workers per node.  [default: the node's cores]
@@ -803,7 +803,7 @@ def fleets(
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
     strategy : How gradients are combined; also ddp, dp, horovod, ps; fsdp is all-reduce with zero3.
-    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the network's usual]
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.  [default: the usual one of the workload]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
     prices : Rent of one node with all its accelerators, USD per hour, by the name of its type or offer; of the first kind of pricing that is a rent.  [default: the catalogue's]
     purchase_prices : Price to buy one node, USD, by its name, instead of a rent.
@@ -888,7 +888,7 @@ def layouts(
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
     precision : Precision of matrix products.  [default: bf16]
-    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights (LoRA, QLoRA).
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
     capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
@@ -903,7 +903,7 @@ def layouts(
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
-    optimizer : Optimizer.  [default: the network's usual]
+    optimizer : Optimizer.  [default: the usual one of the workload]
     mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
     embedding_slots : Whether embedding and output head each count as a layer when layers are partitioned over stages.  [default: as the software does]
@@ -1114,7 +1114,7 @@ def plan(
     switch_prices : With have: of one switch with its cables, USD, of all or by link; 0 where there are enough.
     switch_ports : With have: of one switch, of all or by link.
     sequence_length : [tokens] Tokens of one sample.
-    lora : [1] Rank of adapters that are trained instead of a transformer's own weights.
+    lora : [1] Rank of adapters that are trained instead of a transformer's own weights (LoRA, QLoRA).
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]
     expert_imbalance : [1] Tokens of the accelerator with the fullest experts over the mean; 1 is balanced.  [default: 1]
     capacity_factor : [1] Tokens that every expert takes over the mean; more are dropped.  [default: none is dropped]
@@ -1137,7 +1137,7 @@ def plan(
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
-    optimizer : Optimizer.  [default: the network's usual]
+    optimizer : Optimizer.  [default: the usual one of the workload]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
     loader_workers : [1] Decoding workers per node.  [default: the node's cores]
@@ -1154,7 +1154,7 @@ def plan(
     cache : Where samples are kept after the first epoch; ram: what fits in the host's memory.  [default: none]
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
     calibration : Calibration to your own runs, a file of perfmodel calibrate data.
-    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to them?  Several types joined by +.
+    have : Machines you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g', NODE@LINK; what takes any GPU is NODE/ACCELERATOR@LINK.  What would more add to them?  Several types joined by +.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
     offset : [1] Plans before the page.  [default: 0]
