@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from app.options import Option, convert, options, text_of, values, whole_of
@@ -109,7 +110,8 @@ class Asked(NamedTuple):
         if self.buy:
             more["buy"] = list(self.buy)
         for name in PRICES.keys() & self.picked.keys():
-            more[str(KNOWN[name].parameter.name)] = dict(convert(KNOWN[name], self.picked[name]))
+            named = convert(KNOWN[name], self.picked[name])
+            more[str(KNOWN[name].parameter.name)] = dict(chain.from_iterable(named))
         money = [name for name in MONEY if KNOWN[name].parameter.name in CONDITIONS]
         if conditions := values(self.picked, money, "plan"):
             more["conditions"] = conditions

@@ -43,15 +43,15 @@ def known() -> dict[str, Option]:
 
 
 class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Type of several prices joined by commas, where the command line repeats the option."""
+    """Type of several prices in one field, where the command line may repeat the option."""
 
     name = "prices"
 
     def __init__(self, one: Option) -> None:
         self.one = one
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[str, float]]:
-        return [convert(self.one, part) for part in BETWEEN.split(str(value)) if part.strip()]
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[tuple[str, float], ...]]:
+        return [convert(self.one, str(value))]
 
 
 def joined_by_commas(option: Option, usual: str) -> Option:
