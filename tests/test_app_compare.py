@@ -190,7 +190,7 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
         "b-inter-link": "ethernet-100g-tcp",
         "c-inter-link": "ethernet-100g-rdma",
     }
-    name = "C (100 Gbit/s Ethernet (RDMA))"
+    name = "C (100 Gbit/s Ethernet with RDMA)"
     assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ x as fast as A", words(test))
     assert f"What limits {name} most is computing" in words(test)
     test.switch_page("views/compare.py")  # where the browser is by then
@@ -205,7 +205,7 @@ def test_the_card_stands_on_the_page():
         "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
     )
     rates = {"A": 25, "B": 100}
-    names = [f"{letter} ({rate} Gbit/s Ethernet (TCP))" for letter, rate in rates.items()]
+    names = [f"{letter} ({rate} Gbit/s Ethernet with TCP)" for letter, rate in rates.items()]
     jobs = [{"gpus": 32, "inter_link": f"ethernet-{rate}g-tcp"} for rate in rates.values()]
     card = compare([case_of(name, job) for name, job in zip(names, jobs, strict=True)]).card
     assert f"**{plain(labelled(card.advice))}**" in words(test)
@@ -222,7 +222,7 @@ def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_name
         "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
     )
     said = words(test)
-    slow, fast = "A (25 Gbit/s Ethernet (TCP))", "B (100 Gbit/s Ethernet (TCP))"
+    slow, fast = "A (25 Gbit/s Ethernet with TCP)", "B (100 Gbit/s Ethernet with TCP)"
     assert f"Take {slow}: {fast} is about as fast (80 %: 1 to " in said
     assert " x as fast): both networks are limited by" in said
     assert "the kernel's TCP (1.21 GB/s an adapter over 16 connections" in said

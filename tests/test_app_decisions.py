@@ -145,20 +145,20 @@ def test_what_does_not_fit_is_not_planned_with():
 def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     test = opened("compare", **NETWORKS)
     said = words(test)
-    assert "**C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast as A (25 Gbit/s Ethernet (TCP))" in said
+    assert "**C (100 Gbit/s Ethernet with RDMA) is 1.04 x as fast as A (25 Gbit/s Ethernet with TCP)" in said
     assert re.search(
         r"80 %: 1 to [\d.]+\), no slower, but may gain nothing: ask for the prices, and take the cheaper\.",
         said,
     )
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
-        "A: 25 Gbit/s Ethernet (TCP)",
-        "B: 100 Gbit/s Ethernet (TCP)",
-        "C: 100 Gbit/s Ethernet (RDMA)",
+        "A: 25 Gbit/s Ethernet with TCP",
+        "B: 100 Gbit/s Ethernet with TCP",
+        "C: 100 Gbit/s Ethernet with RDMA",
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
     assert test.code[0].value.startswith(
-        "C (100 Gbit/s Ethernet (RDMA)) is 1.04 x as fast"
+        "C (100 Gbit/s Ethernet with RDMA) is 1.04 x as fast"
     )  # Copy the answer
 
 

@@ -121,7 +121,7 @@ DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = 
         "compare",
         {
             "scenarios": [{"gpus": 32, "inter_link": f"ethernet-{rate}g-tcp"} for rate in (25, 100)],
-            "names": ["25 Gbit/s Ethernet (TCP)", "100 Gbit/s Ethernet (TCP)"],
+            "names": ["25 Gbit/s Ethernet with TCP", "100 Gbit/s Ethernet with TCP"],
         },
         "--gpus 32 --inter-link ethernet-25g-tcp,ethernet-100g-tcp",
     ),

@@ -147,7 +147,7 @@ def test_of_several_the_best_is_taken_and_what_gains_nothing_is_explained():
     assert sum("GB/s an adapter" in one for one in said) == 1  # the network's limit, once
     assert card.chance == "C is faster than A with a probability of over 99 %"
     assert card.machines.startswith(
-        "32 x V100 SXM2 16 GB: 4 nodes of 8 accelerators; A: 4 x 25 Gbit/s Ethernet (TCP)"
+        "32 x V100 SXM2 16 GB: 4 nodes of 8 accelerators; A: 4 x 25 Gbit/s Ethernet with TCP"
     )
 
 
@@ -236,7 +236,9 @@ def test_rented_machines_are_offered_no_other_network():
 
 def test_one_card_on_every_way_out(invoke, tmp_path):
     asked = ("compare", "--gpus", "32", "--inter-link", "ethernet-25g-tcp,ethernet-100g-tcp")
-    card = compare(SLOW_TCP, FAST_TCP, names=["25 Gbit/s Ethernet (TCP)", "100 Gbit/s Ethernet (TCP)"]).card
+    card = compare(
+        SLOW_TCP, FAST_TCP, names=["25 Gbit/s Ethernet with TCP", "100 Gbit/s Ethernet with TCP"]
+    ).card
     printed = " ".join(invoke(*asked).stdout.split())
     pasted = invoke(*asked, "--markdown").stdout
     invoke(*asked, "--report", str(tmp_path / "page.md"))
@@ -338,7 +340,8 @@ def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_
     notes = compare(job, {**job, "inter_link": "ethernet-100g-rdma"}).notes
     have = '--have "4 x pcie-workstation-1gpu/v100-sxm2-16gb@ethernet-25g-tcp" --buy ethernet-100g-rdma'
     (line,) = [line for line in notes if have in line]
-    assert "Fastest: ethernet-100g-rdma" in invoke(*shlex.split(line.partition("perfmodel ")[2])).output
+    said = " ".join(invoke(*shlex.split(line.partition("perfmodel ")[2])).output.split())
+    assert "Fastest: 100 Gbit/s Ethernet with RDMA" in said
 
 
 def test_connections_are_no_remedy_beyond_what_the_cores_serve():

@@ -35,9 +35,9 @@ def link_words(link: Link) -> str:
     >>> from perfmodel import Catalogue
     >>> find = Catalogue.built_in().link
     >>> [link_words(find(id)) for id in ("ethernet-25g-tcp", "ethernet-100g-rdma", "ib-edr-100g")]
-    ['25 Gbit/s Ethernet (TCP)', '100 Gbit/s Ethernet (RDMA)', 'InfiniBand EDR 100 Gbit/s']
+    ['25 Gbit/s Ethernet with TCP', '100 Gbit/s Ethernet with RDMA', 'InfiniBand EDR 100 Gbit/s']
     """
-    return _PORT.sub(r"\1 Ethernet (\2)", link.name)
+    return _PORT.sub(r"\1 Ethernet with \2", link.name)
 
 
 def node_words(node: Node) -> str:

@@ -36,7 +36,7 @@ from perfmodel.decide.price_kinds import HOUR, YEAR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.fleets import payback_time
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.machine_words import accelerator_words, machines_words, node_words
+from perfmodel.hardware.machine_words import accelerator_words, link_words, machines_words, node_words
 from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.prediction.card import limit_of
 from perfmodel.model.prediction.result import Ratio
@@ -177,6 +177,7 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
     tokens = case.job.network.sequence_length
     return FleetOption.model_construct(
         option=HAVE if addition is None else addition.words,
+        words=HAVE if addition is None else _purchase_words(addition, case.job.catalogue),
         policy=step.policy,
         proposed=proposed,
         machines=step.fleet.machines,
@@ -208,6 +209,20 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
             *_caveats(step, before),
         ],
     )
+
+
+def _purchase_words(addition: Addition, catalogue: Catalogue) -> str:
+    """Return a purchase as people say it: ``4 x NVIDIA DGX A100 80 GB``, a network by its name."""
+    parts = []
+    for group in addition.groups:
+        card = (
+            f" with {accelerator_words(catalogue.accelerator(group.accelerator))}" if group.takes_any else ""
+        )
+        link = f" on {link_words(catalogue.link(group.link))}" if group.link else ""
+        parts.append(f"{group.machines} x {node_words(catalogue.node(group.node))}{card}{link}")
+    if addition.network is not None:
+        parts.append(link_words(catalogue.link(addition.network)))
+    return " + ".join(parts)
 
 
 def _limit(step: FleetStep) -> str:

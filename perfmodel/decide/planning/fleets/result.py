@@ -92,6 +92,8 @@ class FleetOption(Record):
 
     option: str
     """The purchase, as it may be typed; ``what you have`` of the present fleet."""
+    words: str
+    """The same as people say it."""
     policy: Literal["one kind", "slowest paces", "shares by speed"]
     """How unlike machines share the samples: equally, or in proportion to their speed."""
     proposed: bool

@@ -95,7 +95,7 @@ def _least(one: FleetOption) -> tuple[bool, float]:
 
 def name_of(one: FleetOption) -> str:
     """Return an option, with the policy of a mixed fleet."""
-    return one.option if one.policy == "one kind" else f"{one.option}, {one.policy}"
+    return one.words if one.policy == "one kind" else f"{one.words}, {one.policy}"
 
 
 def payback_words(one: FleetOption) -> str:
@@ -202,7 +202,7 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         for one in answer.options
     ):
         doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
-        names = ", ".join(dict.fromkeys(one.option for one in doubtful))
+        names = ", ".join(dict.fromkeys(one.words for one in doubtful))
         sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
         lines.append(
             f"hardly distinguishable from what you have: {names} (faster or slower with {percent(sure)})"
