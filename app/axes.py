@@ -21,7 +21,7 @@ CLOSE_TIMES = tuple(
 """Possible ticks where the axis spans a short range [s]."""
 FEW_TICKS = 4
 MOST_TICKS = 7
-MOST_ACROSS = 5
+MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
 _MICRO = re.compile(r"(?<=\d )us\b")
 _UNIT = re.compile(r" \[([^\]]+)\]$")

@@ -61,6 +61,10 @@ label:has(:focus-visible) {
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 .st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }
+@media (max-width: 900px) {
+  .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
+  .st-key-sharing > * { flex: 0 0 auto; }
+}
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
   .st-key-ratios table { min-width: 0; font-size: 0.875rem; }
@@ -121,6 +125,8 @@ if (!window.sidebarFollows) {
 """
 """Moves the keyboard's focus into the sidebar when it opens and back when it closes; on a phone, where it
 covers the page, Escape closes it."""
+_COMMAND = re.compile(r"perfmodel [\w-]+ --.*", re.DOTALL)
+"""A command with options, which ends a note."""
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -147,11 +153,16 @@ def label(option: str) -> str:
 
 
 def labelled(note: str) -> str:
-    """Return a note of an answer with its options as pages label them; a command in backquotes as it is.
+    """Return a note with its options as pages label them; a command, at its end or in backquotes, as it is.
 
     >>> labelled("no price is known: give --price"), labelled("`perfmodel predict --price 3`")
     ('no price is known: give “Price of a machine [USD/h]”', '`perfmodel predict --price 3`')
+    >>> labelled("give --price, or: perfmodel plan --price 3")
+    'give “Price of a machine [USD/h]”, or: perfmodel plan --price 3'
     """
+    typed = None if "`" in note else _COMMAND.search(note)
+    if typed:
+        return labelled(note[: typed.start()]) + typed[0]
     words = note.replace("perfmodel layouts", "the page “Transformers”").replace("NODE=USD", "MACHINE=USD")
     words = words.replace("perfmodel fits", "the page “Will it fit”")
     return called(words, label)

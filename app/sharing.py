@@ -24,7 +24,7 @@ _OF_ITS_OWN = ("predict", "scale")
 
 def here() -> None:
     """Make the place of the buttons: directly under the answer, which is drawn before they are."""
-    st.session_state.places[_PLACE] = st.container(horizontal=True)
+    st.session_state.places[_PLACE] = st.container(horizontal=True, key="sharing")
 
 
 def place() -> AbstractContextManager[Any]:

@@ -33,7 +33,7 @@ KINDS = {"instances": ("p4d.24xlarge",), "pricing": ("on-demand", "spot", "reser
     ],
 )
 def test_the_printed_command_predicts_the_plan_as_its_card_says(asked, invoke):
-    shown = invoke("plan", *asked.split()).stdout.splitlines()
+    shown = invoke("plan", *asked.split()).stdout.replace("\\\n", "").splitlines()
     (line,) = [line for line in shown if line.startswith("perfmodel predict ")]
     card = json.loads(invoke("plan", *asked.split(), "--json").stdout)["card"]
     one = " ".join(invoke(*shlex.split(line)[1:]).stdout.split())

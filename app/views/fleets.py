@@ -45,6 +45,7 @@ from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
 from perfmodel.interfaces.reports.page import Listing
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.setting.sharing import predicts_tokens
 
 START = {
@@ -180,7 +181,7 @@ def page(request: PageRequest) -> None:
     others = report.tables[1:]
     with request.top:
         have = " + ".join(kind.words for kind in answer.have.kinds)
-        st.subheader(plain(f"What to add to {have}, for {answer.workload}"), anchor=False)
+        st.subheader(plain(f"What to add to {have}, for {network_name(answer.workload)}?"), anchor=False)
         answer_card.show(answer.card)
     figure = speeds(answer)
     charts.draw(figure, "fleets", answer.card.advice, height=110 + 52 * len(answer.options))

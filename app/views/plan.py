@@ -151,16 +151,16 @@ def page(request: PageRequest) -> None:
         searched = backend().plan(goal)
         result = searched.report
     with request.top:
-        st.subheader(plain(f"What to hire to train {network_name(goal.workload)}?"), anchor=False)
+        st.subheader(plain(f"What to rent to train {network_name(goal.workload)}?"), anchor=False)
         _, *more = result["verdict"]
         card = Card(**result["card"])
         answer_card.show(card)
         plan = result["chosen"] or result["surest"]
         draw_kinds(result)
-        draw_front(result, plan, goal, request)
-        if plan:
-            st.caption("; ".join(words(plan, goal.confidence)))
-        st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
+    draw_front(result, plan, goal, request)
+    if plan:
+        st.caption("; ".join(words(plan, goal.confidence)))
+    st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
     rows, mark = rows_of(result), "chosen" if result["met"] else "surest"

@@ -24,7 +24,7 @@ from perfmodel.decide.planning.table_words import (
     of_front,
     short_names,
 )
-from perfmodel.interfaces.cli.render import LABEL, console, filled, lines_to, show_card, times_of
+from perfmodel.interfaces.cli.render import LABEL, command_to, console, filled, lines_to, show_card, times_of
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.transformers.layout_words import short
 
@@ -41,8 +41,7 @@ def show_plan(result: SearchResult, card: Card, verbose: bool = False) -> None:
     show_card(out, card, None if chosen is None else times_of(result.predicted(chosen)))
     if chosen is not None:
         out.print(Text("The same job:"))
-        line = predict_command(chosen, result.goal.workload, result.goal.options)
-        out.print(Text(line), soft_wrap=True)  # a line that a shell takes whole
+        command_to(out, predict_command(chosen, result.goal.workload, result.goal.options))
     _show_kinds(result)
     more = verdict(result)[1:]
     if more:

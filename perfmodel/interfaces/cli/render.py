@@ -201,6 +201,17 @@ def filled(text: str, width: int, start: str = "") -> str:
     )
 
 
+def command_to(out: Console, line: str) -> None:
+    """Print a command on as many lines as it needs, each but the last continued as a shell reads it."""
+    lines = [""]
+    for part in line.replace(" --", "\n--").split("\n"):  # an option stays beside its value
+        if lines[-1] and len(lines[-1]) + len(part) > out.width - 3:
+            lines.append(f"  {part}")
+        else:
+            lines[-1] = f"{lines[-1]} {part}" if lines[-1] else part
+    out.print(Text(" \\\n".join(lines)), soft_wrap=True)
+
+
 def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
     """Print text behind a label, on as many lines as it needs."""
     out.print(Text(filled(text, out.width, start)), style=style)

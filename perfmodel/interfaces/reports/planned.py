@@ -138,7 +138,7 @@ def _question(goal: Goal) -> str:
     if goal.budget is not None:
         limits.append(f"for at most {dollars(goal.budget)}")
     sure = f", sure to {percent(goal.confidence)}" if limits else ""
-    return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}{sure}?"
+    return f"What to rent to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}{sure}?"
 
 
 def _figures(row: Row) -> list[str]:
