@@ -485,10 +485,12 @@ def test_a_claim_is_judged_as_the_command_line_does():
     query = {"accelerator": "v100-sxm2-16gb", "gpus": "8", "quantity": "scaling_efficiency", "value": "150%"}
     page = opened("quote", **query)
     assert "impossible" in words(page)
-    assert page.code[0].value.startswith("The quote claims scaling efficiency of 150% for ")
+    assert any(
+        code.value.startswith("The quote claims scaling efficiency of 150% for ") for code in page.code
+    )
     days = {"gpus": "64", "node": "dgx-h100", "workload": "llama-3-8b", "quantity": "days_to_train"}
     page = opened("quote", **days, value="0.5", tokens="1T")
-    assert "Physics needs at least" in page.code[0].value
+    assert any("Physics needs at least" in code.value for code in page.code)
     assert "impossible" in words(page)
     assert "'fast'" in errors(opened("quote", **(query | {"value": "fast"})))
     assert "from_gpus" not in errors(opened("quote", **(query | {"quantity": "mfu", "from-gpus": "4"})))
@@ -574,7 +576,7 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
     test = opened("communication", ranks="64", size="1GB", **where)
     assert not test.error
     assert "racks of 4 machines, filled in random order" in words(test)
-    (line,) = (code.value for code in test.code if "perfmodel collective" in code.value)
+    (line,) = (code.value for code in test.code if code.value.startswith("perfmodel collective"))
     assert all(f"--{option} {value}" in line for option, value in where.items())
     assert "--accelerator" not in line
     (python,) = (code.value for code in test.code if "perfmodel.collective(" in code.value)

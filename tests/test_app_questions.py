@@ -69,7 +69,7 @@ def test_prices_are_read_as_people_write_them(price):
 
 def test_prices_of_several_machines_may_have_commas_between_thousands():
     option = known()["purchase-price"]
-    assert convert(option, "dgx-1v=$150,000,dgx-h100=350k") == [("dgx-1v", 150e3), ("dgx-h100", 350e3)]
+    assert convert(option, "dgx-1v=$150,000,dgx-h100=350k") == [(("dgx-1v", 150e3), ("dgx-h100", 350e3))]
     _, more = as_words({"purchase-price": "dgx-1v=$150,000,dgx-h100=350k"})
     assert more == [("purchase-price", "dgx-1v=$150,000"), ("purchase-price", "dgx-h100=350k")]
 
@@ -81,7 +81,7 @@ def test_a_plan_counts_the_epochs_that_its_batch_takes():
     chosen = search(goal).chosen
     assert chosen is not None
     said = words(test)
-    assert said.count(f"{chosen['epochs']:.4g} epochs") == 1
+    assert said.count(f"{chosen['epochs']:.4g} epochs") == 2  # as a figure, and in the card as a whole
     assert "The run ends at the published target: " in said
     assert chosen["epochs"] in list(test.dataframe[0].value["epochs"])
     given = opened("plan", instance="p3.16xlarge", epochs="20")
