@@ -228,6 +228,56 @@ def test_a_network_without_layouts_takes_smaller_passes() -> None:
     assert first.fits_probability >= 0.95
 
 
+@pytest.mark.parametrize(
+    ("job", "by"),
+    [
+        (
+            {"workload": "llama3-8b", "gpus": 1, "accelerator": "h100-sxm5-80gb", "recompute": "full"},
+            ({"tensor_parallel"}, {"sharding", "global_batch_size"}),
+        ),
+        ({**QLORA, "workload": "llama-65b", "accelerator": "rtx-a6000", "gpus": 1}, ({"tensor_parallel"},)),
+    ],
+)
+def test_more_gpus_share_the_network(job: dict[str, Any], by: tuple[set[str], ...]) -> None:
+    """No option that shares is open to the job as it is: on one GPU there is nothing to share with."""
+    job = {name: value for name, value in job.items() if name != "sharding"}
+    answer = fits(**job, confidence=0.8)
+    assert answer.fits_probability < 0.8
+    larger = [each for each in answer.changes if each.more_gpus]
+    found = [{*each.options} - {"world_size"} for each in larger]
+    assert all(options in found for options in by)
+    for each in larger:
+        options = {**job, **each.options, "gpus": each.options["world_size"]}
+        del options["world_size"]
+        assert predict(**options).memory.probability == pytest.approx(each.fits_probability)
+
+
+def test_a_change_that_costs_much_is_not_named_alone() -> None:
+    answer = fits(workload="llama3-8b", gpus=1, accelerator="h100-sxm5-80gb", recompute="full")
+    first, other = answer.changes[0], next(each for each in answer.changes if each.more_gpus)
+    assert first.slowdown > 10 > 0.5 > other.slowdown
+    assert answer.card.advice.index(change_words(first.options)) < answer.card.advice.index(
+        f"Or else {change_words(other.options)}"
+    )
+
+
+def test_as_many_options_are_changed_as_help() -> None:
+    answer = fits(workload="llama3-70b", gpus=1, accelerator="v100-sxm2-16gb")
+    assert answer.fitting is not None
+    assert answer.fitting.options["tensor_parallel"] == 8
+    assert len(answer.fitting.options) > 6
+
+
+@pytest.mark.parametrize(("batch", "sizes"), [(225, {75: True}), (227, {1: True, 76: False})])
+def test_odd_batches_are_cut_into_as_many_passes_as_need_be(batch: int, sizes: dict[int, bool]) -> None:
+    """225 is 3 times 75; 227 is a prime number: 227 passes of 1, or 3 of 76, one sample more."""
+    answer = fits(workload="resnet50", gpus=1, local_batch_size=batch, accelerator="k80")
+    assert {each.options["local_batch_size"]: each.same_training for each in answer.changes} == sizes
+    for each in answer.changes:
+        samples = each.options["local_batch_size"] * each.options["accumulation_steps"]
+        assert samples - batch == (0 if each.same_training else 1)
+
+
 def test_what_comes_closest_is_said_where_nothing_fits() -> None:
     answer = fits(workload="llama-3.1-405b", accelerator="rtx-4090", gpus=2, lora=16, sequence_length=1024)
     assert answer.changes

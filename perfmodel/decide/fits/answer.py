@@ -25,6 +25,8 @@ from perfmodel.model.step.memory import known_bytes
 
 MOST_CHANGES = 8
 """Changes that are listed."""
+DEAR = 0.5
+"""Slowdown from which a change below it is named beside one: half as much accelerator time again [1]."""
 
 
 HOST_WEIGHTS = (
@@ -171,7 +173,7 @@ def fits(
     if memory.probability < confidence:
         changes = changes_of(scenario, setting, confidence, catalogue, numbers)
     spent = prediction.iteration_time * setting.world_size
-    listed = [_change(one, scenario, setting, spent) for one in changes[:MOST_CHANGES]]
+    listed = [_change(one, scenario, setting, spent) for one in _first(changes)]
     first = next((one for one in changes if one.memory.probability >= confidence), None)
     on_as_many = any(_is_sure(one, confidence) and not one.more_gpus for one in listed)
     is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
@@ -207,6 +209,13 @@ def fits(
     )
 
 
+def _first(changes: Sequence[Changed]) -> list[Changed]:
+    """Return the changes that are listed, with one on more accelerators where there is one."""
+    listed = list(changes[:MOST_CHANGES])
+    more = next((one for one in changes if "world_size" in one.options), None)
+    return listed if more is None or more in listed else [*listed[:-1], more]
+
+
 def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: int) -> str:
     """Return that a job does not fit as surely as asked, what comes nearest on its GPUs, and what fits."""
     lines = [f"It {memory.verdict}." if memory.fits else unfit_words(memory)]
@@ -222,7 +231,7 @@ def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: 
     if fitting:
         lines.append(_taken(fitting, "To be surer" if memory.fits else "To make it fit"))
     elif not nearest:
-        change = changes[0]
+        change = max(changes, key=lambda each: (each.fits_probability, -each.bytes))
         lines.append(
             f"{change_words(change.options)} comes closest, with {percent(change.fits_probability)}."
         )
@@ -232,18 +241,29 @@ def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: 
 def _taken(fitting: Sequence[Change], begin: str) -> str:
     """Return the first change that makes a job fit, and where something speaks against it another."""
     change = fitting[0]
-    more = f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
-    if change.slowdown >= 1:
-        more = f"{1 + change.slowdown:.1f} x the GPU time a step"
     chance = percent(change.fits_probability)
     words = (
-        f"{begin}, take {change_words(change.options)}: it then fits with {chance}, at {more}{_but(change)}."
+        f"{begin}, take {change_words(change.options)}: it then fits with {chance}, "
+        f"at {_more_time(change)}{_but(change)}."
     )
+    is_dear = change.slowdown >= DEAR
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
-    other = next((each for each in others if not _but(each)), others[0] if others else None)
-    if other is None:
+    others += [each for each in fitting if is_dear and each.slowdown < DEAR]
+    if not others:
         return words
-    return f"{words} Or else {change_words(other.options)}: {percent(other.fits_probability)}{_but(other)}."
+    other = min(others, key=lambda each: (bool(_but(each)), not _is_known(each)))
+    time = f", at {_more_time(other)}" if is_dear else ""
+    return (
+        f"{words} Or else {change_words(other.options)}: "
+        f"{percent(other.fits_probability)}{time}{_but(other)}."
+    )
+
+
+def _more_time(change: Change) -> str:
+    """Return in words how much more or less accelerator time as many tokens take with a change."""
+    if change.slowdown >= 1:
+        return f"{1 + change.slowdown:.1f} x the GPU time a step"
+    return f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
 
 
 def _odds(change: Change) -> str:
@@ -255,7 +275,12 @@ def _odds(change: Change) -> str:
 
 def _is_sure(change: Change, confidence: float) -> bool:
     """Return whether a job fits with a change, by what its software is known to do."""
-    return change.fits_probability >= confidence and not any(UNKNOWN in line for line in change.warnings)
+    return change.fits_probability >= confidence and _is_known(change)
+
+
+def _is_known(change: Change) -> bool:
+    """Return whether its software is known to do a change."""
+    return not any(UNKNOWN in line for line in change.warnings)
 
 
 def _but(change: Change) -> str:

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
-from perfmodel.decide.fits.ways import GPUS, UNKNOWN, Options, Way, ways_of
+from perfmodel.decide.fits.ways import UNKNOWN, Options, Way, more_gpus, sharing_ways, ways_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
@@ -16,8 +16,6 @@ from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
 
-MOST_STEPS = 5
-"""Options that are changed together at most."""
 GAIN = 0.02
 """Probability of fitting that another changed option has to add."""
 
@@ -82,18 +80,20 @@ def changes_of(
     catalogue, constants : as for ``predict``
     """
     job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
-    ways = list(ways_of(setting))
-    savers = _savers(job, [way for way in ways if way.kind != GPUS])
+    sure_batch = memory_needed(setting, constants).largest_sure_batch_size or 0
+    savers = _savers(job, ways_of(setting, sure_batch))
     smallest = _smallest(savers)
     fitting = _alone(job, savers) or _pairs(job, savers, smallest)
     if fitting and not any(one.same_training for one in fitting):
         same = [each for each in savers if not each.way.changes_training]
         fitting += _pairs(job, same, _smallest(same)) if len(fitting[0].options) == 1 else []
     nearest = [] if fitting else _nearest(job, smallest)
-    larger = _on_more(job, [way for way in ways if way.kind == GPUS], [] if fitting else smallest)
+    here = sorted(_least_of_each(fitting), key=_cost)
+    larger = _on_more(job, [] if here else smallest)
+    if here:
+        larger = [one for one in larger if len(one.options) == 1 or _is_better(one, here[0])]
     if larger:
         nearest = [one for one in nearest if one.memory.probability >= GAIN]
-    here = sorted(_least_of_each(fitting), key=_cost)
     return [*here, *nearest, *sorted(_least_of_each(larger), key=_cost)]
 
 
@@ -106,19 +106,34 @@ class _Saver(NamedTuple):
     """Probability that the job fits with it alone."""
     is_unknown: bool
     """Whether the software is not known to do it."""
+    key: frozenset[int]
+    """Of it and of what is taken in any case."""
 
 
-def _savers(job: _Job, ways: Iterable[Way]) -> list[_Saver]:
-    """Return the ways that save memory."""
-    before = memory_needed(job.setting, job.constants).bytes
+def _savers(job: _Job, ways: Iterable[Way], first: Sequence[Way] = ()) -> list[_Saver]:
+    """Return the ways that save memory.
+
+    Parameters
+    ----------
+    ways : to choose from
+    first : ways that are taken in any case
+    """
+    without = _settled(job, first)
+    before = float("inf") if without is None else without.memory.bytes
     result = []
     for way in ways:
-        with_it = _settled(job, [way])
+        with_it = _settled(job, [*first, way])
         if with_it is not None and with_it.memory.bytes < before:
             new = set(with_it.setting.warnings) - set(job.setting.warnings)
             is_unknown = any(UNKNOWN in line for line in new)
-            result.append(_Saver(way, with_it.memory.bytes, with_it.memory.probability, is_unknown))
+            memory, key = with_it.memory, _key([*first, way])
+            result.append(_Saver(way, memory.bytes, memory.probability, is_unknown, key))
     return result
+
+
+def _key(ways: Iterable[Way]) -> frozenset[int]:
+    """Return what tells a choice of ways from others, in any order."""
+    return frozenset(map(id, ways))
 
 
 def _smallest(savers: Sequence[_Saver]) -> list[_Saver]:
@@ -129,9 +144,9 @@ def _smallest(savers: Sequence[_Saver]) -> list[_Saver]:
     return list(least.values())
 
 
-def _alone(job: _Job, savers: Sequence[_Saver]) -> list[Changed]:
-    """Return the jobs that fit with one way."""
-    return _each(job, [(each.way,) for each in savers if each.probability >= job.confidence])
+def _alone(job: _Job, savers: Sequence[_Saver], first: Sequence[Way] = ()) -> list[Changed]:
+    """Return the jobs that fit with one way besides those that are taken in any case."""
+    return _each(job, [(*first, each.way) for each in savers if each.probability >= job.confidence])
 
 
 def _pairs(job: _Job, savers: Sequence[_Saver], smallest: Sequence[_Saver]) -> list[Changed]:
@@ -152,21 +167,40 @@ def _pairs(job: _Job, savers: Sequence[_Saver], smallest: Sequence[_Saver]) -> l
     return result
 
 
-def _on_more(job: _Job, more: Sequence[Way], others: Sequence[_Saver]) -> list[Changed]:
-    """Return the jobs that fit on more accelerators, on the fewest that do also with one of other ways.
+def _on_more(job: _Job, others: Sequence[_Saver]) -> list[Changed]:
+    """Return the jobs that fit on more accelerators, on the fewest that do also with one other way.
 
     Where none does with one, the most accelerators with all that helps are returned, whether they fit or not.
+
+    Parameters
+    ----------
+    others : what saves most of each kind on its own accelerators; empty where the job can fit on these,
+        when only what shares the network among more is tried
     """
     result: list[Changed] = []
-    for size in dict.fromkeys(way.options["world_size"] for way in more):
-        of_size = [way for way in more if way.options["world_size"] == size]
-        alone = _each(job, [(way,) for way in of_size])
-        result += alone
-        for way in () if result else of_size:  # with as large a batch before a larger one
-            result = result or _each(job, [(way, other.way) for other in others])
-    if result or not others or not more:
+    tried: list[tuple[Way, list[_Saver]]] = []
+    for of_size in more_gpus(job.setting):
+        result += _each(job, [(way,) for way in of_size])
+        if result:
+            continue
+        sharing = list(sharing_ways(job.setting, of_size[0].options["world_size"]))
+        kinds = {way.kind for way in sharing}
+        apart = [each.way for each in others if each.way.kind not in kinds]
+        tried, untried = [], sharing
+        for way in of_size:
+            # where the batch has too few samples for more replicas, only what leaves fewer of them can help
+            savers = _savers(job, [*untried, *apart] if way is of_size[-1] else sharing, (way,))
+            untried = [each for each in sharing if all(each is not saver.way for saver in savers)]
+            tried.append((way, savers))
+            result += _alone(job, savers, (way,))
+    if result or not others:
         return result
-    return _nearest(job, others, more[-1:])
+    helping = [saver for _, savers in tried for saver in savers]
+    for way, _ in tried:
+        result += _nearest(job, _smallest(helping), (way,))
+        if fitting := [one for one in result if one.memory.probability >= job.confidence]:
+            return fitting
+    return result
 
 
 def _each(job: _Job, chosen: Iterable[tuple[Way, ...]]) -> list[Changed]:
@@ -186,7 +220,7 @@ def _nearest(job: _Job, savers: Sequence[_Saver], first: Sequence[Way] = ()) -> 
     first : ways that are taken in any case
     """
     result: list[Changed] = []
-    known = {frozenset((id(each.way),)): _Odds(each.probability, each.bytes) for each in savers if not first}
+    known = {each.key: _Odds(each.probability, each.bytes) for each in savers}
     for unknown, others in ((False, False), (True, False), (True, True)):
         allowed = (each for each in savers if unknown or not each.is_unknown)
         ways = [each.way for each in allowed if others or not each.way.changes_training]
@@ -227,7 +261,7 @@ def _climbed(
     """
 
     def odds(chosen: Sequence[Way]) -> _Odds:
-        key = frozenset(map(id, chosen))
+        key = _key(chosen)
         if key not in known:
             changed = _settled(job, chosen)
             refused = _Odds(0.0, float("inf"))
@@ -236,7 +270,7 @@ def _climbed(
         return known[key]
 
     chosen, at = list(first), odds(first)
-    while len(chosen) < MOST_STEPS and at.probability < job.confidence:
+    while at.probability < job.confidence:
         taken = {way.kind for way in chosen}
         tried = [(odds([*chosen, way]), way) for way in ways if way.kind not in taken]
         best = max(tried, key=lambda pair: (pair[0].probability, -pair[0].bytes), default=None)
@@ -268,11 +302,16 @@ def _cost(changed: Changed) -> tuple[bool, bool, float]:
     return not changed.same_training, bool(changed.warnings), changed.spent
 
 
+def _is_better(larger: Changed, here: Changed) -> bool:
+    """Return whether a change on more accelerators spends less than one on as many, or is better known."""
+    return larger.spent < here.spent or (bool(here.warnings) and not larger.warnings)
+
+
 def _least_of_each(changes: list[Changed]) -> list[Changed]:
-    """Return of the changes of the same options only the cheapest."""
-    result: dict[frozenset[str], Changed] = {}
+    """Return of the changes of the same options, to as much of the training, only the cheapest."""
+    result: dict[tuple[bool, frozenset[str]], Changed] = {}
     for one in sorted(changes, key=_cost):
-        result.setdefault(frozenset(one.options), one)
+        result.setdefault((one.same_training, frozenset(one.options)), one)
     return list(result.values())
 
 

@@ -41,26 +41,31 @@ class Way(NamedTuple):
     kind: str
     """Ways of one kind exclude each other."""
     options: Options
+    keeps_samples: bool = True
+    """Whether a step has as many samples, by what its options do not say themselves."""
 
     @property
     def changes_training(self) -> bool:
         """Whether it changes what is trained, how, or on what."""
-        return any(name in self.options for name in _OTHER_TRAINING)
+        return not self.keeps_samples or any(name in self.options for name in _OTHER_TRAINING)
 
 
-def ways_of(setting: Setting) -> Iterator[Way]:
-    """Yield the options that may save memory."""
-    yield from _smaller_batches(setting)
+def ways_of(setting: Setting, sure_batch: int) -> Iterator[Way]:
+    """Yield the options that may save memory on the accelerators of a job.
+
+    Parameters
+    ----------
+    setting : of the job
+    sure_batch : largest batch of a pass that surely fits [samples]; 0: none does
+    """
+    yield from _smaller_batches(setting, sure_batch)
     if setting.layout is None:
         yield from _ways_of_copies(setting)
         return
     yield from _shorter_sequences(setting.workload.sequence_length or 0, setting.layout)
     layout, scenario = setting.layout, setting.scenario
-    model, _ = network_of(setting.workload)
     for recompute in RECOMPUTE[int(layout.recompute) + 1 :]:
         yield Way("recompute", {"recompute": recompute})
-    if layout.replicas > 1:
-        yield from (Way("sharding", {"sharding": name}) for name in SHARDING[int(layout.sharding) + 1 :])
     if scenario.lora is None:
         yield from (Way("loss", {"loss": loss}) for loss in ("chunked", "fused"))
         yield Way("lora", {"lora": USUAL_RANK})
@@ -75,18 +80,51 @@ def ways_of(setting: Setting) -> Iterator[Way]:
         yield from (Way("optimizer", {"optimizer": name}) for name in names)
     if setting.accelerator.year >= FLASH_YEAR:
         yield Way("attention", {"attention_kernel": "flash2"})
+    yield from sharing_ways(setting, setting.world_size)
+
+
+def sharing_ways(setting: Setting, world_size: int) -> Iterator[Way]:
+    """Yield the options that share a network among accelerators; none without a layout.
+
+    Parameters
+    ----------
+    setting : of the job
+    world_size : accelerators that it then has
+    """
+    layout = setting.layout
+    if layout is None:
+        return
+    if world_size > _shared(layout):
+        yield from (Way("sharding", {"sharding": name}) for name in SHARDING[int(layout.sharding) + 1 :])
+    model, _ = network_of(setting.workload)
     for name in _DEGREES:
         if name == "expert_parallel" and not model.experts:
             continue
         degree = int(getattr(layout, name))
         larger = (degree * 2**doubled for doubled in range(1, 7))
-        yield from (Way(name, {name: each}) for each in larger if each <= setting.world_size)
-    shared = layout.tensor_parallel * layout.pipeline_parallel * layout.context_parallel
+        yield from (Way(name, {name: each}) for each in larger if each <= world_size)
+
+
+def more_gpus(setting: Setting) -> Iterator[list[Way]]:
+    """Yield the ways to take 2, 4 and 8 times as many accelerators; none without a layout.
+
+    The batch of a step stays as it is.  Where it has no sample for each replica, a second way has as many
+    times the samples.
+    """
+    layout = setting.layout
+    if layout is None:
+        return
     for times in (2, 4, 8):
         more = {"world_size": setting.world_size * times}
-        yield Way(GPUS, more)
-        if layout.global_batch_size * shared < more["world_size"]:  # not a sample for each replica
-            yield Way(GPUS, {**more, "global_batch_size": int(layout.global_batch_size) * times})
+        ways = [Way(GPUS, more)]
+        if layout.global_batch_size * _shared(layout) < more["world_size"]:
+            ways.append(Way(GPUS, {**more, "global_batch_size": int(layout.global_batch_size) * times}))
+        yield ways
+
+
+def _shared(layout: Layout) -> int:
+    """Return the accelerators of one replica."""
+    return int(layout.tensor_parallel * layout.pipeline_parallel * layout.context_parallel)
 
 
 def _ways_of_copies(setting: Setting) -> Iterator[Way]:
@@ -100,16 +138,37 @@ def _ways_of_copies(setting: Setting) -> Iterator[Way]:
         yield Way("strategy", {"strategy": "all-reduce"})
 
 
-def _smaller_batches(setting: Setting) -> Iterator[Way]:
-    """Yield micro-batches of half as many samples, a quarter and so on, with as many more passes."""
-    size = "local_batch_size" if setting.layout is None else "micro_batch_size"
-    now, times = int(setting.local_batch_size), 2
-    while now % times == 0:
-        options: dict[str, Any] = {size: now // times}
-        if setting.layout is None:
-            options["accumulation_steps"] = int(setting.accumulation_steps) * times
-        yield Way("batch", options)
-        times *= 2
+def _smaller_batches(setting: Setting, sure: int) -> Iterator[Way]:
+    """Yield smaller batches of a pass, with as many more passes.
+
+    Those are half the samples, a quarter and so on, the most that surely fit and divide the batch, and 1;
+    and the fewest passes of batches that surely fit, with a few samples more where they do not divide it.
+    """
+    now = int(setting.local_batch_size)
+    sizes, half = {1: now}, 2
+    while now % half == 0:
+        sizes[now // half] = half
+        half *= 2
+    if 0 < sure < now:
+        largest = next(size for size in range(sure, 0, -1) if now % size == 0)
+        sizes[largest] = now // largest
+        passes = -(-now // sure)
+        sizes.setdefault(-(-now // passes), passes)
+    for size, times in sorted(sizes.items(), reverse=True):
+        if size < now:
+            yield _passes(setting, size, times, size * times == now)
+
+
+def _passes(setting: Setting, size: int, times: int, divides: bool) -> Way:
+    """Return batches of a pass of another size, with some times the passes."""
+    layout = setting.layout
+    if layout is None:
+        passes = int(setting.accumulation_steps) * times
+        return Way("batch", {"local_batch_size": size, "accumulation_steps": passes}, divides)
+    options = {"micro_batch_size": size}
+    if not divides:
+        options["global_batch_size"] = int(layout.global_batch_size / layout.micro_batch_size) * size * times
+    return Way("batch", options)
 
 
 def _shorter_sequences(length: int, layout: Layout) -> Iterator[Way]:
