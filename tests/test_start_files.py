@@ -66,7 +66,7 @@ def of_accelerate(lines: list[str]) -> dict[str, Any]:
         "global_batch_size": micro * passes * gpus,
         "sharding": "zero3",
         "precision": file["mixed_precision"],
-        "offload": "optimizer" if fsdp["fsdp_offload_params"] else None,
+        "offload": "parameters" if fsdp["fsdp_offload_params"] else None,
         "recompute": "full" if fsdp["fsdp_activation_checkpointing"] else "none",
         **of_comments(left),
     }
@@ -106,7 +106,7 @@ READERS = {"deepspeed": of_deepspeed, "fsdp": of_accelerate}
         ("deepspeed", {"gpus": 8, "sharding": "zero3", "sequence_length": 4096}),
         ("fsdp", {"sharding": "zero3", "recompute": "full", "micro_batch_size": 4}),
         ("fsdp", {"sharding": "zero3", "shard_group": 8, "recompute": "selective"}),
-        ("fsdp", {"gpus": 8, "sharding": "zero3", "offload": "optimizer", "gradient_precision": "fp32"}),
+        ("fsdp", {"gpus": 8, "sharding": "zero3", "gradient_precision": "fp32"}),
         ("fsdp", {"sharding": "zero3", "precision": "fp16", "optimizer": "adam-8bit"}),
     ],
 )
@@ -124,6 +124,13 @@ def test_a_file_read_back_is_the_job_it_was_made_of(software: str, options: dict
 def test_a_job_of_more_than_replicas_has_no_such_file() -> None:
     starts = fits(**JOB, tensor_parallel=8, framework="megatron-core").starts
     assert not {*READERS} & {*starts}
+
+
+def test_no_file_of_fsdp_moves_optimizer_states_alone() -> None:
+    """Its offloading moves parameters and gradients too, which is another job than the predicted one."""
+    starts = fits(**JOB, strategy="fsdp", offload="optimizer").starts
+    assert "deepspeed" in starts
+    assert not {"fsdp", "axolotl"} & {*starts}
 
 
 def test_layouts_start_with_the_file_of_their_software() -> None:

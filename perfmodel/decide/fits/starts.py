@@ -12,7 +12,8 @@ from perfmodel.model.transformers.start_files import is_data_parallel, start_lin
 _OPTIMIZERS = {"adam": "adamw_torch", "adam-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "muon": "muon"}
 """Optimizers by their names in transformers and Axolotl."""
 _UNSTATED = (
-    "attention_kernel", "recompute_modules", "loss", "gradient_precision", "schedule", "shard_group"
+    "attention_kernel", "recompute_modules", "loss", "gradient_precision", "schedule", "shard_group",
+    "offload",
 )  # fmt: skip
 """Options that the file of Axolotl has no setting for here."""
 _TARGETS = {name: f"{name}_proj" for name in ("q", "k", "v", "o", "gate", "up", "down")}
@@ -67,7 +68,6 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
         lines += ["lora_target_modules:", *(f"  - {_TARGETS[name]}" for name in _adapted(setting))]
     if layout.sharding == ZERO_3 and setting.world_size > 1:
         lines += ["fsdp_version: 2", "fsdp_config:", "  reshard_after_forward: true"]
-        lines += ["  offload_params: true"] if scenario.offload == "optimizer" else []
     return lines
 
 

@@ -71,8 +71,12 @@ def _deepspeed(setting: Setting, layout: Layout, length: int) -> Lines:
 
 
 def _fsdp(setting: Setting, layout: Layout, length: int) -> Lines:
-    """Return Accelerate's file for FSDP2 and the line that starts it; none for parameters in copies."""
-    if layout.sharding != ZERO_3:
+    """Return Accelerate's file for FSDP2 and the line that starts it.
+
+    None for parameters in copies, or for optimizer states in the host's memory: FSDP2 moves these only
+    together with parameters and gradients.
+    """
+    if layout.sharding != ZERO_3 or setting.scenario.offload in _OF_OPTIMIZER:
         return []
     copies = int(layout.shard_copies)
     mixed = "'no'" if setting.precision in ("fp32", "tf32") else "bf16"
@@ -86,7 +90,7 @@ def _fsdp(setting: Setting, layout: Layout, length: int) -> Lines:
         "  fsdp_reshard_after_forward: true",
         "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
         f"  fsdp_activation_checkpointing: {_word(layout.recompute == FULL)}",
-        f"  fsdp_offload_params: {_word(setting.scenario.offload in _OF_OPTIMIZER)}",
+        "  fsdp_offload_params: false",
     ]
     if copies > 1:
         lines += [
