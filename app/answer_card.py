@@ -27,7 +27,8 @@ LINE = 80
 SHORT = 14
 """Most characters of a text in the largest letters."""
 _FIGURE = re.compile(
-    r"(?:(?:under|over|at most) )?\$?[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?))?(?=[\s;,:]|$)"
+    r"(?:(?:under|over|at most) )?"
+    r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
 )
 _VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
 
@@ -50,6 +51,8 @@ def cut(text: str) -> Shown | None:
     (Shown(value='$18.57', rest='(80 %: $11.67 to $29.55)'), 'under 1 %')
     >>> cut("fits with probability 88 %: 82.5 of 96.0 GiB"), cut("no price is known")
     (Shown(value='fits with probability 88 %', rest='82.5 of 96.0 GiB'), None)
+    >>> cut("16 GPUs: 62.6 min (80 %: 50 min to 70 min)"), cut("$9 to pay").value
+    (None, '$9')
     """
     large = _FIGURE.match(text) or _VERDICT.match(text)
     return None if large is None else Shown(large[0].strip(), text[large.end() :].lstrip(" ;,:"))

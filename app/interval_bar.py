@@ -9,8 +9,8 @@ from typing import NamedTuple
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import parse
 
-_AMOUNT = r"(\$?[\d.,]*\d[kMBT]?)(?: ([a-z]+))?"
-_VALUE = re.compile(_AMOUNT)
+_AMOUNT = r"(\$?[\d.,]*\d[kMBT]?)(?: ([A-Za-z]+))?"
+_VALUE = re.compile(rf"(?:(?:under|over|at most) )?{_AMOUNT}")
 _ENDS = re.compile(rf"80 %: {_AMOUNT}(?:-| to ){_AMOUNT}")
 _MOST = re.compile(rf"at most {_AMOUNT} with \d+ %")
 _OF = re.compile(r"([\d.,]+) of ([\d.,]+) GiB")
@@ -38,15 +38,18 @@ def span_of(text: str) -> Span | None:
     ((8.0, 24.0, 12.0, 96.0), (7200.0, 10800.0, 7200.0, 10800.0))
     >>> span_of("no price is known"), span_of("1.45 x as fast (80 %: 1.3 to 1.5)")
     (None, None)
+    >>> span_of("16 GPUs: 62.6 min (80 %: 50 min to 70 min)"), span_of("$9 to pay; at most $12 with 80 %")[:3]
+    (None, (9.0, 12.0, 9.0))
     """
-    value, ends, most, sizes = (each.search(text) for each in (_VALUE, _ENDS, _MOST, _OF))
+    value = _VALUE.match(text)
+    ends, most, sizes = (each.search(text) for each in (_ENDS, _MOST, _OF))
     bounds = ends or most
-    if value is None or bounds is None:
-        return None
     try:
         if sizes is not None and ends is not None:
             need, whole, low, high = (_amount(each) for each in (sizes[1], sizes[2], ends[1], ends[3]))
             return Span(low, high, need, max(whole, high), ends[0])
+        if value is None or bounds is None:
+            return None
         unit = bounds.groups()[-1]
         first, high = _amount(*value.groups()), _amount(bounds.groups()[-2], unit)
         low = first if ends is None else _amount(ends[1], ends[2] or unit)
@@ -57,7 +60,8 @@ def span_of(text: str) -> Span | None:
 
 def _amount(number: str, unit: str | None = None) -> float:
     """Return an amount of money, a time or a plain number."""
-    return parse(f"{number} {unit or ''}", "USD" if number.startswith("$") else "s")
+    is_money = number.startswith("$")
+    return parse(number if is_money else f"{number} {unit or ''}", "USD" if is_money else "s")
 
 
 def drawn(text: str) -> str:
