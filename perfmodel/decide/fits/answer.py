@@ -8,7 +8,7 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted, percent
-from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
+from perfmodel.decide.fits.changes import DEAR, Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import UNKNOWN
 from perfmodel.decide.fits.words import change_words
@@ -25,8 +25,6 @@ from perfmodel.model.step.memory import known_bytes
 
 MOST_CHANGES = 8
 """Changes that are listed."""
-DEAR = 0.5
-"""Slowdown from which a change below it is named beside one: half as much accelerator time again [1]."""
 
 
 HOST_WEIGHTS = (
@@ -169,10 +167,10 @@ def fits(
     setting, settled_numbers = settled(scenario, catalogue, numbers)
     prediction = prediction_of_setting(setting, settled_numbers)
     memory = prediction.memory
+    spent = prediction.iteration_time * setting.world_size
     changes: list[Changed] = []
     if memory.probability < confidence:
-        changes = changes_of(scenario, setting, confidence, catalogue, numbers)
-    spent = prediction.iteration_time * setting.world_size
+        changes = changes_of(scenario, setting, confidence, spent, catalogue, numbers)
     listed = [_change(one, scenario, setting, spent) for one in _first(changes)]
     first = next((one for one in changes if one.memory.probability >= confidence), None)
     on_as_many = any(_is_sure(one, confidence) and not one.more_gpus for one in listed)

@@ -16,6 +16,8 @@ from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
 
+DEAR = 0.5
+"""Slowdown from which one below it is looked for and named too: half as much accelerator time again [1]."""
 GAIN = 0.02
 """Probability of fitting that another changed option has to add."""
 
@@ -63,6 +65,7 @@ def changes_of(
     scenario: Scenario,
     setting: Setting,
     confidence: float,
+    spent: float,
     catalogue: Catalogue,
     constants: Calibration,
 ) -> list[Changed]:
@@ -77,6 +80,7 @@ def changes_of(
     ----------
     scenario, setting : the job as stated, and with its defaults
     confidence : least probability with which a changed job fits
+    spent : accelerator-seconds of a step of the job as it is, if it fitted
     catalogue, constants : as for ``predict``
     """
     job = _Job(scenario.model_copy(update=batch_of(setting)), setting, confidence, catalogue, constants)
@@ -89,7 +93,8 @@ def changes_of(
         fitting += _pairs(job, same, _smallest(same)) if len(fitting[0].options) == 1 else []
     nearest = [] if fitting else _nearest(job, smallest)
     here = sorted(_least_of_each(fitting), key=_cost)
-    larger = _on_more(job, [] if here else smallest)
+    is_settled = bool(here) and not any(_cost(here[0])[:2]) and here[0].spent < (1 + DEAR) * spent
+    larger = _on_more(job, [] if here else smallest, shares=not is_settled)
     if here:
         larger = [one for one in larger if len(one.options) == 1 or _is_better(one, here[0])]
     if larger:
@@ -167,7 +172,7 @@ def _pairs(job: _Job, savers: Sequence[_Saver], smallest: Sequence[_Saver]) -> l
     return result
 
 
-def _on_more(job: _Job, others: Sequence[_Saver]) -> list[Changed]:
+def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]:
     """Return the jobs that fit on more accelerators, on the fewest that do also with one other way.
 
     Where none does with one, the most accelerators with all that helps are returned, whether they fit or not.
@@ -176,12 +181,13 @@ def _on_more(job: _Job, others: Sequence[_Saver]) -> list[Changed]:
     ----------
     others : what saves most of each kind on its own accelerators; empty where the job can fit on these,
         when only what shares the network among more is tried
+    shares : whether other ways are tried at all, not more accelerators alone
     """
     result: list[Changed] = []
     tried: list[tuple[Way, list[_Saver]]] = []
     for of_size in more_gpus(job.setting):
         result += _each(job, [(way,) for way in of_size])
-        if result:
+        if result or not shares:
             continue
         sharing = list(sharing_ways(job.setting, of_size[0].options["world_size"]))
         kinds = {way.kind for way in sharing}
