@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, UNDER, scale
 from app.figure import Figure
 from perfmodel.core.units import dollars, show
+from perfmodel.decide.planning.within import payment
 
 if TYPE_CHECKING:
     from perfmodel.evidence.accuracy import Row
@@ -24,7 +25,7 @@ def pareto(
     budget: float | None,
     mark: str = "chosen",
 ) -> Figure:
-    """Return a chart of time against cost: the Pareto front, rejected machines, the chosen plan, the limits.
+    """Return a chart of time against what must be paid: front, rejected machines, chosen plan and limits.
 
     Parameters
     ----------
@@ -39,14 +40,14 @@ def pareto(
     ):
         figure.add_scatter(
             x=[row["run_time"] for row in rows],
-            y=[row["cost"] for row in rows],
+            y=[payment(row) for row in rows],
             name=name,
             mode="lines+markers" if rows is front else "markers",
             line={"color": BLUE, "shape": "hv", "width": 1},
             marker=style,
             text=[
                 f"{row['machines']}<br>"
-                f"{show(row['run_time'], 's')}, {dollars(row['cost'])}<br>{row.get('why', '')}"
+                f"{show(row['run_time'], 's')}, {dollars(payment(row))}<br>{row.get('why', '')}"
                 for row in rows
             ],
             customdata=list(range(first, first + len(rows))),
@@ -55,14 +56,14 @@ def pareto(
     if chosen is not None:
         figure.add_scatter(
             x=[chosen["run_time"]],
-            y=[chosen["cost"]],
+            y=[payment(chosen)],
             name=mark,
             mode="markers",
             marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
             customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
             hovertemplate=f"{mark}<extra></extra>",
         )
-    costs = [row["cost"] for row in (*front, *rejected)] + ([budget] if budget else [])
+    costs = [payment(row) for row in (*front, *rejected)] + ([budget] if budget else [])
     times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])
     ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
     if deadline is not None:
@@ -70,7 +71,7 @@ def pareto(
     if budget is not None:
         figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(RED, "dot"))
     figure.update_xaxes(title="time of the run [s]", type="log")
-    figure.update_yaxes(title="cost of the run [USD]", type="log")
+    figure.update_yaxes(title="cost [USD]", type="log")
     return figure
 
 

@@ -8,9 +8,9 @@ from statistics import NormalDist
 
 import pytest
 
-from perfmodel.core.units import percent
+from perfmodel.core.units import dollars, percent
 from perfmodel.decide.planning import Goal, search
-from perfmodel.decide.planning.binding import binding, next_best
+from perfmodel.decide.planning.binding import _chance, _of_losses, binding, next_best
 from perfmodel.decide.planning.plan_verdict import verdict
 
 GOALS = {
@@ -68,3 +68,40 @@ def test_where_the_nearest_sizes_are_at_risk_another_plan_of_the_front_is_the_ne
     kept = [row for row in result.front if row != result.chosen and row["probability"] >= 0.8]
     least = min(kept, key=lambda row: row["cost"])
     assert said.startswith(f"Next best is {least['machines']}, cheaper with a probability of ")
+
+
+def test_of_two_commitments_the_cheaper_is_certain_and_every_sentence_says_what_is_to_be_paid():
+    machines = ("p4d.24xlarge", "p4de.24xlarge")
+    asked = {"samples": 3e9, "deadline": 3 * 86400.0, "max_gpus": 32, "pricing": ("reserved-1y",)}
+    result = search(Goal(**asked, instances=machines))
+    chosen, (first, *_) = result.chosen, result.rejected
+    assert first["cost"] < chosen["cost"]  # of the run alone
+    more = first["committed_cost"] - chosen["committed_cost"]
+    (said,) = next_best(result)
+    assert said == f"Next best is {first['machines']}, reserved for 1 year, dearer by {dollars(more)} to pay."
+    paid = {dollars(row["committed_cost"]) for row in result.front}
+    named = [line for line in verdict(result) if re.match("The deadline binds|Cheaper at|To be sure", line)]
+    assert len(named) == 3
+    assert all(re.search(r"(\$[\d,]+) to pay", line)[1] in paid for line in named)
+
+
+def test_the_chance_against_a_commitment_is_that_of_the_other_plan_s_cost():
+    result = search(GOALS["it does not"])
+    plan = result.chosen
+    committed = plan | {"committed_cost": 1.1 * plan["cost"]}
+    width = math.log(plan["run_time_high_80"] / plan["run_time"]) / NormalDist().inv_cdf(0.9)
+    below = NormalDist(0, width).cdf(math.log(1.1))
+    assert _chance(result, committed, plan) == pytest.approx(below, rel=1e-3)
+    assert _chance(result, plan, committed) == pytest.approx(1 - below, rel=1e-3)
+
+
+def test_what_interruptions_take_widens_a_comparison_with_a_price_without_them():
+    result = search(Goal(epochs=90, instances=("p4d.24xlarge",), max_gpus=8, pricing=("spot",)))
+    spot = result.chosen
+    assert spot["interruptions"] > 0
+    step = result.predicted(spot).interval.high_80 / spot["iteration_time"]
+    whole = spot["run_time_high_80"] / spot["run_time"]
+    losses = _of_losses(result, spot)
+    assert losses > 0
+    assert math.hypot(losses, math.log(step)) == pytest.approx(math.log(whole))
+    assert _of_losses(result, spot | {"interruptions": None}) == 0

@@ -36,6 +36,7 @@ from perfmodel.decide.planning import Goal
 from perfmodel.decide.planning.each_kind import COLUMNS, OfKind
 from perfmodel.decide.planning.figures import figures_of
 from perfmodel.decide.planning.table_words import mark_of, short_names
+from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import network_name
 
@@ -59,7 +60,7 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
             "mark": mark_of(row, result),
             "time": duration(row["run_time"]),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
-            "cost [USD]": row["cost"],
+            "cost [USD]": payment(row),
             f"cost {at} [USD]": row["cost_at_most"],
             "strategy": row["strategy"],
             "precision": row["precision"],

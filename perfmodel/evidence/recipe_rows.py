@@ -13,7 +13,7 @@ from perfmodel.model.prediction.training.target import unpublished
 from perfmodel.workloads import names, understood, workload
 from perfmodel.workloads.recipes.recipes import NAMES, benchmarks, recipe, recipe_names
 from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
-from perfmodel.workloads.recipes.token_recipes import batches_of, published_runs
+from perfmodel.workloads.recipes.token_recipes import batches_of, has_experts, published_runs
 from perfmodel.workloads.workload import Workload
 
 
@@ -118,7 +118,7 @@ def _of_benchmarks() -> Iterator[RecipeRow]:
 def _of_tokens() -> Iterator[RecipeRow]:
     """Yield the published runs of language models, which end after a number of tokens."""
     for run in published_runs():
-        smallest, largest = batches_of(run.tokens)
+        smallest, largest = batches_of(run.tokens, has_experts(run.workload))
         yield RecipeRow(
             workload=run.workload,
             recipe=TOKENS,

@@ -15,7 +15,7 @@ from perfmodel.core.units import dollars, duration
 from perfmodel.decide.planning.goal import BATCH_TOO_LARGE, Goal
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.searches import search
-from perfmodel.decide.planning.within import HOPELESS, likely
+from perfmodel.decide.planning.within import HOPELESS, likely, wanted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
@@ -209,5 +209,4 @@ def _better(one: dict[str, Any], other: dict[str, Any], by_cost: bool) -> bool:
     sure, less_sure = one["probability"], other["probability"]
     if None not in (sure, less_sure) and max(sure, less_sure) > HOPELESS:
         return bool(1 - sure < 0.99 * (1 - less_sure))
-    key = "run_time" if by_cost else "cost"
-    return bool(one[key] < 0.99 * other[key])
+    return wanted(one, not by_cost) < 0.99 * wanted(other, not by_cost)

@@ -8,9 +8,11 @@ from typing import Any
 
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds
-from perfmodel.decide.planning.price_words import basis_words
+from perfmodel.decide.planning.price_words import paid_words, priced_name
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.decide.planning.within import owes_more, payment, wanted
+from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.prediction.intervals.ratio import chance_above_one, ratio_between
 
 Row = Mapping[str, Any]
@@ -43,12 +45,12 @@ def _deadline_or_budget(result: SearchResult) -> list[str]:
     A plan that keeps the limit as predicted, at a larger risk, has a sentence of its own in the verdict.
     """
     goal, plan, by_cost = result.goal, result.chosen, result.by_cost
-    limit, key, superlative = ("deadline", "cost", "cheaper") if by_cost else ("budget", "run_time", "faster")
+    limit, superlative = ("deadline", "cheaper") if by_cost else ("budget", "faster")
     if plan is None or getattr(goal, limit) is None:
         return []
     able = [row for row in result.front if row["memory"]["fits_probability"] >= goal.confidence] or [plan]
     better, risky = (able[-1], result.cheapest) if by_cost else (able[0], result.fastest)
-    if better[key] >= plan[key]:
+    if wanted(better, by_cost) >= wanted(plan, by_cost):
         return [f"The {limit} does not bind: no plan is {superlative}."]
     if better == risky:
         return []
@@ -60,34 +62,75 @@ def next_best(result: SearchResult) -> list[str]:
     chosen, rejected = result.chosen, result.rejected
     if chosen is None:
         return []
-    key, better = ("cost", "cheaper") if result.by_cost else ("run_time", "faster")
+    by_cost = result.by_cost
     able = [row for row in rejected if not row["reason"].startswith(("over", "at risk"))] or [
         row
-        for row in sorted(result.front, key=lambda row: float(row[key]))
+        for row in sorted(result.front, key=lambda row: wanted(row, by_cost))
         if not mark_of(row, result.in_short)
     ]
     if not able:
         return ["No other machine or size meets the limits."] if rejected else []
     row = able[0]
-    ratio = row.get("ratio") or _ratio(result, row, chosen)
-    chance = _chance(chosen, row, key, ratio)
+    if by_cost and owes_more(row) and owes_more(chosen):
+        return [f"Next best is {priced_name(row)}, {_dearer(payment(row) - payment(chosen))}."]
+    chance = _chance(result, chosen, row)
     if chance is None:
-        return [f"Next best is {row['machines']}."]
-    return [f"Next best is {row['machines']}, {better} with a probability of {percent(chance)}."]
+        return [f"Next best is {priced_name(row)}."]
+    better = "cheaper" if by_cost else "faster"
+    return [f"Next best is {priced_name(row)}, {better} with a probability of {percent(chance)}."]
 
 
-def _ratio(result: SearchResult, row: dict[str, Any], chosen: dict[str, Any]) -> Row:
-    """Return the speed of a plan of the front over that of the chosen one, with its interval."""
-    ratio = ratio_between(result.predicted(row), result.predicted(chosen), chosen["machines"])
-    return ratio.model_dump()
+def _dearer(more: float) -> str:
+    """Return what one commitment costs more than another, which no error of a prediction changes.
+
+    >>> _dearer(61016.0), _dearer(-2000.0), _dearer(0.0)
+    ('dearer by $61,016 to pay', 'cheaper by $2,000 to pay', 'with as much to pay')
+    """
+    if not more:
+        return "with as much to pay"
+    return f"{'dearer' if more > 0 else 'cheaper'} by {dollars(abs(more))} to pay"
 
 
-def _chance(chosen: Row, row: Row, key: str, ratio: Row) -> float | None:
-    """Return the probability that a plan is better than the chosen one in ``key``; None if unknown."""
-    if ratio["high_80"] is None or not chosen[key]:
+def _chance(result: SearchResult, chosen: Row, row: Row) -> float | None:
+    """Return the probability that a plan is better than the chosen one; None if unknown.
+
+    A commitment is fixed: against it only the error of the other plan's cost counts.  Else the two share most
+    of their error, but for what interruptions at spot prices cost, which is taken as independent.
+    """
+    amount, least = wanted(row, result.by_cost), wanted(chosen, result.by_cost)
+    ratio = (
+        row.get("ratio")
+        or ratio_between(
+            result.predicted(dict(row)), result.predicted(dict(chosen)), chosen["machines"]
+        ).model_dump()
+    )
+    if ratio["high_80"] is None or not least or not amount:
         return None
-    return chance_above_one(chosen[key] / row[key], math.log(ratio["high_80"] / ratio["value"]))
+    fixed = owes_more(row) if result.by_cost else False
+    if fixed or (result.by_cost and owes_more(chosen)):
+        width = _width(chosen if fixed else row)
+    else:
+        shared = math.log(ratio["high_80"] / ratio["value"])
+        width = math.hypot(shared, _of_losses(result, row), _of_losses(result, chosen))
+    return chance_above_one(least / amount, width)
+
+
+def _width(row: Row) -> float:
+    """Return the half-width of the 80 % interval of a run's time, hence of its cost, in logarithm."""
+    return math.log(row["run_time_high_80"] / row["run_time"])
+
+
+def _of_losses(result: SearchResult, row: Row) -> float:
+    """Return by how much interruptions widen a run's interval: half-width in logarithm, 0 without any."""
+    if not row["interruptions"]:
+        return 0.0
+    step = result.predicted(dict(row))
+    assert step.interval is not None
+    others = math.log(step.interval.high_80 / step.iteration_time) ** 2
+    if result.fit is not None:
+        others += (NORMAL_80 * result.fit.residual) ** 2
+    return math.sqrt(max(0.0, _width(row) ** 2 - others))
 
 
 def _words(row: Row) -> str:
-    return f"{duration(row['run_time'])} for {dollars(row['cost'])}{basis_words(row)}"
+    return f"{duration(row['run_time'])} for {paid_words(row)}"

@@ -24,11 +24,11 @@ def extrapolated(result: SearchResult) -> list[str]:
         lines.append(f"of its iterations, the interval is cut at {clipped_words(interval)}")
     first = {row["accelerator"]: row for row in reversed(result.front)}
     unseen = [
-        name
+        row["accelerator_name"]
         for name, row in reversed(first.items())
         if (chosen is None or name != chosen["accelerator"])
         and (its := result.predicted(row).interval) is not None
-        and any(name in reason for reason in its.wider_because)
+        and any(row["accelerator_name"] in reason for reason in its.wider_because)
     ]
     if unseen:
         lines.append(f"other plans of the front rest on specs: no measured run on {', '.join(unseen)}")

@@ -276,7 +276,8 @@ class Goal(Run):
         """Return the samples of one step of a model-parallel transformer on ``world_size`` accelerators.
 
         Larger batches are faster, so it is about the largest with which training takes no more tokens: that
-        of published runs of this workload, else of any published run on as many tokens or fewer.
+        of published runs of this workload, else of any published run on as many tokens or fewer (see
+        ``largest_batch_run``), and the power of two below it.
         """
         if self.global_batch_size is not None:
             return self.global_batch_size
@@ -286,11 +287,15 @@ class Goal(Run):
         most = self.max_global_batch_size or (fit.largest_batch_size if fit else None)
         if most is not None:
             return usual_batch(world_size, length, most)
-        tokens = self.tokens or (self.samples or 0.0) * length
+        tokens = self.tokens_of(network)
         if not tokens or not predicts_tokens(network):
             return usual_batch(world_size, length)
         most = token_recipe(network, tokens).fit.largest_batch_size
-        return usual_batch(world_size, length, tokens=most * length)
+        return usual_batch(world_size, length, most, tokens=most * length)
+
+    def tokens_of(self, network: Workload) -> float:
+        """Return the tokens of a run whose length is given; 0 of another."""
+        return float(self.tokens or (self.samples or 0.0) * int(network.sequence_length or 1))
 
     def published(self) -> EpochsFit | None:
         """Return the published epochs of this workload against its batch; None where there are none."""

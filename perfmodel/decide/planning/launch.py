@@ -9,8 +9,9 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
-from perfmodel.core.units import dollars, duration, percent
+from perfmodel.core.units import duration, percent
 from perfmodel.decide.planning.goal import Goal, options_of
+from perfmodel.decide.planning.price_words import paid_words
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
 from perfmodel.hardware.software import parts
 from perfmodel.model.options.scenario import Scenario
@@ -123,7 +124,6 @@ def _comments(plan: Row) -> list[str]:
     """Return comment lines with machines, predicted time and cost, precision and batch of a plan."""
     low, high = plan["run_time_low_80"], plan["run_time_high_80"]
     spread = "" if high is None else f"; {duration(low)} to {duration(high)} with 80 % confidence"
-    cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
     tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
     each = "in each pass of a replica" if plan.get("layout") else "on each GPU"
     batch = f"{plan['local_batch_size']} samples{tokens} {each}, {plan['global_batch_size']} in all"
@@ -132,7 +132,7 @@ def _comments(plan: Row) -> list[str]:
     risks = [(limit, plan.get(f"{limit}_risk")) for _, limit in limits]
     return [
         f"# {plan['machines']}",
-        f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
+        f"# predicted: {duration(plan['run_time'])}, {paid_words(plan)}{spread}",
         *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
         *(f"# risk to miss the {limit}: {percent(risk)}" for limit, risk in risks if risk is not None),
         f"# {plan['precision']}, {batch}",

@@ -14,9 +14,9 @@ from perfmodel.decide.planning.alternatives import (
     cap_binds,
 )
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.planning.price_words import basis_words, price_notes
+from perfmodel.decide.planning.price_words import basis_words, paid_words, price_notes
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import HOPELESS, payment
+from perfmodel.decide.planning.within import HOPELESS, owes_more, payment
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.decide.prices import no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -199,7 +199,7 @@ def run_words(plan: Row, goal: Goal) -> str:
     if plan["layout"]:
         length = f"{many(plan['samples'] * plan['sequence_length'])} tokens"
     elif plan["epochs"] is not None:
-        length = f"{plan['epochs']:.4g} epochs"
+        length = f"{plan['epochs']:{'.4g' if plan['epochs'] < 1000 else ',.0f'}} epochs"
     else:
         length = f"{many(plan['samples'])} samples"
     return _amount(plan, "run_time", duration, goal, f" for {length}")
@@ -209,10 +209,8 @@ def cost_words(plan: Row, goal: Goal) -> str:
     """Return the cost of a run, the kind of price, and what it is at most or the interval."""
     if plan["cost"] is None:
         return "no price is known"
-    if payment(plan) > plan["cost"]:
-        return (
-            f"{dollars(payment(plan))} to pay{basis_words(plan)}; the run uses {dollars(plan['cost'])} of it"
-        )
+    if owes_more(plan):
+        return f"{paid_words(plan)}; the run uses {dollars(plan['cost'])} of it"
     return _amount(plan, "cost", dollars, goal, basis_words(plan))
 
 

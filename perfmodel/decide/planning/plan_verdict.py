@@ -12,9 +12,9 @@ from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, at_most_words, rough_words
-from perfmodel.decide.planning.price_words import basis_words, price_notes, priced_name, prices_compared
+from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.within import payment
+from perfmodel.decide.planning.within import payment, wanted
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
@@ -24,6 +24,7 @@ from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import LENGTHS
+from perfmodel.workloads.recipes.token_recipes import largest_batch_run
 from perfmodel.workloads.workload import Workload
 
 Row = dict[str, Any]
@@ -101,8 +102,9 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
         other["within_budget"],
     ):
         return []
-    better, key = ("Cheaper", "cost") if result.by_cost else ("Faster", "run_time")
-    if other[key] > (1 - NOT_WORTH_A_RISK) * plan[key]:
+    by_cost = result.by_cost
+    better = "Cheaper" if by_cost else "Faster"
+    if wanted(other, by_cost) > (1 - NOT_WORTH_A_RISK) * wanted(plan, by_cost):
         return []
     return [f"{better}{_at_risk(other)}: {other['machines']}: {_words(other)}."]
 
@@ -162,9 +164,8 @@ def _otherwise(result: SearchResult) -> list[str]:
 
 
 def _words(row: Row) -> str:
-    """Return run time and cost of a plan in words."""
-    cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
-    return f"{duration(row['run_time'])}, {cost}{basis_words(row)}"
+    """Return run time of a plan and what must be paid for it, in words."""
+    return f"{duration(row['run_time'])}, {paid_words(row)}"
 
 
 def that_matter(result: SearchResult) -> list[str]:
@@ -247,11 +248,14 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
     """Return a sentence on the default batch of a model-parallel transformer; none where it is given."""
     if goal.global_batch_size is not None:
         return []
-    tokens = chosen["global_batch_size"] * chosen["sequence_length"]
-    return [
-        f"a step has {many(tokens)} tokens, about the most that published runs on as many tokens in all had "
-        "(--global-batch-size, --max-global-batch-size)"
-    ]
+    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    tokens, model = chosen["global_batch_size"] * chosen["sequence_length"], network.architecture
+    run = largest_batch_run(goal.tokens_of(network), bool(model and model.experts))
+    why = ""
+    if run is not None and goal.max_global_batch_size is None and goal.published() is None:
+        batch = many(run.batch_tokens or 0.0)
+        why = f"; the most published of a run on no more tokens in all is {batch}, of {run.workload}"
+    return [f"a step has {many(tokens)} tokens{why} (--global-batch-size, --max-global-batch-size)"]
 
 
 def _of_failures(conditions: Conditions) -> list[str]:

@@ -23,6 +23,7 @@ from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.price_words import priced_name
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
 
 
@@ -273,7 +274,7 @@ class Plans(Record, Table):
                 each.machines,
                 str(each.world_size),
                 duration(each.run_time),
-                "-" if each.cost is None else f"{each.cost:,.4g}",
+                "-" if each.cost is None else f"{payment(asdict(each)):,.4g}",
                 f"{each.global_batch_size:,}",
             )
             for each in self.front

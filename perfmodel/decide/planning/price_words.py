@@ -14,6 +14,7 @@ from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
 from perfmodel.decide.differences import increase, interruptions_words, lost_words, share
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
+from perfmodel.decide.planning.within import owes_more, payment
 from perfmodel.decide.price_kinds import BASIS, TERMS, interruption_words, kind_words
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -38,6 +39,19 @@ def basis_words(row: Mapping[str, Any]) -> str:
 def priced_name(row: Mapping[str, Any]) -> str:
     """Return the machines of a plan with the kind of its price, which tells plans of one machine apart."""
     return f"{row['machines']}{basis_words(row)}"
+
+
+def paid_words(row: Mapping[str, Any]) -> str:
+    """Return what must be paid for a plan, with the kind of its price.
+
+    >>> paid_words({"cost": 1074.0, "committed_cost": 152540.0, "price_basis": "reserved for 1 year"})
+    '$152,540 to pay, reserved for 1 year'
+    >>> paid_words({"cost": 98.0, "price_basis": "spot"})
+    '$98.00, spot'
+    """
+    if row["cost"] is None:
+        return f"price unknown{basis_words(row)}"
+    return f"{dollars(payment(row))}{' to pay' if owes_more(row) else ''}{basis_words(row)}"
 
 
 class PriceRow(NamedTuple):

@@ -287,7 +287,7 @@ class SearchResult:
             hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
             able = in_time[rows] if self.by_cost else np.ones(len(rows), dtype=bool)
             best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
-            worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
+            worth = payment(chosen) / float(hours[best]) if chosen and able[best] else None
             report.append(
                 {
                     "name": machine.name,

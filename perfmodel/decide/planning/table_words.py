@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from perfmodel.core.units import percent
+from perfmodel.core.units import counted, percent
 from perfmodel.decide.planning.front import evenly_spaced
 from perfmodel.decide.planning.price_words import basis_words
 
@@ -77,12 +77,14 @@ def marks_words(marks: Iterable[str], confidence: float) -> str:
 
 def short_names(rows: Sequence[Row]) -> list[str]:
     """Return short names of plans: accelerators and provider, with the machine where a provider has several,
-    and the kind of price where it is not on demand.
+    the kind of price where it is not on demand, and parameter servers beside them.
 
     >>> rows = [{"world_size": 8 * nodes, "accelerator_name": "H100 SXM5 80 GB", "node": node, "name": node}
     ...     | {"provider": of} for nodes, node, of in ((2, "p5", "AWS"), (3, "p5", "AWS"), (1, "dgx", None))]
     >>> short_names(rows)
     ['16 x H100 SXM5 80 GB, AWS', '24 x H100 SXM5 80 GB, AWS', '8 x H100 SXM5 80 GB, dgx']
+    >>> short_names([rows[0] | {"servers": 4}])
+    ['16 x H100 SXM5 80 GB, AWS, with 4 parameter servers']
     """
     names = [f"{row['accelerator_name']}, {row['provider'] or row['name']}" for row in rows]
     nodes: dict[str, set[str]] = {}
@@ -91,6 +93,7 @@ def short_names(rows: Sequence[Row]) -> list[str]:
     return [
         f"{row['world_size']:,} x {name}"
         + (f" {row['name']}" if len(nodes[name]) > 1 else "")
+        + (f", with {counted(row['servers'], 'parameter server')}" if row.get("servers") else "")
         + basis_words(row)
         for row, name in zip(rows, names, strict=True)
     ]

@@ -119,6 +119,16 @@ def payment(row: Mapping[str, Any]) -> float:
     return float(max(row["cost"], row.get("committed_cost") or 0.0))
 
 
+def owes_more(row: Mapping[str, Any]) -> bool:
+    """Return whether a plan of known price pays for a whole term, more than its run uses."""
+    return payment(row) > float(row["cost"])
+
+
+def wanted(row: Mapping[str, Any], by_cost: bool) -> float:
+    """Return of what a plan should have little: what must be paid [$], or the time of the run [s]."""
+    return payment(row) if by_cost else float(row["run_time"])
+
+
 def likely(table: Table, limits: Limits) -> NDArray[np.bool_]:
     """Return which plans fit and keep within all limits with the probability asked for; shape (plans,).
 

@@ -24,6 +24,7 @@ from perfmodel.decide.planning.table_words import (
     of_front,
     short_names,
 )
+from perfmodel.decide.planning.within import payment
 from perfmodel.interfaces.cli.render import LABEL, command_to, console, filled, lines_to, show_card, times_of
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.transformers.layout_words import short
@@ -118,7 +119,7 @@ def _show_front(result: SearchResult, verbose: bool) -> list[Row]:
             (
                 duration(row["run_time"]),
                 "-" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
-                _usd(row["cost"]),
+                _usd(None if row["cost"] is None else payment(row)),
                 _usd(row["cost_at_most"]),
             ),
             f"{_short_way(row)}, {row['precision']}, batch {row['global_batch_size']:,}" if verbose else "",
@@ -195,7 +196,7 @@ def _show_rejected(result: SearchResult) -> list[Row]:
         [
             (
                 name,
-                (duration(row["run_time"]), _usd(row["cost"])),
+                (duration(row["run_time"]), _usd(payment(row))),
                 f"{row['why']}; {_speed(row['ratio'])}",
                 "",
             )

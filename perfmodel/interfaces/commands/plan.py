@@ -239,7 +239,8 @@ def _verbose(answer: "Plans | Fleets", request: Typed) -> str:
 def _csv(answer: "Plans | Fleets", request: Typed) -> str:
     from perfmodel.core.files.tables import csv_text
 
-    return csv_text(with_card(_rows(answer, request), answer))
+    rows = _rows(answer, request) or [{}]  # without a plan the card still says why there is none
+    return csv_text(with_card(rows, answer))
 
 
 def _markdown(answer: "Plans | Fleets", request: Typed) -> str:

@@ -14,6 +14,7 @@ from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
 from perfmodel.decide.planning.price_words import price_rows, priced_name
 from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
+from perfmodel.decide.planning.within import payment
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
@@ -156,8 +157,8 @@ def _figures(row: Row) -> list[str]:
 
 
 def _cost(row: Row) -> str:
-    """Return the cost of a plan as text."""
-    return "unknown" if row["cost"] is None else dollars(row["cost"])
+    """Return what must be paid for a plan as text."""
+    return "unknown" if row["cost"] is None else dollars(payment(row))
 
 
 def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
