@@ -13,7 +13,7 @@ import pytest
 from perfmodel import compare, predict
 from perfmodel.core.errors import InputError
 from perfmodel.decide.comparison import Case, case_of
-from perfmodel.decide.comparison.price_advice import advice, cheaper, price_to_take
+from perfmodel.decide.comparison.price_advice import advice, cheaper, even_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.interfaces.jobs import conditions_of
 from perfmodel.interfaces.service.application import application
@@ -136,6 +136,10 @@ def test_prices_that_nobody_knows_are_asked_for():
         spot = case_of("B", OWN, None, Conditions(epochs=90, pricing="spot", price=float(even) * factor))
         known = case_of("A", OWN, None, Conditions(epochs=90, price=12))
         assert cheaper(spot, known)[0] == pytest.approx(ratio, abs=1e-3)
+    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y"))
+    price = even_price(year, known)
+    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y", price=price))
+    assert cheaper(year, known)[0] == pytest.approx(1)
     three = compare(*both, {**OWN, "pricing": "reserved-1y", "price": 9}, conditions=run).card.advice
     assert "Of the known ones, take A: it is over 99.9 % cheaper than C" in three
 

@@ -84,30 +84,33 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
 
 def _to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
     """Return which prices to ask for, and below which each is cheaper than the case to take of the others."""
-    *most, last = (case.name for case in lacking)
+    even = [None if taken is None else even_price(case, taken) for case in lacking]
+    if taken is not None and len(lacking) == 1 and even[0]:
+        below = f"below {dollars(even[0])} an hour of a machine it is cheaper than {taken.name}"
+        return f"ask for the price of {lacking[0].name}: {below}"
+    *most, last = (
+        f"{case.name} (cheaper below {dollars(price)} an hour of a machine)" if price else case.name
+        for case, price in zip(lacking, even, strict=True)
+    )
     names = f"{', '.join(most)} and {last}" if most else last
     if taken is None:
         which = "the cheaper" if len(lacking) == 2 else "the cheapest"
         return f"no price is known: ask for the prices of {names}, and take {which}"
-    below = [f"below {dollars(even)} an hour" for case in lacking if (even := even_price(case, taken))]
-    if len(below) < len(lacking):
-        return f"ask for the {plural('price', len(lacking))} of {names} before you take {taken.name}"
-    if len(lacking) == 1:
-        return f"ask for the price of {names}: {below[0]} of a machine it is cheaper than {taken.name}"
-    each = ", ".join(f"{case.name} {price}" for case, price in zip(lacking, below, strict=True))
-    return f"ask for the prices of {names}: of a machine, {each} is cheaper than {taken.name}"
+    return f"ask for the {plural('price', len(lacking))} of {names} before you take {taken.name}"
 
 
 def even_price(case: Case, other: Case) -> float | None:
     """Return the rent of a machine at which a case of no known price costs as much as another [USD/h].
 
-    None where that is no rent for the time that the run takes alone: of machines bought or reserved, or of
-    parameter servers, which have a price of their own.
+    A reserved one is paid for its whole term.  None of machines bought, with parameter servers, which have a
+    price of their own, and of a term that a run of unknown length may not fill.
     """
     scenario, kind = case.prediction.scenario, kind_of(case.price, case.conditions)
-    if other.owed is None or kind == "owned" or kind in TERMS or scenario["servers"]:
+    run = case.economics and case.economics["run"]
+    if other.owed is None or kind == "owned" or scenario["servers"] or (kind in TERMS and not run):
         return None
-    return float(other.owed * case.rate * HOUR / scenario["nodes"])
+    used = min(run["time"] / TERMS[kind], 1.0) if run and kind in TERMS else 1.0
+    return float(other.owed * case.rate * used * HOUR / scenario["nodes"])
 
 
 def chance_words(cases: Sequence[Case], taken: Case) -> str:
