@@ -129,6 +129,9 @@ def test_prices_that_nobody_knows_are_asked_for():
     assert compare(*both, conditions=run).card.advice.startswith(
         "No price is known: ask for the prices of A and B, and take the cheaper. With B, 0.4 interruptions"
     )
+    year, slow = {**OWN, "pricing": "reserved-1y"}, {**OWN, "precision": "fp32"}
+    other = compare(both[0], year, slow).card.advice
+    assert other.startswith("A and B are the fastest, one job at two prices: ask for both prices, and take ")
     both[0]["price"] = 12
     said = compare(*both, conditions=run).card.advice
     (even,) = re.findall(r"^Ask for the price of B: below \$([\d.]+) an hour of a machine", said)

@@ -245,6 +245,9 @@ def _which(standing: Standing, best: Best) -> str:
     """Return which case to take of those to choose from, in a sentence or two."""
     able, ratio, sure = standing.able, best.ratio, standing.confidence
     other = best.case.name
+    if best.gains_nothing and price_advice.differ_in_price(pair := (best.first, best.case)):
+        both = f"{pair[0].name} and {pair[1].name}"
+        return f"{both} are the fastest, one job at two prices: {_cheaper(pair, sure)}."
     if best.gains_nothing:
         less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
