@@ -342,6 +342,31 @@ def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_
     (line,) = [line for line in notes if have in line]
     said = " ".join(invoke(*shlex.split(line.partition("perfmodel ")[2])).output.split())
     assert "Fastest: 100 Gbit/s Ethernet with RDMA" in said
+    stated = compare(
+        *(
+            {**each, "precision": "fp32"}
+            for each in (job, {**job, "nics": 1, "inter_link": "ethernet-100g-rdma"})
+        )
+    )
+    assert any(line.endswith(" --precision fp32") and have in line for line in stated.notes)
+    alone = (
+        {**job, "overlap": "none", "inter_link": link} for link in ("ethernet-25g-tcp", "ethernet-100g-rdma")
+    )
+    assert "plan --have" not in "".join(compare(*alone).notes)  # which takes no overlap
+
+
+def test_a_job_with_a_chance_to_fit_is_not_said_to_fit_nowhere():
+    job = {"workload": "llama3-8b", "node": "dgx-h100"}
+    advice = compare({**job, "gpus": 8}, {**job, "gpus": 16}).card.advice
+    chances = r"A \(\d\d % that it does\), B \(\d\d % that it does\)"
+    assert re.fullmatch(rf"None is likely to fit the memory of its GPUs: {chances}\.", advice)
+
+
+def test_values_that_people_call_alike_are_all_told_apart(invoke):
+    answer = json.loads(
+        invoke("compare", "--node", "dgx-1v,dgx-1v-32gb,dgx-2", "--gpus", "16", "--json").stdout
+    )
+    assert answer["names"] == ["NVIDIA DGX-1 (dgx-1v)", "NVIDIA DGX-1 (dgx-1v-32gb)", "NVIDIA DGX-2"]
 
 
 def test_connections_are_no_remedy_beyond_what_the_cores_serve():

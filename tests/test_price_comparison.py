@@ -13,10 +13,12 @@ import pytest
 from perfmodel import compare, predict
 from perfmodel.core.errors import InputError
 from perfmodel.decide.comparison import Case, case_of
-from perfmodel.decide.comparison.price_advice import cheaper
+from perfmodel.decide.comparison.price_advice import advice, cheaper, even_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.interfaces.jobs import conditions_of
+from perfmodel.interfaces.service.application import application
 from perfmodel.model.options.conditions import Conditions
+from tests.asgi import Caller
 from tests.clients import served
 from tests.test_app import opened, words
 from tests.test_comparison_card import HARDLY
@@ -85,7 +87,7 @@ def test_what_holds_for_one_kind_of_price_is_left_out_of_the_others():
     cards = compare(
         {**JOB, "pricing": "spot"}, {**JOB, "pricing": "on-demand"}, conditions=Conditions(interruptions=0.1)
     ).card
-    assert "Interruptions and checkpoints take" in cards.advice
+    assert "With A, interruptions and checkpoints take" in cards.advice
 
 
 def test_an_order_is_less_sure_where_the_rate_of_interruptions_is_assumed():
@@ -115,6 +117,81 @@ def test_every_way_to_ask_has_one_answer(invoke):
         jobs = [{**JOB, "pricing": kind} for kind in ("on-demand", "spot")]
         sent = client.compare(*jobs, names=["on demand", "spot"], conditions=Conditions(epochs=90))
     assert sent.card.model_dump() == several["card"]
+
+
+OWN: dict[str, Any] = {"node": "dgx-1v", "gpus": 32}
+
+
+def test_prices_that_nobody_knows_are_asked_for():
+    """Below the price that is said spot is taken, above it the one that is known."""
+    both = [{**OWN, "pricing": kind} for kind in ("on-demand", "spot")]
+    run = Conditions(epochs=90)
+    assert compare(*both, conditions=run).card.advice.startswith(
+        "No price is known: ask for the prices of A and B, and take the cheaper. With B, 0.4 interruptions"
+    )
+    year, slow = {**OWN, "pricing": "reserved-1y"}, {**OWN, "precision": "fp32"}
+    other = compare(both[0], year, slow).card.advice
+    assert other.startswith("A and B are the fastest, one job at two prices: ask for both prices, and take ")
+    both[0]["price"] = 12
+    said = compare(*both, conditions=run).card.advice
+    (even,) = re.findall(r"^Ask for the price of B: below \$([\d.]+) an hour of a machine", said)
+    for factor, ratio in ((1.01, 1.01), (0.99, 0.99)):
+        spot = case_of("B", OWN, None, Conditions(epochs=90, pricing="spot", price=float(even) * factor))
+        known = case_of("A", OWN, None, Conditions(epochs=90, price=12))
+        assert cheaper(spot, known)[0] == pytest.approx(ratio, abs=1e-3)
+    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y"))
+    price = even_price(year, known)
+    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y", price=price))
+    assert cheaper(year, known)[0] == pytest.approx(1)
+    three = compare(*both, {**OWN, "pricing": "reserved-1y", "price": 9}, conditions=run).card.advice
+    assert "Of the known ones, take A: it is over 99.9 % cheaper than C" in three
+
+
+def test_of_costs_that_are_sure_in_no_order_each_is_sure_over_the_one_before(monkeypatch):
+    """C is surely cheaper than B, B than A, and C only likely cheaper than A, which is the most certain."""
+    a, b, c = (
+        case_of(name, OWN, None, Conditions(price=price)) for name, price in (("A", 12), ("B", 11), ("C", 10))
+    )
+    risks, chances = {"A": 0.0, "B": 1.0, "C": 2.0}, {"BA": 0.9, "CB": 0.9, "CA": 0.7}
+    module = "perfmodel.decide.comparison.price_advice"
+
+    def order(one, other):
+        names = one.name + other.name
+        return one.owed / other.owed, chances.get(names) or chances[names[::-1]]
+
+    monkeypatch.setattr(f"{module}._risk", lambda case: risks[case.name])
+    monkeypatch.setattr(f"{module}.cheaper", order)
+    assert price_to_take([a, b, c], 0.8) is b
+    assert "C is 9 % cheaper and as fast, but only 70 % likely to be cheaper than A, not 80 %" in advice(
+        [a, b, c], b, 0.8
+    )
+    assert price_to_take([a, b, c], 0.65) is c
+
+
+def test_the_verdict_says_what_its_ratio_of_costs_is_of():
+    jobs = [{**JOB, "pricing": kind} for kind in ("on-demand", "reserved-1y")]
+    paid = "what must be paid for a sample, commitments in full"
+    two = compare(*jobs, conditions=Conditions(epochs=90)).verdict
+    assert "B is as fast as A: " in two
+    assert two.endswith(f" x {paid}")
+    three = compare(*jobs, {**JOB, "pricing": "spot"}, conditions=Conditions(epochs=90)).verdict
+    assert three.endswith(f"; the least of {paid}: C")
+
+
+def test_the_report_asks_what_differs(invoke, tmp_path):
+    line = ("compare", "--node", JOB["node"], "--gpus", "64", "--pricing", "on-demand,spot")
+    invoke(*line, "--report", str(tmp_path / "report.html"))
+    assert "Which costs less: on demand or spot?" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("wrong", [["spot"], {"spot": 1}, 3])
+def test_a_condition_of_a_wrong_type_is_refused_over_http(wrong):
+    jobs = [{"gpus": 16}, {"gpus": 32, "pricing": wrong}]
+    answer = Caller(application()).post("/v1/compare", json={"scenarios": jobs})
+    assert answer.status_code == 422
+    assert "pricing" in json.dumps(answer.json())
+    with pytest.raises(InputError, match=r"B.*pricing"):
+        compare(*jobs)
 
 
 def test_a_page_compares_kinds_of_price():

@@ -30,8 +30,10 @@ def interruptions_words(count: float) -> str:
 
     >>> interruptions_words(1.0), interruptions_words(0.25), interruptions_words(31.4)
     ('1.0 interruption', '0.2 interruptions', '31 interruptions')
+    >>> interruptions_words(0.04), interruptions_words(0.0)
+    ('under 0.1 interruptions', '0.0 interruptions')
     """
-    shown = many(count) if count >= 10 else f"{count:.1f}"
+    shown = many(count) if count >= 10 else "under 0.1" if 0 < count < 0.1 else f"{count:.1f}"
     return f"{shown} {plural('interruption', 1 if shown == '1.0' else 2)}"
 
 

@@ -53,10 +53,20 @@ def all_conditions(
     """
     from perfmodel.decide.price_kinds import uninterrupted
 
-    kinds: set[Any] = {each.get("pricing", shared and shared.pricing) for each in own}
-    for each in own:
-        at = conditions_of(each, shared) if each else shared
+    every = [_checked(each, shared) if each else shared for each in own]
+    kinds = {at.pricing for at in every if isinstance(at, Conditions) and at.pricing}
+    for at in every:
+        if isinstance(at, InputError):  # in its turn, as the caller knows whose it is
+            raise at
         yield uninterrupted(at, kinds) if at is not None and "spot" in kinds and at.pricing != "spot" else at
+
+
+def _checked(own: Mapping[str, Any], shared: Conditions | None) -> Conditions | InputError:
+    """Return the conditions of a case, or what is wrong with them."""
+    try:
+        return conditions_of(own, shared)
+    except InputError as error:
+        return error
 
 
 def with_own(job: Scenario, own: Mapping[str, Any]) -> Any:

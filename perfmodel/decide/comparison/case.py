@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import three_digits
 from perfmodel.decide.chance import NO_LOSSES, Losses, losses_of_run
 from perfmodel.decide.economics import at_the_price, economics
 from perfmodel.decide.price_kinds import HOUR, rate_spread
@@ -150,6 +151,28 @@ def case_of(
         return case._replace(reached=time_to_target(prediction, recipe, catalogue))
     except InputError as error:
         raise error.under(name) from None
+
+
+def paid_words(cases: Sequence[Case]) -> str:
+    """Return what ``owed`` of some cases is: the cost of a sample, or more where a commitment is more."""
+    more = any(case.owed != case.cost for case in cases)
+    return "what must be paid for a sample, commitments in full" if more else "the cost of a sample"
+
+
+def cost_words(case: Case, first: Case, same: float) -> str:
+    """Return a clause with what is paid for a sample of a case over the first; empty where it is unknown.
+
+    Parameters
+    ----------
+    same : relative difference below which both cost the same
+    """
+    cost, base = case.owed, first.owed
+    if cost is None or base is None:
+        return ""
+    paid = paid_words((case, first))
+    if abs(cost / base - 1) < same:
+        return f", at the same {paid.removeprefix('the ')}" if paid.startswith("the ") else f", at 1 x {paid}"
+    return f", at {three_digits(cost / base)} x {paid}"
 
 
 def same_work(cases: Sequence[Case]) -> bool:

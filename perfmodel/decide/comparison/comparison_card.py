@@ -9,7 +9,7 @@ from perfmodel.core.units import dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
-from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.case import Case, cost_words
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.network_advice import about_as_fast, on_networks, range_words
 from perfmodel.decide.comparison.price_advice import SAME_COST
@@ -53,7 +53,7 @@ def card_of_comparison(standing: Standing) -> Card:
     cases, best = standing.cases, standing.best
     named = _named(cases, best)
     taken = standing.price_to_take
-    chance = _chance(named, standing) if best is not None else ""
+    chance = _chance(named, standing) if best is not None and not standing.differ_in_price else ""
     if taken is not None:
         chance = price_advice.chance_words(standing.able, taken)
     return Card.model_construct(
@@ -64,7 +64,7 @@ def card_of_comparison(standing: Standing) -> Card:
         cost=_cost(named, cases),
         chance=chance,
         memory=_memory(named, cases),
-        limit=_limit(named, cases, None if taken else best),
+        limit=_limit(named, cases, None if standing.differ_in_price else best),
         rests_on=_each(named, cases, _grounds, "; "),
     )
 
@@ -210,9 +210,11 @@ def _advice(standing: Standing) -> str:
     if not standing.same_work:
         times = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases[:MOST])
         return f"Different work, so only the times of an iteration can be compared: {times}."
-    unfit = [case.name for case in cases if not case.prediction.memory.fits]
+    misfits = [case for case in cases if not case.prediction.memory.fits]
+    unfit = [case.name + _chance_of_misfit(case) for case in misfits]
     if not able:
-        return f"None fits the memory of its GPUs: {', '.join(unfit)}."
+        none = "None is likely to fit" if any(map(_chance_of_misfit, misfits)) else "None fits"
+        return f"{none} the memory of its GPUs: {', '.join(unfit)}."
     risky = [case for case in cases if case.prediction.memory.fits and case not in able]
     chances = ", ".join(f"{case.name} with {percent(case.prediction.memory.probability)}" for case in risky)
     if best is None:
@@ -222,20 +224,30 @@ def _advice(standing: Standing) -> str:
         if risky:
             left = f"no other fits with {percent(standing.confidence)} ({', '.join([*unfit, chances])})"
         return f"Take {able[0].name}{surely}: {left}."
-    lines = [f"{', '.join(unfit)} {'does' if len(unfit) == 1 else 'do'} not fit."] if unfit else []
+    probably = "probably " if any(map(_chance_of_misfit, misfits)) else ""
+    lines = [f"{', '.join(unfit)} {probably}{'does' if len(unfit) == 1 else 'do'} not fit."] if unfit else []
     lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
-    if (taken := standing.price_to_take) is not None:
-        return " ".join([*lines, price_advice.advice(able, taken, standing.confidence)])
+    if standing.differ_in_price:
+        return " ".join([*lines, price_advice.advice(able, standing.price_to_take, standing.confidence)])
     lines += [_which(standing, best), *on_networks(standing, best)]
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
     return " ".join(line for line in lines if line)
 
 
+def _chance_of_misfit(case: Case) -> str:
+    """Return the probability that a case fits which more likely does not, behind its name; empty if small."""
+    chance = case.prediction.memory.probability
+    return f" ({percent(chance)} that it does)" if chance > 1 - CERTAIN else ""
+
+
 def _which(standing: Standing, best: Best) -> str:
     """Return which case to take of those to choose from, in a sentence or two."""
     able, ratio, sure = standing.able, best.ratio, standing.confidence
     other = best.case.name
+    if best.gains_nothing and price_advice.differ_in_price(pair := (best.first, best.case)):
+        both = f"{pair[0].name} and {pair[1].name}"
+        return f"{both} are the fastest, one job at two prices: {_cheaper(pair, sure)}."
     if best.gains_nothing:
         less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
@@ -296,15 +308,12 @@ def _at_cost(best: Best, confidence: float) -> str:
         words = f"all others are slower, of which {words}"
     if cost is None or base is None:
         return f"Take {taken}{' for speed' if is_faster else ''}: {words}"
-    times = three_digits(cost / base)
-    of = "the cost of a sample"
-    if any(case.owed != case.cost for case in cases):
-        of = "what must be paid for a sample, commitments in full"
+    at_cost = cost_words(best.case, best.first, SAME_COST)
     if abs(cost / base - 1) < SAME_COST:
-        return f"Take {taken}: {words}, at the same cost of a sample"
+        return f"Take {taken}: {words}{at_cost}"
     is_dearer = (cost > base) == is_faster
     choice = f"Take {taken} for speed, {left} for cost" if is_dearer else f"Take {taken}"
-    return f"{choice}: {words}, at {times} x {of}"
+    return f"{choice}: {words}{at_cost}"
 
 
 def _cheapest(able: Sequence[Case]) -> Case | None:

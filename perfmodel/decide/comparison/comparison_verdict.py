@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show, three_digits
-from perfmodel.decide.comparison.case import Case
+from perfmodel.core.units import show
+from perfmodel.decide.comparison.case import Case, cost_words, paid_words
 from perfmodel.decide.comparison.comparison_card import further_reasons
 from perfmodel.decide.comparison.network_advice import whether_it_pays
 from perfmodel.decide.comparison.reasons import NETWORK
@@ -43,12 +43,17 @@ def _order(standing: Standing) -> str:
         report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
         return f"different work, so only the iterations can be compared: {report}"
     if len(others) == 1:
-        return _against(first, others[0], standing) + _money(first, others[0])
+        return _against(first, others[0], standing) + cost_words(others[0], first, SAME)
     fastest = max(cases, key=lambda case: case.rate)
     speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
     line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
-    priced = [(cost, case.name) for case in cases if (cost := case.owed) is not None]
-    return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
+    priced = [case for case in cases if case.owed is not None]
+    if len(priced) < 2:
+        return line
+    least = min(priced, key=lambda case: case.owed or 0.0).name
+    if paid_words(priced) == paid_words(()):
+        return f"{line}; cheapest per sample: {least}"
+    return f"{line}; the least of {paid_words(priced)}: {least}"
 
 
 def _against(first: Case, other: Case, standing: Standing) -> str:
@@ -65,16 +70,6 @@ def _ratios(standing: Standing) -> list[str]:
     """Return a sentence per case: how many times as fast it is as the first."""
     known = ((case.name, standing.to_first(case)) for case in standing.cases)
     return [f"{name} is {ratio.sentence}" for name, ratio in known if ratio]
-
-
-def _money(first: Case, other: Case) -> str:
-    """Return a clause with the ratio of costs per sample; empty where a cost is unknown."""
-    base, cost = first.owed, other.owed
-    if base is None or cost is None:
-        return ""
-    if abs(cost / base - 1) < SAME:
-        return ", at the same cost of a sample"
-    return f", at {three_digits(cost / base)} x the cost of a sample"
 
 
 def notes(standing: Standing) -> list[str]:

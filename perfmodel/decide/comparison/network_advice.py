@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from perfmodel.core.command_line import command_line
 from perfmodel.core.units import plural, three_digits
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import NETWORK, differing, runs_of_tcp
 from perfmodel.decide.comparison.standing import SAME, Best, Standing
 from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.options.scenario import scenario_of
+from perfmodel.model.options.run import Shared
+from perfmodel.model.options.scenario import Scenario, scenario_of
 from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.result import Ratio
 
+TOLD = ("precision", "algorithm", "strategy", *Shared.model_fields)
+"""Options of a job, but its batch, that ``plan --have`` takes."""
 MOST = 2
 """Cases besides the first and the best that the advice names."""
 
@@ -87,7 +92,8 @@ def _kind(best: Best, standing: Standing) -> tuple[bool, ...]:
 def whether_it_pays(cases: Sequence[Case]) -> list[str]:
     """Return the command that says what a faster network of machines may cost, at most one line.
 
-    None where the cases differ in more than the link between machines of one's own that are used whole.
+    None where the cases differ in more than the link between machines of one's own that are used whole, or
+    where the command could not be told of the same job: it chooses layouts itself.
     """
     first, *others = cases
     scenario = first.prediction.scenario
@@ -103,5 +109,26 @@ def whether_it_pays(cases: Sequence[Case]) -> list[str]:
     held = "" if node.accelerator else f"/{scenario['accelerator']}"
     have = f"{scenario['nodes']} x {node.id}{held}@{scenario['inter_link']}"
     buy = "".join(f" --buy {other.prediction.scenario['inter_link']}" for other in others)
-    job = f"--workload {scenario['workload']} --local-batch-size {scenario['local_batch_size']}"
+    if (job := _job_words(first)) is None:
+        return []
     return [f'what a network may cost to pay: perfmodel plan --have "{have}"{buy} {job}']
+
+
+def _job_words(case: Case) -> str | None:
+    """Return the options by which ``plan --have`` trains a case's job; None where it would train another."""
+    scenario: Mapping[str, Any] = case.prediction.scenario
+    catalogue = Catalogue.of(case.catalogue)
+
+    def apart(told: Mapping[str, Any]) -> set[str]:
+        """Return the options in which the job told of differs."""
+        answer = predicted(Scenario(), {**told, **machines}, catalogue)
+        known: Mapping[str, Any] = {} if answer is None else answer.scenario
+        return {name for name in scenario if known.get(name) != scenario[name]} - {"scaling"}
+
+    machines = {name: scenario[name] for name in ("node", "accelerator", "world_size", "inter_link")}
+    told = {name: scenario[name] for name in ("workload", "local_batch_size")}
+    stated = apart(told)
+    told |= {name: scenario[name] for name in TOLD if name in stated}
+    if case.prediction.layout is not None or apart(told):
+        return None
+    return command_line("plan", told).removeprefix("perfmodel plan ")

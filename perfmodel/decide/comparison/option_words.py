@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from perfmodel.core.records.options import declared
@@ -54,3 +55,14 @@ def option_words(field: str, value: Any) -> str:
     if field in CLEAR or (known and known.info.offers):
         return text
     return f"{NAMED.get(field) or field.replace('_', ' ')} {text}"
+
+
+def words_of_values(field: str, values: Iterable[Any]) -> dict[Any, str]:
+    """Return the words of several values of an option; those that people call alike have their ids too.
+
+    >>> words_of_values("node", ("dgx-1v", "dgx-1v-32gb", "dgx-2")).values()
+    dict_values(['NVIDIA DGX-1 (dgx-1v)', 'NVIDIA DGX-1 (dgx-1v-32gb)', 'NVIDIA DGX-2'])
+    """
+    words = {value: option_words(field, value) for value in values}
+    alike = Counter(words.values())
+    return {value: word if alike[word] == 1 else f"{word} ({value})" for value, word in words.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from perfmodel.core.units import duration, percent
+from perfmodel.core.units import dollars, duration, percent, plural
 from perfmodel.decide.commitments import commitment_words, pays_from
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import differing
 from perfmodel.decide.comparison.speeds import widths_of_losses
 from perfmodel.decide.differences import increase, lost_words, share
-from perfmodel.decide.price_kinds import TERMS, kind_words
+from perfmodel.decide.price_kinds import HOUR, TERMS, kind_words
 from perfmodel.decide.prices import kind_of
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 
@@ -29,28 +29,26 @@ def differ_in_price(cases: Sequence[Case]) -> bool:
 
 
 def price_to_take(cases: Sequence[Case], confidence: float) -> Case | None:
-    """Return the cheapest case of those that are preferred to every other; None where no price is known.
+    """Return the case to take of one job at several prices; None where no price is known.
 
-    Of two, the one whose cost is less certain has to be the cheaper with the probability asked for.  A
-    reserved price of a run of unknown length is taken only where there is no other: nobody knows whether the
-    run is worth the term.
+    From the cost that is most certain on, a less certain one is taken where it is cheaper with the
+    probability asked for than every one taken before it.  A reserved price of a run of unknown length is
+    taken only where there is no other: nobody knows whether the run is worth the term.
     """
     known = [case for case in cases if case.owed is not None]
     of_known_end = [case for case in known if not _is_open(case)]
-    rising = sorted(of_known_end or known, key=lambda case: case.owed or 0.0)
-    for case in rising:
-        if all(_is_preferred(case, other, confidence) for other in rising if other is not case):
-            return case
-    return next(iter(rising), None)
+    left = sorted(of_known_end or known, key=lambda case: (_risk(case), case.owed or 0.0))
+    taken = None
+    while left:
+        taken, *others = left
+        left = [case for case in others if _is_preferred(case, taken, confidence)]
+    return taken
 
 
 def _is_preferred(case: Case, other: Case, confidence: float) -> bool:
-    """Return whether a case is to be taken rather than another, which it is where both cost the same."""
+    """Return whether a case is to be taken rather than another whose cost is as certain, or more."""
     ratio, sure = cheaper(case, other)
-    chance = sure if ratio <= 1 else 1 - sure
-    if _risk(case) > _risk(other):
-        return chance >= confidence
-    return chance > 1 - confidence if _risk(case) < _risk(other) else ratio <= 1
+    return ratio < 1 and (sure >= confidence or _risk(case) == _risk(other))
 
 
 def _risk(case: Case) -> float:
@@ -58,24 +56,61 @@ def _risk(case: Case) -> float:
     return 0.0 if _is_fixed(case) else 1.0 + case.losses.whole
 
 
-def advice(cases: Sequence[Case], taken: Case, confidence: float) -> str:
-    """Return which of the prices of one job to take, how surely it is the cheapest, and what it brings."""
-    others = [case for case in cases if case is not taken and case.owed is not None]
-    lacking = ", ".join(case.name for case in cases if case.owed is None)
-    memory = taken.prediction.memory
-    surely = memory.probability >= confidence
-    lines = [f"Take {taken.name}" if surely else f"The job {memory.verdict}; if it does, take {taken.name}"]
-    less = [other for other in others if _is_less(taken, other)]
-    whole = [_over(taken, other) for other in less]
-    whole[:1] = [f"it is {first}" for first in whole[:1]]
-    whole += [_but(taken, other, confidence) for other in others if other not in less]
-    if whole:
-        lines[0] += f": {'; '.join(whole)}"
-    if lacking:
-        lines.append(f"No price is known: {lacking}")
-    if why := "; ".join(reasons([taken, *others])):
-        lines.append(f"{why[0].upper()}{why[1:]}")
-    return f"{'. '.join(lines)}."
+def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
+    """Return which of the prices of one job to take, how surely it is the cheapest, and what it brings.
+
+    Parameters
+    ----------
+    taken : by ``price_to_take``; None where no price is known
+    """
+    lacking = [case for case in cases if case.owed is None]
+    known = [case for case in cases if case.owed is not None]
+    memory = cases[0].prediction.memory
+    lines = [_to_ask(lacking, taken)] if lacking else []
+    if taken is not None and len(known) > 1:
+        others = [case for case in known if case is not taken]
+        less = [other for other in others if _is_less(taken, other)]
+        whole = [_over(taken, other) for other in less]
+        whole[:1] = [f"it is {first}" for first in whole[:1]]
+        whole += [_but(taken, other, known, confidence) for other in others if other not in less]
+        head = f"of the known ones, take {taken.name}" if lacking else f"take {taken.name}"
+        lines.append(f"{head}: {'; '.join(whole)}")
+    if memory.probability < confidence:
+        lines[0] = f"the job {memory.verdict}; if it does, {lines[0]}"
+    if why := "; ".join(reasons(sorted(cases, key=lambda case: case is not taken))):
+        lines.append(why)
+    return f"{'. '.join(f'{line[0].upper()}{line[1:]}' for line in lines)}."
+
+
+def _to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
+    """Return which prices to ask for, and below which each is cheaper than the case to take of the others."""
+    even = [None if taken is None else even_price(case, taken) for case in lacking]
+    if taken is not None and len(lacking) == 1 and even[0]:
+        below = f"below {dollars(even[0])} an hour of a machine it is cheaper than {taken.name}"
+        return f"ask for the price of {lacking[0].name}: {below}"
+    *most, last = (
+        f"{case.name} (cheaper below {dollars(price)} an hour of a machine)" if price else case.name
+        for case, price in zip(lacking, even, strict=True)
+    )
+    names = f"{', '.join(most)} and {last}" if most else last
+    if taken is None:
+        which = "the cheaper" if len(lacking) == 2 else "the cheapest"
+        return f"no price is known: ask for the prices of {names}, and take {which}"
+    return f"ask for the {plural('price', len(lacking))} of {names} before you take {taken.name}"
+
+
+def even_price(case: Case, other: Case) -> float | None:
+    """Return the rent of a machine at which a case of no known price costs as much as another [USD/h].
+
+    A reserved one is paid for its whole term.  None of machines bought, with parameter servers, which have a
+    price of their own, and of a term that a run of unknown length may not fill.
+    """
+    scenario, kind = case.prediction.scenario, kind_of(case.price, case.conditions)
+    run = case.economics and case.economics["run"]
+    if other.owed is None or kind == "owned" or scenario["servers"] or (kind in TERMS and not run):
+        return None
+    used = min(run["time"] / TERMS[kind], 1.0) if run and kind in TERMS else 1.0
+    return float(other.owed * case.rate * used * HOUR / scenario["nodes"])
 
 
 def chance_words(cases: Sequence[Case], taken: Case) -> str:
@@ -115,9 +150,10 @@ def reasons(cases: Sequence[Case]) -> Iterator[str]:
     for case in cases:
         kind, money = kind_of(case.price, case.conditions), case.economics
         if kind == "spot" and case.interruptions:
-            yield lost_words(case.interruptions, case.goodput)
+            yield f"with {case.name}, {lost_words(case.interruptions, case.goodput)}"
         elif kind == "spot" and case.goodput < 1:
-            yield f"interruptions and checkpoints take {share(1 - case.goodput)} of the time"
+            lost = share(1 - case.goodput)
+            yield f"with {case.name}, interruptions and checkpoints take {lost} of the time"
         elif kind in TERMS and money and money["commitment"] and case.price:
             words = f"{case.name} needs {commitment_words(money['commitment'])}"
             if standard is not None:
@@ -145,13 +181,24 @@ def _over(taken: Case, other: Case) -> str:
     return f"{_less(ratio)} than {other.name}{likely} and {_slower(taken, other)}"
 
 
-def _but(taken: Case, other: Case, confidence: float) -> str:
-    """Return why another case is not to be taken, though it costs less."""
-    ratio, sure = cheaper(other, taken)
+def _but(taken: Case, other: Case, cases: Sequence[Case], confidence: float) -> str:
+    """Return why another case is not to be taken, though it costs less: of which it is not surely cheaper."""
+    ratio, _ = cheaper(other, taken)
     if _is_open(other):
         return f"{other.name} is {_less(ratio)} by the hour, where the run is as long as the term"
+    safer = [case for case in cases if _risk(case) < _risk(other) and not _is_open(case)]
+    unsure = [case for case in safer if not _is_preferred(other, case, confidence)]
+    over = taken if taken in unsure else next(iter(unsure), taken)
+    than = "" if over is taken else f" than {over.name}"
     words = f"{other.name} is {_less(ratio)} and {_slower(other, taken)}"
-    return f"{words}, but only {percent(sure)} likely to be cheaper, not {percent(confidence)}"
+    likely = f"{percent(_chance(other, over))} likely to be cheaper{than}"
+    return f"{words}, but only {likely}, not {percent(confidence)}"
+
+
+def _chance(case: Case, other: Case) -> float:
+    """Return the probability that a case is cheaper than another."""
+    ratio, sure = cheaper(case, other)
+    return sure if ratio <= 1 else 1 - sure
 
 
 def _less(ratio: float) -> str:

@@ -68,11 +68,14 @@ class Standing:
         return Best(first, fastest, self.speed(fastest, first), len(others))
 
     @cached_property
+    def differ_in_price(self) -> bool:
+        """Whether those to choose from are one job at several prices."""
+        return len(self.able) > 1 and differ_in_price(self.able)
+
+    @cached_property
     def price_to_take(self) -> Case | None:
-        """The case to take where those to choose from are one job at several prices; None of others."""
-        if len(self.able) < 2 or not differ_in_price(self.able):
-            return None
-        return price_to_take(self.able, self.confidence)
+        """The case to take where those to choose from differ in price; None of others, or of unknown ones."""
+        return price_to_take(self.able, self.confidence) if self.differ_in_price else None
 
     def speed(self, case: Case, first: Case) -> Ratio:
         """Return ``speed_over`` of two of the cases."""

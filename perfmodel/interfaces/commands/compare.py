@@ -179,21 +179,20 @@ class Typed(Scenario, heading="What to compare"):
 
     def _crossed(self, several: Mapping[str, tuple[Any, ...]], file: str | None = None) -> dict[str, Any]:
         """Return a job for every combination of several values, named by them."""
-        from perfmodel.decide.comparison.option_words import option_words
+        from perfmodel.decide.comparison.option_words import words_of_values
 
         if (count := prod(map(len, several.values()))) > MOST_CASES:
             raise refusal("compare.too_many", count=count, most=MOST_CASES)
+        called = {option: words_of_values(option, values) for option, values in several.items()}
         result = {}
         for values in product(*several.values()):
             chosen = dict(zip(several, values, strict=True))
             kind = chosen.pop("pricing", None)
-            first, *rest = [*(option_words(*each) for each in chosen.items()), *([] if chosen else [""])]
+            first, *rest = [called[option][value] for option, value in chosen.items()] or [""]
             name = f"{first} with {', '.join(rest)}" if rest else first
             if kind is not None:
-                called = option_words("pricing", kind)
-                name = f"{name} ({called})" if name else called
-            if name in result:  # people call the two alike
-                name = ", ".join(map(str, values))
+                price = called["pricing"][kind]
+                name = f"{name} ({price})" if name else price
             own = {} if kind is None else {"pricing": kind}
             result[name] = with_own(self._of_file(file or self.scenario, chosen), own)
         return result

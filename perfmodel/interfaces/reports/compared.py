@@ -42,7 +42,7 @@ def page_of_comparison(
     columns = ("", first, *(name for other in others for name in (other, "change")))
     tables.append(Listing("Side by side", columns, rows))
     return Page(
-        question=f"Which is faster: {', '.join(result.names[:-1])} or {result.names[-1]}?",
+        question=f"Which {_better(result)}: {', '.join(result.names[:-1])} or {result.names[-1]}?",
         answer=[result.card.advice],
         charts=_ratios(result),
         tables=tables,
@@ -55,6 +55,12 @@ def page_of_comparison(
         sources=sources_behind(result.scenarios, catalogue, conditions),
         command=command,
     )
+
+
+def _better(result: Comparison) -> str:
+    """Return what is asked of the cases: their cost, where conditions alone differ, else their speed."""
+    options = {entry.option for entry in result.inputs}
+    return "costs less" if options and options <= Conditions.model_fields.keys() else "is faster"
 
 
 def _ratios(result: Comparison) -> list[Spans]:

@@ -159,6 +159,8 @@ class Ratio(_Result):
         '0.5 x as fast (80 %: 0.0005 to 4,390), slower with 53 %'
         >>> Ratio(to="A", value=1.0, low_80=0.9, high_80=1.1, sure=0.5).words
         'as fast (80 %: 0.9 to 1.1)'
+        >>> Ratio(to="A", value=1.0, low_80=1.0, high_80=1.0, sure=1.0).words
+        'as fast'
         """
         return self._of("")
 
@@ -206,6 +208,8 @@ class Ratio(_Result):
         times = f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
         if self.low_80 is None or self.high_80 is None:
             return f"{times} (no interval is known)"
+        if {three_digits(end) for end in (self.low_80, self.value, self.high_80)} == {"1"}:
+            return times
         ends = f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
         return f"{ends}, {self.order}" if self.order else ends
 
