@@ -126,6 +126,4 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     faster = rdma.rows[-1].samples_per_second
     gain = faster / last.samples_per_second - 1
     about = f" a is about as fast{range_words(ratio_between(others['a'], tcp.predictions[-1], 'a'))}."
-    assert (
-        said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
-    )
+    assert said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."

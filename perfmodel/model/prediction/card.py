@@ -240,14 +240,18 @@ def part_of_adapters(prediction: Prediction) -> list[str]:
     >>> one_each = predict(gpus=4, accelerators_per_node=1, inter_link="ethernet-25g-tcp")
     >>> part_of_adapters(one_each)
     ['1 network adapter a machine (of 4, for 1 of 8 GPUs): --nics for another number']
+    >>> served = {"strategy": "parameter-server", "servers": 4}
+    >>> part_of_adapters(predict(gpus=4, accelerators_per_node=1, **served))[0].partition(" (of")[0]
+    '1 network adapter a machine, servers too'
     """
     start = "--nics "
     stated = next((line for line in prediction.defaults if line.startswith(start)), "")
     count, _, part = stated.removeprefix(start).partition(PART_OF)
     if not part:
         return []
-    adapters = plural("network adapter", int(count))
-    return [f"{count} {adapters} a machine{PART_OF}{part}: --nics for another number"]
+    adapters, job = plural("network adapter", int(count)), prediction.scenario
+    servers = ", servers too" if job["servers"] and job["server_node"] == job["node"] else ""
+    return [f"{count} {adapters} a machine{servers}{PART_OF}{part}: --nics for another number"]
 
 
 def _without(prediction: Prediction, reason: str, confidence: float) -> str:
