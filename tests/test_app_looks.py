@@ -13,7 +13,9 @@ from app import axes
 from app.menu import PAGES
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling import headline_of
+from perfmodel.model.prediction.speed_words import range_words
 from tests.test_app import by_algorithm, opened, sound, words
 
 
@@ -123,6 +125,5 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     said = headline_of(tcp.predictions, others).removeprefix(tcp.headline)
     faster = rdma.rows[-1].samples_per_second
     gain = faster / last.samples_per_second - 1
-    assert (
-        said == f" a gives the same. b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
-    )
+    about = f" a is about as fast{range_words(ratio_between(others['a'], tcp.predictions[-1], 'a'))}."
+    assert said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."

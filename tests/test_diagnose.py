@@ -306,6 +306,11 @@ SMALL = np.where(np.arange(14) < 4, 7.0, 1.27)
         (SMALL[::-1], "slow", "Slow from 1 GiB: "),
         (np.full(14, 10.0), "slow", "Slow: 47.8 GB/s at 8 GiB where "),
         (np.ones(14), "normal", "Normal for these machines: 478 GB/s at 8 GiB where "),
+        (
+            np.r_[np.ones(13), 2.2],
+            "normal",
+            "Normal for these machines as a whole, but slow at the largest: 217 GB/s at 8 GiB where ",
+        ),
     ],
 )
 def test_a_listing_is_judged_by_the_sizes_that_decide(factors, verdict, said):
@@ -329,6 +334,7 @@ def test_a_listing_names_its_accelerators():
         "the listing is of NVIDIA H100 80GB HBM3, not of A100 SXM4 80 GB: give --node dgx-h100"
     )
     assert wrong.card.advice.startswith("The listing is of NVIDIA H100 80GB HBM3, not of")
+    assert " First" not in wrong.card.advice  # nothing comes before giving the machines of the listing
     assert diagnose(measured=of_h100(SMALL, "Unheard-of 9"), node="dgx-h100").mismatch is None
     with pytest.raises(InputError, match="accelerator"):
         diagnose(measured=of_h100(SMALL, "Unheard-of 9"))

@@ -376,7 +376,7 @@ def test_batches_are_said_where_they_differ_smaller_ones_too():
     line = next(line for line in answer.notes if line.startswith("samples a step"))
     batches = [one.global_batch_size for one in (answer.have, *answer.options)]
     assert batches[1] < batches[0]
-    assert f"{batches[0]:,} of what you have; {batches[1]:,} of 4 x dgx-a100-80gb;" in line
+    assert f"{batches[0]:,} of what you have; {batches[1]:,} of 4 x NVIDIA DGX A100 80 GB;" in line
     even = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="gpt3-13b", global_batch_size=1536)
     assert not any("samples a step" in line for line in even.notes)
 
@@ -400,7 +400,7 @@ def test_where_nobody_says_what_to_buy_it_is_proposed():
 def test_a_deadline_names_the_option_that_meets_it():
     words = ("--workload", "bert-large", "--samples", "1e9", "--local-batch-size", "32")
     done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "10h", *words)
-    assert "In 10 h: 4 x dgx-a100-80gb, 8.71 h." in " ".join(done.stdout.split())
+    assert "In 10 h: 4 x NVIDIA DGX A100 80 GB, 8.71 h." in " ".join(done.stdout.split())
     done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "2h", *words)
     said = (
         "No option meets the deadline of 2 h: that takes 6.5 x the speed of what you have, at least 45 more"
@@ -503,7 +503,7 @@ def test_what_one_has_may_be_given_in_parts():
 def test_an_option_that_adds_nothing_is_said_to():
     answer = perfmodel.fleets(HAVE, "ib-ndr-400g", **JOB)
     assert answer.words[0].startswith(
-        "No option is 1% faster than what you have; the most is ib-ndr-400g, as fast"
+        "No option is 1% faster than what you have; the most is InfiniBand NDR 400 Gbit/s, as fast"
     )
 
 
@@ -541,8 +541,8 @@ def test_a_report_says_what_the_command_does(tmp_path):
     done = run(*words, "--workload", "bert-large", "--report", str(path))
     assert done.exit_code == 0, done.output
     text = path.read_text("utf-8")
-    assert "What would add to bert-large on 8 x dgx-a100-80gb" in text
-    assert "4 x dgx-h100, shares by speed" in text
+    assert "What would add to BERT large on 8 x NVIDIA DGX A100 80 GB" in text
+    assert "4 x NVIDIA DGX H100, shares by speed" in text
     assert "left out of costs: price of switches of ib-hdr-200g" in text
     assert "dgx-h100" in text.split("Sources")[-1]
     perfmodel.write_report(perfmodel.fleets(HAVE, "ib-ndr-400g"), path)

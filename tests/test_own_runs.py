@@ -606,7 +606,7 @@ def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
     )
     assert line in str(answer)
     assert json.loads(answer.to_json())["warnings"] == [line]
-    assert answer.unmeasured.job == "resnet50-v1.5 on 64 x a100-sxm4-80gb"
+    assert answer.unmeasured.job == "ResNet-50 v1.5 on 64 x A100 SXM4 80 GB"
     assert answer.unmeasured.after > answer.answers[0].width_after
 
 
@@ -624,6 +624,9 @@ def test_milliseconds_read_as_seconds_are_named(tmp_path):
     assert re.match(
         r"line 3: [\d.]+ is read as seconds, 1,000 x the prediction; did you mean [\d.]+ ms\?", line
     )
+    assert answer.unmeasured is None
+    assert "from the others" not in str(answer)
+    assert "80 % interval" not in str(answer)
 
 
 def test_a_factor_far_from_one_names_its_runs(tmp_path):

@@ -383,6 +383,13 @@ def test_a_plausible_claim_is_for_the_contract_from_even_odds_only(value, advice
     assert card_of_quote([found]).advice.startswith(advice)
 
 
+def test_claims_that_are_all_but_certain_are_not_said_to_be_about_so():
+    claim = Claim(quantity="tokens_per_second_per_gpu", value=1)
+    found = check_quote(Quote(title="a quote", scenario=LLAMA, claims=(claim, claim)))
+    said = card_of_quote(found).advice
+    assert said.startswith("Both claims are pessimistic, each over 99 % likely: ")
+
+
 def test_claims_that_are_alike_are_answered_together():
     """Three are of 512 GPUs and one of 16: the answer is on all, and says which is of what."""
     card = card_of_quote(check_quote(read_quote("horovod-512-gpus")[0]))

@@ -408,7 +408,7 @@ def compression(
     accelerators_per_node : [1] Accelerators of a node that the job uses.  [default: all]
     intra_link : Link between the accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
-    nics : [1] Network adapters per node that carry gradients.  [default: the node's; of a node whose GPUs take part in part, as large a part]
+    nics : [1] Network adapters per node that carry gradients.  [default: the node's; if the job uses a part of its accelerators, the same part of them]
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
     placement : Order of the job's ring over the racks.  [default: contiguous]

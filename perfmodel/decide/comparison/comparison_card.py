@@ -11,7 +11,7 @@ from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case, cost_words
 from perfmodel.decide.comparison.gains import gains
-from perfmodel.decide.comparison.network_advice import about_as_fast, on_networks, range_words
+from perfmodel.decide.comparison.network_advice import on_networks
 from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
@@ -22,7 +22,7 @@ from perfmodel.decide.comparison.reasons import (
     why,
     why_nothing,
 )
-from perfmodel.decide.comparison.standing import SAME, Best, Standing
+from perfmodel.decide.comparison.standing import Best, Standing
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.answer_card import Card
@@ -30,6 +30,7 @@ from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.names import accelerator_name, link_name
+from perfmodel.model.prediction.speed_words import SAME, about_as_fast, range_words
 
 LITTLE = 1.05
 """Speed ratio below which the answer also says what would gain more."""

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.command_line import command_line
-from perfmodel.core.units import plural, three_digits
+from perfmodel.core.units import plural
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import NETWORK, differing, runs_of_tcp
-from perfmodel.decide.comparison.standing import SAME, Best, Standing
+from perfmodel.decide.comparison.standing import Best, Standing
 from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Shared
 from perfmodel.model.options.scenario import Scenario, scenario_of
 from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
-from perfmodel.model.prediction.result import Ratio
+from perfmodel.model.prediction.speed_words import about_as_fast
 
 TOLD = ("precision", "algorithm", "strategy", *Shared.model_fields)
 """Options of a job, but its batch, that ``plan --have`` takes."""
@@ -36,26 +36,6 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This holds if your TCP is like that in {runs}: iperf3 settles it."
     yield from _with_all_adapters(standing, best)
-
-
-def about_as_fast(ratio: Ratio) -> str:
-    """Return a speed against another as text: its range alone where no difference is expected.
-
-    >>> about_as_fast(Ratio(to="A", value=1.0, low_80=1.0, high_80=1.2, sure=1.0))
-    'about as fast as A (80 %: 1 to 1.2 x as fast)'
-    >>> about_as_fast(Ratio(to="A", value=1.5, low_80=1.2, high_80=1.8, sure=0.99))
-    '1.5 x as fast as A (80 %: 1.2 to 1.8), faster with 99 %'
-    """
-    if abs(ratio.value - 1) >= SAME:
-        return ratio.sentence
-    return f"about as fast as {ratio.to}{range_words(ratio)}"
-
-
-def range_words(ratio: Ratio) -> str:
-    """Return the 80 % interval of a speed ratio in parentheses behind a space; empty without a width."""
-    if ratio.low_80 is None or ratio.high_80 is None or ratio.high_80 - ratio.low_80 < SAME:
-        return ""
-    return f" (80 %: {three_digits(ratio.low_80)} to {three_digits(ratio.high_80)} x as fast)"
 
 
 def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:

@@ -12,9 +12,7 @@ from perfmodel.decide.comparison.price_advice import differ_in_price, price_to_t
 from perfmodel.decide.comparison.speeds import speed_over
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.prediction.result import Ratio
-
-SAME = 0.01
-"""Relative difference in speed below which a case gains nothing."""
+from perfmodel.model.prediction.speed_words import SAME
 
 
 class Best(NamedTuple):

@@ -85,11 +85,14 @@ def _advice(answer: Diagnosis) -> str:
 
 
 def _first(answer: Diagnosis) -> str | None:
-    """Return what to do first."""
+    """Return what to do first; None where that is to state other machines, which comes before the verdict."""
+    if answer.mismatch:
+        return None
     if answer.verdict == "fast":
-        return None if answer.mismatch else "check that the job is stated as it ran"
+        return "check that the job is stated as it ran"
     if answer.verdict == "normal":
-        return "nothing says that something is wrong"
+        largest_is_slow = answer.kind == "collective" and answer.sizes[-1].verdict == "slow"
+        return None if largest_is_slow else "nothing says that something is wrong"
     first = answer.causes[0] if answer.causes else None
     if first is not None and first.probability > max(answer.normal, answer.unknown):
         return f"first: {first.next}"
@@ -146,9 +149,10 @@ def listing_verdict(answer: Diagnosis) -> str:
     last, count = rows[-1], len(rows)
     off = [row for row in rows if row.verdict == ("fast" if answer.verdict == "fast" else "slow")]
     if answer.verdict == "normal":
-        shown = next((row for row in reversed(rows) if row.verdict == "normal"), last)
-        but = f"; {len(off)} of {count} sizes alone are slow" if off else ""
-        return f"Normal for these machines: {_bandwidths(shown)}{but}"
+        but = f"; {len(off)} of {count} sizes alone {'is' if len(off) == 1 else 'are'} slow" if off else ""
+        if last in off:
+            return f"Normal for these machines as a whole, but slow at the largest: {_bandwidths(last)}{but}"
+        return f"Normal for these machines: {_bandwidths(last)}{but}"
     head = "Unclear; slow" if answer.verdict == "unclear" else _HEADS[answer.verdict]
     if not off:
         return f"{head} as a whole, though no size is so alone: {_bandwidths(last)}"

@@ -23,7 +23,9 @@ LENGTHS = 128, 512, 2048, 8192
 """Usual numbers of tokens of a sequence; the next below and above the default are tried."""
 OTHER_FORMATS = {
     "amp": ("tf32", "fp32"),
-    "bf16": ("tf32", "fp32"),
+    "bf16": ("tf32", "fp32", "fp8"),
+    "fp16": ("bf16", "fp32"),
+    "fp8": ("bf16", "mxfp8"),
     "tf32": ("amp", "fp32"),
     "fp32": ("tf32", "amp"),
 }

@@ -20,9 +20,8 @@ from perfmodel.decide.planning.within import HOPELESS, owes_more, payment
 from perfmodel.decide.price_kinds import rate_words
 from perfmodel.decide.prices import no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.model.fitted.ledger_scales import sources_for
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
+from perfmodel.model.prediction.card import limit_of, memory_words, rests_on, rough_words
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.transformers.layout_words import in_full
@@ -246,15 +245,3 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     if len(risks) > 1 and sure <= SURE:
         words += f"; {', '.join(risks)}"
     return f"{words}{rough_words(prediction, goal.confidence)}"
-
-
-def rough_words(prediction: Prediction, confidence: float) -> str:
-    """Return that fewer sources are known of such jobs than a confidence takes; empty where enough are."""
-    interval = prediction.interval
-    if interval is None or interval.sources is None:
-        return ""
-    needed, known = sources_for(confidence), interval.sources
-    if known >= needed:
-        return ""
-    are = "1 is" if known == 1 else f"{known or 'none'} are"
-    return f"; rough: {percent(confidence)} takes {needed} sources, {are} known"

@@ -11,7 +11,7 @@ from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_t
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, at_most_words, rough_words
+from perfmodel.decide.planning.plan_card import advice, at_most_words
 from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment, wanted
@@ -19,6 +19,7 @@ from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.hardware.software import DEFAULT_SOFTWARE
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.card import rough_words
 from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens

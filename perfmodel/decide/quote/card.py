@@ -110,7 +110,8 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
     if len(known) == len(claims):
         low, high = percent(min(known)), percent(max(known))
         alike = max(known) - min(known) <= ALIKE
-        likely = f", each about {low} likely" if alike else f", {low} to {high} likely"
+        each = low if low.startswith(("over", "under")) else f"about {low}"
+        likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
     lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}: {advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]

@@ -47,7 +47,7 @@ def warnings_of(runs: Sequence[OwnRun], learned: Update, relearn: Relearn) -> li
     relearn : gives the update by some of them
     """
     answers = learned.answers
-    milliseconds = [n for n, run in enumerate(runs) if _is_in_milliseconds(run, answers[n])]
+    milliseconds = in_milliseconds(runs, answers)
     odd = [each for each in odd_runs(runs, answers) if each.number not in milliseconds]
     lines = [_unit_words(answers[n]) for n in milliseconds]
     wrong = {*milliseconds, *(each.number for each in odd)}
@@ -117,9 +117,11 @@ def _is_like(one: OwnRun, other: OwnRun) -> bool:
     return not other.message_bytes and (_kind(one), _links(one)) == (_kind(other), _links(other))
 
 
-def _is_in_milliseconds(run: OwnRun, answer: Answer) -> bool:
+def in_milliseconds(runs: Sequence[OwnRun], answers: Sequence[Answer]) -> list[int]:
+    """Return the numbers of the runs whose times are probably milliseconds that were read as seconds."""
     low, high = THOUSAND
-    return run.quantity == "iteration_time" and low <= math.exp(-answer.before) <= high
+    times = [run.quantity == "iteration_time" for run in runs]
+    return [n for n, one in enumerate(answers) if times[n] and low <= math.exp(-one.before) <= high]
 
 
 def _unit_words(answer: Answer) -> str:

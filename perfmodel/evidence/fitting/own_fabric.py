@@ -13,6 +13,7 @@ from perfmodel.core.problem import Words
 from perfmodel.evidence.fitting.own_runs import OwnRun
 from perfmodel.evidence.traces.nccl_tests import is_nccl_tests, read_nccl_tests
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.assemble import settled
@@ -78,5 +79,6 @@ def _run(file: str, scenario: Scenario, catalogue: Catalogue) -> OwnRun:
     measured = np.log([row.time for row in large])
     predicted = np.log(message_times(setting, np.array(sizes), fabric(setting, calibration())))
     noise = LEAST_NOISE**2 + float(np.var(measured - predicted)) / len(large)
-    name = f"all-reduces of {len(large)} sizes on {setting.world_size} x {setting.accelerator.id}"
+    machines = f"{setting.world_size} x {accelerator_words(setting.accelerator)}"
+    name = f"all-reduces of {len(large)} sizes on {machines}"
     return OwnRun(Path(file).name, name, setting, float(np.exp(measured.mean())), sizes, noise)

@@ -15,7 +15,7 @@ from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
 from perfmodel.core.files.writing import write_whole
 from perfmodel.core.units import show
 from perfmodel.evidence.fitting.components import shipped_components
-from perfmodel.evidence.fitting.odd_runs import warnings_of
+from perfmodel.evidence.fitting.odd_runs import in_milliseconds, warnings_of
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update
 from perfmodel.evidence.fitting.own_table import read_own_runs
@@ -101,34 +101,42 @@ def unmoved(answers: Sequence[Answer]) -> list[Answer]:
 
 
 def summary_lines(
-    learned: Update, warnings: Sequence[str] = (), unmeasured: Unmeasured | None = None
+    learned: Update,
+    warnings: Sequence[str] = (),
+    unmeasured: Unmeasured | None = None,
+    unit_in_doubt: bool = False,
 ) -> list[str]:
-    """Return a summary of an update as lines of text: errors, what to look at, and what changed."""
+    """Return a summary of an update as lines of text: errors, what to look at, and what changed.
+
+    Where there are no other runs to predict one from, or a unit is in doubt, no error from the others is
+    said; an interval that runs in a wrong unit would widen, neither.
+    """
     answers = learned.answers
-    before, left_out = (
-        fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
-    )
+    errors = {
+        name: [math.expm1(getattr(one, name)) for one in answers] for name in ("before", "left_out", "after")
+    }
+    before, left_out = (fmean(map(abs, errors[name])) for name in ("before", "left_out"))
     runs = f"{len(answers)} run{'s' if len(answers) > 1 else ''}"
     about = "" if learned.refitted else ", about: too many to fit without each"
+    from_others = f", {left_out:.1%} each from the others (mean{about})"
+    heads = {"before": "before", "left_out": "from the others", "after": "after"}
+    if len(answers) == 1 or unit_in_doubt:
+        from_others = ""
+        del heads["left_out"]
     lines = [
-        f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
+        f"{runs}: {before:.1%} off before{from_others}",
         *_columns(
-            [("", "run", "measured", "before", "from the others", "after")]
+            [("", "run", "measured", *heads.values())]
             + [
-                (
-                    one.where,
-                    one.run,
-                    show(one.time, "s"),
-                    *(f"{math.expm1(error):+.1%}" for error in (one.before, one.left_out, one.after)),
-                )
-                for one in answers
+                (one.where, one.run, show(one.time, "s"), *(f"{errors[name][n]:+.1%}" for name in heads))
+                for n, one in enumerate(answers)
             ]
         ),
     ]
     lines += [f"look at: {line}" for line in warnings]
-    lines += _narrower(answers)
+    lines += [] if unit_in_doubt else _narrower(answers)
     lines += [unmeasured.words] if unmeasured is not None else []
-    if not warnings and (named := worse(answers)):
+    if not warnings and from_others and (named := worse(answers)):
         lines.append(f"{WORSE_WORDS}: " + "; ".join(f"{one.where} ({one.run})" for one in named))
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
@@ -176,6 +184,8 @@ class OwnRuns:
     """What to look at in the runs: those that do not fit the others, units, factors far from 1."""
     unmeasured: Unmeasured | None = None
     """The interval of a larger job than those measured; None where there is none."""
+    unit_in_doubt: bool = False
+    """Whether a time may be in another unit than it was read in."""
 
     @property
     def answers(self) -> list[Answer]:
@@ -206,7 +216,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(summary_lines(self.learned, self.warnings, self.unmeasured))
+        return "\n".join(summary_lines(self.learned, self.warnings, self.unmeasured, self.unit_in_doubt))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
@@ -235,4 +245,7 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
 
     learned = learn(runs)
     warnings = warnings_of(runs, learned, learn)
-    return OwnRuns(learned, tuple(files), tuple(warnings), unmeasured_job(runs, learned, catalogue))
+    in_doubt = bool(in_milliseconds(runs, learned.answers))
+    says_little = in_doubt or len(runs) == 1
+    unmeasured = None if says_little else unmeasured_job(runs, learned, catalogue)
+    return OwnRuns(learned, tuple(files), tuple(warnings), unmeasured, in_doubt)

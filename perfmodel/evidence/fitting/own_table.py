@@ -15,9 +15,11 @@ from perfmodel.evidence.accuracy.scenarios import Refused, measured_time, scenar
 from perfmodel.evidence.accuracy.training_rows import CHECKS, COLUMNS, Run, read_runs
 from perfmodel.evidence.fitting.own_runs import OwnRun
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import OPTIONS, Scenario, field_of
 from perfmodel.model.prediction.assemble import settled
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.setting.anchor import RANGES, Anchor
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import outcome
@@ -267,7 +269,8 @@ def _own(where: str, setting: Setting, time: float, quantity: str = "") -> OwnRu
     """Return the own run of a line; InputError if the setting cannot be evaluated."""
     outcome(setting, calibration())  # reports errors that only an evaluation finds, such as a wrong jitter
     several = f"{setting.world_size} x " if setting.world_size > 1 else ""
-    name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
+    machines = f"{several}{accelerator_words(setting.accelerator)}"
+    name = f"{network_name(setting.workload.id)} on {machines}, batch {setting.local_batch_size}"
     return OwnRun(where, name, setting, time, quantity=quantity)
 
 

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from perfmodel.core.errors import InputError
 from perfmodel.evidence.fitting.own_runs import OwnRun, Update
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.model.fitted.calibration import Calibration, calibration, with_own_effects
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
+from perfmodel.model.prediction.names import network_name
 
 TIMES = 2
 """Accelerators of the job over those of the largest run."""
@@ -57,7 +59,8 @@ def unmeasured_job(runs: Sequence[OwnRun], learned: Update, catalogue: Catalogue
     before, after = ends
     if before is None or after is None:
         return None
-    return Unmeasured(f"{setting.workload.id} on {world_size} x {setting.accelerator.id}", before, after)
+    job = f"{network_name(setting.workload.id)} on {world_size} x {accelerator_words(setting.accelerator)}"
+    return Unmeasured(job, before, after)
 
 
 def _end(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> float | None:

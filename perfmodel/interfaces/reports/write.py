@@ -60,7 +60,7 @@ def write_report(
     >>> with TemporaryDirectory() as folder:
     ...     write_report(predict(gpus=8), f"{folder}/answer.md")
     ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
-    # How long does an iteration take: resnet50 on 8 x v100-sxm2-16gb, amp, batch 64 each, all-reduce?
+    # How long does an iteration take: ResNet-50 on 8 x V100 SXM2 16 GB, amp, batch 64 each, all-reduce?
     """
     expect(a(Prediction, Comparison, Plans, Fleets, Quote, Layouts, Scaling), answer=answer)
     expect(FILE, path=path)

@@ -117,7 +117,7 @@ class Machines(Described, heading="The machines"):
     transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs
         one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.
     nics : [1] Network adapters per node that carry gradients.
-        [default: the node's; of a node whose GPUs take part in part, as large a part]
+        [default: the node's; if the job uses a part of its accelerators, the same part of them]
     connections : [1] TCP connections between two nodes, often 1 in containers.  [default: 16; 1 to servers]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.

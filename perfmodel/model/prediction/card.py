@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import percent, plural, three_digits
-from perfmodel.model.fitted.ledger_scales import FEW
+from perfmodel.model.fitted.ledger_scales import FEW, sources_for
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
@@ -66,6 +66,9 @@ def at_confidence(prediction: Prediction, risk: Risk) -> Prediction:
     >>> from perfmodel import predict
     >>> at_confidence(predict(gpus=32), Risk(confidence=0.5)).card.advice.partition(":")[2]
     ' half of the jobs like it are faster.'
+    >>> sure = at_confidence(predict(gpus=32), Risk(confidence=0.99))
+    >>> sure.card.advice.partition("; ")[2].partition(",")[0]
+    'rough: 99 % takes 99 sources'
     """
     fields = {name: value for name, value in vars(prediction).items() if name != "card"}
     return with_card(fields, risk.confidence)
@@ -143,10 +146,24 @@ def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> s
     sure = median / slowest(median / rates[0], confidence)
     if confidence == EVEN:
         return f"{start} {per_second(prediction, sure)}: half of the jobs like it are faster."
+    # up to that confidence the basis says that the evidence is rough
+    rough = rough_words(prediction, confidence) if confidence > PLANNING_CONFIDENCE else ""
     return (
         f"{start} {per_second(prediction, sure)}: {percent(confidence)} of jobs like it are faster, "
-        f"half are faster than {three_digits(median)}."
+        f"half are faster than {three_digits(median)}{rough}."
     )
+
+
+def rough_words(prediction: Prediction, confidence: float) -> str:
+    """Return that fewer sources are known of such jobs than a confidence takes; empty where enough are."""
+    interval = prediction.interval
+    if interval is None or interval.sources is None:
+        return ""
+    needed, known = sources_for(confidence), interval.sources
+    if known >= needed:
+        return ""
+    are = "1 is" if known == 1 else f"{known or 'none'} are"
+    return f"; rough: {percent(confidence)} takes {needed} sources, {are} known"
 
 
 def unfit_words(memory: Memory) -> str:
@@ -223,14 +240,18 @@ def part_of_adapters(prediction: Prediction) -> list[str]:
     >>> one_each = predict(gpus=4, accelerators_per_node=1, inter_link="ethernet-25g-tcp")
     >>> part_of_adapters(one_each)
     ['1 network adapter a machine (of 4, for 1 of 8 GPUs): --nics for another number']
+    >>> served = {"strategy": "parameter-server", "servers": 4}
+    >>> part_of_adapters(predict(gpus=4, accelerators_per_node=1, **served))[0].partition(" (of")[0]
+    '1 network adapter a machine, servers too'
     """
     start = "--nics "
     stated = next((line for line in prediction.defaults if line.startswith(start)), "")
     count, _, part = stated.removeprefix(start).partition(PART_OF)
     if not part:
         return []
-    adapters = plural("network adapter", int(count))
-    return [f"{count} {adapters} a machine{PART_OF}{part}: --nics for another number"]
+    adapters, job = plural("network adapter", int(count)), prediction.scenario
+    servers = ", servers too" if job["servers"] and job["server_node"] == job["node"] else ""
+    return [f"{count} {adapters} a machine{servers}{PART_OF}{part}: --nics for another number"]
 
 
 def _without(prediction: Prediction, reason: str, confidence: float) -> str:

@@ -14,6 +14,7 @@ from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.result import Interval, Prediction, Ratio
+from perfmodel.model.prediction.speed_words import SAME, range_words
 from perfmodel.model.step.terms import sent
 
 COLUMNS = (
@@ -167,11 +168,10 @@ def _gain(name: str, other: Prediction, last: Prediction) -> str:
     if not other.memory.fits:
         return f"{name} {other.memory.verdict}"
     ratio = ratio_between(other, last, name)
-    percent = f"{abs(ratio.value - 1):.0%}"
-    if percent == "0%":
-        return f"{name} gives the same"
+    if abs(ratio.value - 1) < SAME:
+        return f"{name} is about as fast{range_words(ratio)}"
     speed = samples_per_second(other, other.samples_per_second)
-    words = f"{name} gives {speed}, {percent} {'more' if ratio.value > 1 else 'less'}"
+    words = f"{name} gives {speed}, {abs(ratio.value - 1):.0%} {'more' if ratio.value > 1 else 'less'}"
     if ratio.low_80 is None or ratio.high_80 is None:
         return words
     return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words

@@ -12,22 +12,26 @@ from perfmodel.decide.planning.fleets.verdict import (
     payback_words,
     words_of,
 )
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.names import link_name
 
 
-def card_of_fleets(answer: Fleets) -> Card:
+def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
     """Return the answer card of a comparison of fleets: of the best option, else of the present fleet.
 
     Parameters
     ----------
     answer : without its card
+    catalogue : hardware, for the name of the link between machines
     """
     best = _best(answer)
     one = best or answer.have
     kinds = " + ".join(kind.words for kind in one.kinds)
+    network = f", {one.nics} x {link_name(one.network, catalogue)}" if one.network else ""
     return Card.model_construct(
         advice=" ".join([_head(answer, best), *words_of(answer)]),
-        machines=f"{kinds}: {one.gpus:,} GPUs" + (f", {one.nics} x {one.network}" if one.network else ""),
+        machines=f"{kinds}: {one.gpus:,} GPUs{network}",
         run=_run(one),
         time=_iteration(one),
         cost=_cost(one),

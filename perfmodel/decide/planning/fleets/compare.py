@@ -27,6 +27,7 @@ from perfmodel.decide.planning.fleets.verdict import notes_of, words_of
 from perfmodel.decide.planning.fleets.written import (
     Addition,
     Fleet,
+    Group,
     joined,
     rate_words,
     read_addition,
@@ -39,6 +40,7 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words, machines_words, node_words
 from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.prediction.card import limit_of
+from perfmodel.model.prediction.names import network_name
 from perfmodel.model.prediction.result import Ratio
 
 HAVE = "what you have"
@@ -111,7 +113,7 @@ def fleets(
         work_value=value,
         samples=samples,
         deadline=deadline,
-        card=lambda: card_of_fleets(answer),
+        card=lambda: card_of_fleets(answer, catalogue),
         words=[],
         notes=[],
     )
@@ -215,14 +217,19 @@ def _purchase_words(addition: Addition, catalogue: Catalogue) -> str:
     """Return a purchase as people say it: ``4 x NVIDIA DGX A100 80 GB``, a network by its name."""
     parts = []
     for group in addition.groups:
-        card = (
-            f" with {accelerator_words(catalogue.accelerator(group.accelerator))}" if group.takes_any else ""
-        )
         link = f" on {link_words(catalogue.link(group.link))}" if group.link else ""
-        parts.append(f"{group.machines} x {node_words(catalogue.node(group.node))}{card}{link}")
+        parts.append(f"{_group_words(group, catalogue)}{link}")
     if addition.network is not None:
         parts.append(link_words(catalogue.link(addition.network)))
     return " + ".join(parts)
+
+
+def _group_words(group: Group, catalogue: Catalogue) -> str:
+    """Return machines of one kind as people say them: ``4 x NVIDIA DGX A100 80 GB``."""
+    name = f"{group.machines} x {node_words(catalogue.node(group.node))}"
+    if not group.takes_any:
+        return name
+    return f"{name} with {accelerator_words(catalogue.accelerator(group.accelerator))}"
 
 
 def _limit(step: FleetStep) -> str:
@@ -350,5 +357,6 @@ def _headline(before: FleetStep, fleet: Fleet, job: Job) -> str:
     if first.layout is not None or first.scaling == "strong" or len(before.parts) > 1:
         samples = round(before.samples)
         batch = f"{samples:,} {plural(first.sample, samples)} a step"
+    machines = " + ".join(_group_words(group, job.catalogue) for group in fleet.groups)
     network, precision = rate_words(fleet, job.catalogue), scenario["precision"]
-    return f"{scenario['workload']} on {fleet} ({network}), {precision}, {batch}"
+    return f"{network_name(scenario['workload'])} on {machines} ({network}), {precision}, {batch}"

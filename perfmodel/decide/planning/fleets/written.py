@@ -9,6 +9,7 @@ from typing import NamedTuple
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.setting.named import id_of
 
 MOST_MACHINES = 16_384
@@ -227,8 +228,9 @@ def rate_words(fleet: Fleet, catalogue: Catalogue) -> str:
     """Return the network of a fleet in words, with the bandwidth of a machine."""
     if fleet.network is None:
         return "one machine"
-    rate = fleet.nics * catalogue.link(fleet.network).bandwidth.value
-    return f"{fleet.nics} x {fleet.network} a machine, {show(rate, 'B/s')} nominal"
+    link = catalogue.link(fleet.network)
+    rate = fleet.nics * link.bandwidth.value
+    return f"{fleet.nics} x {link_words(link)} a machine, {show(rate, 'B/s')} nominal"
 
 
 def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:
