@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 
 import numpy as np
 import pytest
@@ -460,6 +461,10 @@ def test_a_table_next_to_a_listing_ends_with_a_verdict_and_the_next_command(tmp_
     assert "the listing is slower than the 80 % interval at " in said
     assert "what to check: perfmodel diagnose --measured" in said
     assert "--gpus 16 --node dgx-h100" in said
+    said = " ".join(invoke(*command, "--nodes=2").stdout.split())
+    line = shlex.split(said.partition("what to check: perfmodel ")[2].partition(" note:")[0])
+    assert line[-2:] == ["--accelerators-per-node", "8"]  # diagnose has no number of nodes
+    assert invoke(*line).exit_code == 0
 
 
 def test_a_listing_of_another_collective_is_refused():

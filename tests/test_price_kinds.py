@@ -128,9 +128,13 @@ def test_a_reserved_machine_costs_its_whole_term():
     assert commitment_words(reserved).startswith(
         "a commitment of 1 year, $175,320 in all; what the run leaves unused"
     )
-    longer = commitment_of("reserved-1y", 2, 10.0, 2 * YEAR)
+    longer = commitment_of("reserved-1y", 2, 10.0, 1.5 * YEAR)  # a second year begins, and must be paid
     assert longer is not None
-    assert longer["unused"] == 0
+    assert (longer["term"], longer["cost"]) == (2 * YEAR, 350_640)
+    assert longer["unused"] == pytest.approx(350_640 / 4)
+    whole = commitment_of("reserved-1y", 2, 10.0, 2 * YEAR)
+    assert whole is not None
+    assert whole["unused"] == 0
     assert commitment_of("spot", 2, 10.0, 1.0) is None
     assert pays_from("reserved-3y", 10.0, 10.0) == "it never pays"
 

@@ -49,10 +49,19 @@ def of_commitment(cost: float | None) -> str:
     return "" if cost is None else f", of a commitment of {dollars(cost)}"
 
 
+def terms_begun(term: Any, wall_time: Any) -> Any:
+    """Return how many terms a run begins, all of which must be paid: one at least; numbers or arrays.
+
+    >>> terms_begun(YEAR, 0.2 * YEAR), terms_begun(YEAR, 1.6 * YEAR)
+    (1, 2)
+    """
+    return ops.maximum(1, ops.ceil(wall_time / term))
+
+
 def whole_and_unused(
     machines: Any, usd_per_hour: Any, servers: Any, server_usd_per_hour: Any, term: Any, wall_time: Any
 ) -> tuple[Any, Any]:
-    """Return the cost of a whole term, and of the rest of it after a run [USD]; numbers or arrays.
+    """Return the cost of whole terms that a run begins, and of their rest after it [USD]; numbers or arrays.
 
     Parameters
     ----------
@@ -60,9 +69,10 @@ def whole_and_unused(
     usd_per_hour, server_usd_per_hour : of one of each at the reserved price; 0 of what is not reserved
     term, wall_time : of the reservation, and of the run [s]
     """
+    reserved = term * terms_begun(term, wall_time)
     train, serve = (machines, usd_per_hour / HOUR), (servers, server_usd_per_hour / HOUR)
-    whole = both_costs(committed_cost(*train, term), committed_cost(*serve, term))
-    unused = both_costs(unused_cost(*train, term, wall_time), unused_cost(*serve, term, wall_time))
+    whole = both_costs(committed_cost(*train, reserved), committed_cost(*serve, reserved))
+    unused = both_costs(unused_cost(*train, reserved, wall_time), unused_cost(*serve, reserved, wall_time))
     return whole, unused
 
 
@@ -89,7 +99,7 @@ def commitment_of(
     if math.isnan(ops.number(whole)):
         return None
     rest = None if wall_time is None else ops.number(unused)
-    return {"term": term, "cost": ops.number(whole), "unused": rest}
+    return {"term": term * ops.number(terms_begun(term, time)), "cost": ops.number(whole), "unused": rest}
 
 
 def reserved_too(server: Price | None, price: Price) -> float:

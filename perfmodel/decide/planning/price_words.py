@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, plural
-from perfmodel.decide.commitments import Commitment, commitment_words, pays_from
+from perfmodel.decide.commitments import Commitment, commitment_words, pays_from, terms_begun
 from perfmodel.decide.differences import increase, interruptions_words, lost_words, share
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
@@ -172,7 +172,8 @@ def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKin
 
 
 def _commitment(price: Price, row: Row) -> Commitment:
-    return {"term": TERMS[price.kind], "cost": row["committed_cost"], "unused": row["unused_cost"]}
+    term = TERMS[price.kind] * terms_begun(TERMS[price.kind], row["run_time"])
+    return {"term": term, "cost": row["committed_cost"], "unused": row["unused_cost"]}
 
 
 def _saving(row: Row, standard: Row, against: str) -> str:

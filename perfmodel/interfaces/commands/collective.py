@@ -283,7 +283,9 @@ def _print_verdict(rows: "Sequence[MeasuredCollective]", request: CollectiveRequ
     names = {field: name for name, field in SHORT.items()}
     given = request.model_dump(exclude_unset=True)
     options = {"measured": request.measured, names["world_size"]: request.ranks}
-    options |= {name: value for name, value in given.items() if name not in _NOT_OF_FABRIC}
+    options |= {name: value for name, value in given.items() if name not in (*_NOT_OF_FABRIC, "nodes")}
+    if request.nodes is not None:  # of a listing the accelerators of a node say how many there are
+        options["accelerators-per-node"] = request.ranks // request.nodes
     lines_to(console(), f"{verdict}; what to check: {command_line('diagnose', options)}")
 
 
