@@ -85,7 +85,7 @@ def _end_of_bars(figure: Figure, axis: str) -> float:
     if figure.layout.get("barmode") != "stack":
         return max(
             (
-                base + length
+                base + (length or 0.0)
                 for trace in figure.data
                 if trace["type"] == "bar"
                 for base, length in zip(trace.get("base", [0.0] * len(trace[axis])), trace[axis], strict=True)

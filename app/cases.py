@@ -199,34 +199,6 @@ def names(cases: Sequence[Variant], scenarios: Sequence[Mapping[str, Any]]) -> l
     return result
 
 
-def command_words(
-    base: Mapping[str, Any], cases: Sequence[Variant], names: Sequence[str]
-) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Return the options of ``perfmodel compare`` for cases, and those that it takes several times.
-
-    The command names the cases itself unless the user named one: then all need a name.
-
-    >>> a, b = Variant("a", "", {}), Variant("b", "", {"gpus": 16})
-    >>> command_words({"gpus": 8}, [a, b], ["A (8 GPUs)", "B (16 GPUs)"])
-    ({'gpus': '8,16'}, [])
-    >>> command_words({}, [a, b], ["A (8 GPUs)", "B (16 GPUs)"])
-    ({}, [('set', 'gpus=16')])
-    >>> command_words({"gpus": 8}, [a, b._replace(title="two")], ["A (8 GPUs)", "B (two)"])[1]
-    [('set', 'gpus=16'), ('name', 'A (8 GPUs)'), ('name', 'B (two)')]
-    """
-    others = cases[1:]
-    sets = [("set", each.set_argument) for each in others if each.changed]
-    if any(each.title for each in cases):
-        return dict(base), [*sets, *(("name", name) for name in names)]
-    changed = {name for each in others for name in each.changed}
-    if len(changed) == 1 and (name := min(changed)) in base and not options()[name].parameter.is_flag:
-        values = [base[name], *(each.changed.get(name) for each in others)]
-        texts = ["" if value is None else written(value) for value in values]
-        if all(texts) and len({*texts}) == len(texts) and not any("," in text for text in texts):
-            return {**base, name: ",".join(texts)}, []
-    return dict(base), sets
-
-
 def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> str:
     parts = []
     for name in which:

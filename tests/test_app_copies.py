@@ -234,7 +234,7 @@ def enlarged(test: Any, answers: list[Any], printed: str) -> None:
     assert [line in printed for line in answer["words"]] == [True] * len(answer["words"])
     options = [answer["have"], *answer["options"]]
     assert [row.split(",")[0] for row in test.dataframe[0].value["option"]] == [
-        one["option"] for one in options
+        one["words"] for one in options
     ]
 
 

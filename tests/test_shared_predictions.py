@@ -359,7 +359,7 @@ def test_one_sequence_is_one():
 
 def test_what_is_possible_and_poor_is_remarked():
     notes = predict(**LLAMA, gpus=16, tensor_parallel=16, recompute="selective").warnings
-    assert any("leaves nvlink4-nvswitch, which joins 8" in each for each in notes)
+    assert any("leaves NVLink 4 through NVSwitch, which joins 8" in each for each in notes)
     assert any("selective changes nothing" in each for each in notes)
     notes = predict(**LLAMA, gpus=16, framework="deepspeed", sharding="zero2", pipeline_parallel=2).warnings
     assert any("is not known to share zero2" in each for each in notes)

@@ -243,9 +243,10 @@ def page(request: PageRequest) -> None:
         if note in shown_above:
             continue
         st.caption(plain(for_planners(begun(note))))
+    sets = [each.set_argument for each in which[1:] if each.changed]
+    more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
-        given, more = cases.command_words(base | money, which, result.names)
-        asked = given | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
+        asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
         copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=shown_card)
         command = shell_command("compare", asked, more)
         under = [each or Conditions() for each in conditions_under(base | money, which)]

@@ -125,7 +125,8 @@ def options_of_listing() -> tuple[str, ...]:
         return ()
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
-        leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
+        if (st.session_state.get("seen") or ("",))[0] == "diagnose":  # an address says what it leaves open
+            leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
 

@@ -23,7 +23,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     window.settled()
     assert page.evaluate("history.length") == start + 2
     page.go_back()
-    page.wait_for_selector("strong:has-text('Take C (ethernet-100g-rdma) for speed')")
+    page.wait_for_selector("strong:has-text('Take C (100 Gbit/s Ethernet with RDMA) for speed')")
     window.settled()
     assert page.url == asked
     window.entry("Predict").click()

@@ -18,7 +18,7 @@ from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.speed_words import about_as_fast
 
-TOLD = ("precision", "algorithm", "strategy", *Shared.model_fields)
+PASSED_ON = ("precision", "algorithm", "strategy", *Shared.model_fields)
 """Options of a job, but its batch, that ``plan --have`` takes."""
 MOST = 2
 """Cases besides the first and the best that the advice names."""
@@ -73,7 +73,7 @@ def whether_it_pays(cases: Sequence[Case]) -> list[str]:
     """Return the command that says what a faster network of machines may cost, at most one line.
 
     None where the cases differ in more than the link between machines of one's own that are used whole, or
-    where the command could not be told of the same job: it chooses layouts itself.
+    where the command could not be given the same job: it chooses layouts itself.
     """
     first, *others = cases
     scenario = first.prediction.scenario
@@ -99,16 +99,16 @@ def _job_words(case: Case) -> str | None:
     scenario: Mapping[str, Any] = case.prediction.scenario
     catalogue = Catalogue.of(case.catalogue)
 
-    def apart(told: Mapping[str, Any]) -> set[str]:
-        """Return the options in which the job told of differs."""
-        answer = predicted(Scenario(), {**told, **machines}, catalogue)
+    def apart(options: Mapping[str, Any]) -> set[str]:
+        """Return the options in which the job of these options differs."""
+        answer = predicted(Scenario(), {**options, **machines}, catalogue)
         known: Mapping[str, Any] = {} if answer is None else answer.scenario
         return {name for name in scenario if known.get(name) != scenario[name]} - {"scaling"}
 
     machines = {name: scenario[name] for name in ("node", "accelerator", "world_size", "inter_link")}
-    told = {name: scenario[name] for name in ("workload", "local_batch_size")}
-    stated = apart(told)
-    told |= {name: scenario[name] for name in TOLD if name in stated}
-    if case.prediction.layout is not None or apart(told):
+    options = {name: scenario[name] for name in ("workload", "local_batch_size")}
+    stated = apart(options)
+    options |= {name: scenario[name] for name in PASSED_ON if name in stated}
+    if case.prediction.layout is not None or apart(options):
         return None
-    return command_line("plan", told).removeprefix("perfmodel plan ")
+    return command_line("plan", options).removeprefix("perfmodel plan ")

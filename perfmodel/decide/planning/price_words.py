@@ -47,7 +47,7 @@ def paid_words(row: Mapping[str, Any]) -> str:
     >>> paid_words({"cost": 1074.0, "committed_cost": 152540.0, "price_basis": "reserved for 1 year"})
     '$152,540 to pay, reserved for 1 year'
     >>> paid_words({"cost": 98.0, "price_basis": "spot"})
-    '$98.00, spot'
+    '$98, spot'
     """
     if row["cost"] is None:
         return f"price unknown{basis_words(row)}"
