@@ -15,6 +15,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.decide.comparison import Case, case_of
 from perfmodel.decide.comparison.price_advice import advice, cheaper, even_price, price_to_take
 from perfmodel.decide.comparison.speeds import speed_over
+from perfmodel.decide.price_kinds import YEAR
 from perfmodel.interfaces.jobs import conditions_of
 from perfmodel.interfaces.service.application import application
 from perfmodel.model.options.conditions import Conditions
@@ -139,10 +140,12 @@ def test_prices_that_nobody_knows_are_asked_for():
         spot = case_of("B", OWN, None, Conditions(epochs=90, pricing="spot", price=float(even) * factor))
         known = case_of("A", OWN, None, Conditions(epochs=90, price=12))
         assert cheaper(spot, known)[0] == pytest.approx(ratio, abs=1e-3)
-    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y"))
-    price = even_price(year, known)
-    year = case_of("B", OWN, None, Conditions(epochs=90, pricing="reserved-1y", price=price))
-    assert cheaper(year, known)[0] == pytest.approx(1)
+    for epochs in (90, 7e5):  # some hours, and over a year, of which two must be paid
+        known = case_of("A", OWN, None, Conditions(epochs=epochs, price=12))
+        price = even_price(case_of("B", OWN, None, Conditions(epochs=epochs, pricing="reserved-1y")), known)
+        year = case_of("B", OWN, None, Conditions(epochs=epochs, pricing="reserved-1y", price=price))
+        assert cheaper(year, known)[0] == pytest.approx(1)
+    assert round(year.economics["commitment"]["term"] / YEAR) == 2
     three = compare(*both, {**OWN, "pricing": "reserved-1y", "price": 9}, conditions=run).card.advice
     assert "Of the known ones, take A: it is over 99.9 % cheaper than C" in three
 

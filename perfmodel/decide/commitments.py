@@ -49,13 +49,15 @@ def of_commitment(cost: float | None) -> str:
     return "" if cost is None else f", of a commitment of {dollars(cost)}"
 
 
-def terms_begun(term: Any, wall_time: Any) -> Any:
-    """Return how many terms a run begins, all of which must be paid: one at least; numbers or arrays.
+def reserved_time(term: Any, wall_time: Any) -> Any:
+    """Return the time of the terms that a run begins, all of which must be paid [s]: one term at least.
 
-    >>> terms_begun(YEAR, 0.2 * YEAR), terms_begun(YEAR, 1.6 * YEAR)
-    (1, 2)
+    Numbers or arrays.
+
+    >>> reserved_time(YEAR, 0.2 * YEAR) / YEAR, reserved_time(YEAR, 1.6 * YEAR) / YEAR
+    (1.0, 2.0)
     """
-    return ops.maximum(1, ops.ceil(wall_time / term))
+    return term * ops.maximum(1, ops.ceil(wall_time / term))
 
 
 def whole_and_unused(
@@ -69,7 +71,7 @@ def whole_and_unused(
     usd_per_hour, server_usd_per_hour : of one of each at the reserved price; 0 of what is not reserved
     term, wall_time : of the reservation, and of the run [s]
     """
-    reserved = term * terms_begun(term, wall_time)
+    reserved = reserved_time(term, wall_time)
     train, serve = (machines, usd_per_hour / HOUR), (servers, server_usd_per_hour / HOUR)
     whole = both_costs(committed_cost(*train, reserved), committed_cost(*serve, reserved))
     unused = both_costs(unused_cost(*train, reserved, wall_time), unused_cost(*serve, reserved, wall_time))
@@ -99,7 +101,7 @@ def commitment_of(
     if math.isnan(ops.number(whole)):
         return None
     rest = None if wall_time is None else ops.number(unused)
-    return {"term": term * ops.number(terms_begun(term, time)), "cost": ops.number(whole), "unused": rest}
+    return {"term": ops.number(reserved_time(term, time)), "cost": ops.number(whole), "unused": rest}
 
 
 def reserved_too(server: Price | None, price: Price) -> float:

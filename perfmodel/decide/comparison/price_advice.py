@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from perfmodel.core.units import dollars, duration, percent, plural
-from perfmodel.decide.commitments import commitment_words, pays_from
+from perfmodel.decide.commitments import commitment_words, pays_from, reserved_time
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import differing
 from perfmodel.decide.comparison.speeds import widths_of_losses
@@ -102,14 +102,14 @@ def _to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
 def even_price(case: Case, other: Case) -> float | None:
     """Return the rent of a machine at which a case of no known price costs as much as another [USD/h].
 
-    A reserved one is paid for its whole term.  None of machines bought, with parameter servers, which have a
-    price of their own, and of a term that a run of unknown length may not fill.
+    A reserved one is paid for every term that the run begins.  None of machines bought, with parameter
+    servers, which have a price of their own, and of a term that a run of unknown length may not fill.
     """
     scenario, kind = case.prediction.scenario, kind_of(case.price, case.conditions)
     run = case.economics and case.economics["run"]
     if other.owed is None or kind == "owned" or scenario["servers"] or (kind in TERMS and not run):
         return None
-    used = min(run["time"] / TERMS[kind], 1.0) if run and kind in TERMS else 1.0
+    used = run["time"] / reserved_time(TERMS[kind], run["time"]) if run and kind in TERMS else 1.0
     return float(other.owed * case.rate * used * HOUR / scenario["nodes"])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, plural
-from perfmodel.decide.commitments import Commitment, commitment_words, pays_from, terms_begun
+from perfmodel.decide.commitments import Commitment, commitment_words, pays_from, reserved_time
 from perfmodel.decide.differences import increase, interruptions_words, lost_words, share
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.results import SearchResult
@@ -172,7 +172,7 @@ def _at_every_price(result: SearchResult, index: int) -> Iterator[tuple[PriceKin
 
 
 def _commitment(price: Price, row: Row) -> Commitment:
-    term = TERMS[price.kind] * terms_begun(TERMS[price.kind], row["run_time"])
+    term = reserved_time(TERMS[price.kind], row["run_time"])
     return {"term": term, "cost": row["committed_cost"], "unused": row["unused_cost"]}
 
 
@@ -190,8 +190,8 @@ def _would_cost(row: Row, standard: Row, against: str) -> str:
     if row["cost"] is None or not standard["cost"]:
         return "would have no known end"
     times = row["cost"] / standard["cost"]
-    how = f"{share(1 - times)} less" if times <= 1 else increase(times, "more", "as much")
-    return f"would cost {dollars(row['cost'])} ({how} than {against})".replace("as much than", "as much as")
+    how = f"{share(1 - times)} less than" if times <= 1 else increase(times, "more than", "as much as")
+    return f"would cost {dollars(row['cost'])} ({how} {against})"
 
 
 def _too_late(row: Row) -> str:
