@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
+from perfmodel.core.records.names import spaced
 from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis
 
@@ -17,7 +18,7 @@ MOST_CAUSES = 4
 
 def label_of(cause: DiagnosedCause) -> str:
     """Return the short name of a cause in words."""
-    return cause.id.replace("-", " ")
+    return spaced(cause.id)
 
 
 def in_interval(answer: Diagnosis) -> Figure:

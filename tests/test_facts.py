@@ -26,7 +26,7 @@ from perfmodel.model.prediction.collectives.collective import collective
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.intervals.bound import least_computation_time
 from perfmodel.model.setting import resolve as resolving
-from perfmodel.model.setting.link_caveats import GENERIC_NODE, SERVERS
+from perfmodel.model.setting.link_caveats import GENERIC_NODE
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.setting.transport import LIKE_TCP
 from perfmodel.model.step.evaluate import evaluate
@@ -38,8 +38,8 @@ BUILT_IN = Catalogue.built_in()
 KINDS = ("accelerators", "links", "nodes")
 PACKAGE = Path(perfmodel.__file__).parent
 SOURCES = [*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "app").rglob("*.py")]
-READS_NAMES = ("core/records/names.py", "workloads/catalogue.py", "app/diagnosis_charts.py")
-"""Where names that people type are understood, an id is held against what its file says, or read as words."""
+READS_NAMES = ("core/records/names.py",)
+"""Where names that people type are understood, and an id is held against what its file says."""
 WORDS_OF = {"id", "architecture", "software"}
 """Attributes that are names, whole."""
 
@@ -253,7 +253,7 @@ def test_code_names_no_hardware_but_for_its_defaults():
     }
     assert named == {
         ("model/setting/resolve.py", resolving.DEFAULT_ACCELERATOR),
-        *(("model/setting/link_caveats.py", node) for node in (GENERIC_NODE, *SERVERS.values())),
+        ("model/setting/link_caveats.py", GENERIC_NODE),
         ("model/setting/resolve.py", resolving.DEFAULT_INTER_LINK),
         ("model/setting/transport.py", LIKE_TCP),
     }

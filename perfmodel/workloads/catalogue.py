@@ -10,7 +10,7 @@ from importlib import import_module
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import LONGEST_NAME
 from perfmodel.core.records.arguments import COUNT, FROM_ZERO, TEXT, expect
-from perfmodel.core.records.names import Meaning, Named, meaning, squashed
+from perfmodel.core.records.names import Meaning, Named, added_to, meaning
 from perfmodel.workloads.built_in import FIXED, IMAGES, MODULES, SEQUENCE
 from perfmodel.workloads.preset_names import COMMON, LANGUAGE, VISION
 from perfmodel.workloads.workload import Workload
@@ -192,10 +192,7 @@ def network_words(network: Workload) -> str:
     >>> [network_words(workload(id)) for id in ("resnet50", "resnet50-v1.5", "swin-tiny", "bert-large")]
     ['ResNet-50', 'ResNet-50 v1.5', 'Swin-T', 'BERT large']
     """
-    first, *rest = network.id.split("-")
-    while rest and squashed(first) != squashed(network.name):
-        first = f"{first}-{rest.pop(0)}"
-    return f"{network.name} {'-'.join(rest)}" if rest else network.name
+    return f"{network.name} {added_to(network.name, network.id)}".rstrip()
 
 
 def understood(name: str) -> Meaning:

@@ -66,6 +66,27 @@ def squashed(name: str) -> str:
     return _JOINTS.sub("", name).casefold()
 
 
+def added_to(name: str, id: str) -> str:
+    """Return what an id of several words says beyond a name; empty where it says no more.
+
+    >>> added_to("ResNet-50", "resnet50-v1.5"), added_to("BERT large", "bert-large")
+    ('v1.5', '')
+    """
+    first, *rest = id.split("-")
+    while rest and squashed(first) != squashed(name):
+        first = f"{first}-{rest.pop(0)}"
+    return "-".join(rest)
+
+
+def spaced(id: str) -> str:
+    """Return an id as words.
+
+    >>> spaced("few-adapters")
+    'few adapters'
+    """
+    return id.replace("-", " ")
+
+
 def word_of(typed: str, known: Iterable[str], synonyms: Mapping[str, str] = NONE) -> str:
     """Return the choice that a word means, by its spelling or as a synonym; an unknown word unchanged.
 

@@ -11,6 +11,7 @@ from perfmodel.core.tracing.tracing import remembered
 from perfmodel.core.units import show
 from perfmodel.equations.link_rates import node_bandwidth, useful_connections
 from perfmodel.hardware.accelerator import Accelerator
+from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.hardware.node import Node
 from perfmodel.model.options.scenario import Scenario
@@ -20,8 +21,6 @@ NCCL_CONNECTIONS = 16
 virtual network, it finds none and opens one connection."""
 GENERIC_NODE = "pcie-workstation-8gpu"
 """Default machine of accelerators without a usual one, for jobs in one machine."""
-SERVERS = {1: "pcie-workstation-1gpu", 2: "pcie-workstation-2gpu", 4: "pcie-workstation-4gpu"}
-"""Accelerators -> the machine of the catalogue that has as many of any type."""
 PART_OF = " (of "
 """How the default of --nics goes on where it is a part of a machine's adapters."""
 LARGEST_OVERSUBSCRIPTION = 1000
@@ -48,13 +47,21 @@ def require_network(node: Node, between: str | None, accelerator: Accelerator | 
         raise refusal("machine.no_network", node=node.id, accelerators=node.accelerators)
 
 
-def note_adapters(scenario: Scenario, node: Node, nics: int, taken: list[Note], warnings: list[str]) -> None:
+def note_adapters(
+    scenario: Scenario,
+    node: Node,
+    nics: int,
+    catalogue: Catalogue,
+    taken: list[Note],
+    warnings: list[str],
+) -> None:
     """Note the number of adapters that was taken by default, where their machine does not say it.
 
     Parameters
     ----------
     scenario : the job
     node, nics : the machine and the adapters that are used of each
+    catalogue : where another machine is looked up
     taken, warnings : lists to which the default, and a machine that may be meant, are added
     """
     held = scenario.accelerators_per_node
@@ -65,11 +72,21 @@ def note_adapters(scenario: Scenario, node: Node, nics: int, taken: list[Note], 
             taken.append(default("nics", nics))
         return
     taken.append(default("nics", nics, f"{PART_OF}{node.nics}, for {held} of {node.accelerators} GPUs)"))
-    if scenario.node is None and held in SERVERS:
+    server = None if scenario.node is not None or held is None else _server_of(held, catalogue)
+    if server is not None:
         warnings.append(
             f"{held} of the {node.accelerators} GPUs of each {node.id}, the usual machine, take part; for "
-            f"servers of {held}, e.g. --node {SERVERS[held]}"
+            f"servers of {held}, e.g. --node {server}"
         )
+
+
+def _server_of(accelerators: int, catalogue: Catalogue) -> str | None:
+    """Return the id of a machine below the generic one with so many accelerators of any type on PCIe."""
+    if accelerators >= catalogue.node(GENERIC_NODE).accelerators:
+        return None
+    nodes = map(catalogue.node, catalogue.ids("nodes"))
+    of_any = (node for node in nodes if node.accelerator is None and node.intra_link is None)
+    return next((node.id for node in of_any if node.accelerators == accelerators), None)
 
 
 def warn_of_misplaced_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:

@@ -246,7 +246,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if over_adapters:
         few = usual_connections(strategy)
         connections = link_caveats.connections_served(connections, few, node, nics, warnings)
-        link_caveats.note_adapters(scenario, node, nics, taken, warnings)
+        link_caveats.note_adapters(scenario, node, nics, catalogue, taken, warnings)
         link_caveats.warn_of_network_limit(node, inter, nics, scenario.network_cap, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
