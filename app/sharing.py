@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import file_marks, session_hardware
 from perfmodel.core.files.tables import csv_text
-from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.decide.planning.table_words import front_records
 from perfmodel.interfaces.forms import TABLE
 from perfmodel.interfaces.register import command
 
@@ -41,8 +41,8 @@ def csv_of(name: str, answer: Any) -> Callable[[], str]:
 
 def csv_of_plans(report: Mapping[str, Any]) -> Callable[[], str]:
     """Return a function that returns what ``perfmodel plan --csv`` prints, from its report."""
-    rows = [{"mark": mark_of(row, report), **row, "card": report["card"]} for row in report["front"]]
-    return lambda: csv_text(rows)
+    rows = front_records(report["front"], report) or [{}]  # without a plan the card says why there is none
+    return lambda: csv_text([{**row, "card": report["card"]} for row in rows])
 
 
 def files_of(lines: Iterable[str], others: Iterable[str] = ()) -> list[str]:

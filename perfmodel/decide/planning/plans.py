@@ -20,9 +20,8 @@ from perfmodel.decide.planning.launch import predict_command, slurm_job, torchru
 from perfmodel.decide.planning.one_plan import Plan, RejectedPlan
 from perfmodel.decide.planning.plan_card import card_of_plan
 from perfmodel.decide.planning.plan_verdict import notes, verdict
-from perfmodel.decide.planning.price_words import priced_name
 from perfmodel.decide.planning.results import SearchResult
-from perfmodel.decide.planning.table_words import mark_of
+from perfmodel.decide.planning.table_words import front_records
 from perfmodel.decide.planning.within import payment
 from perfmodel.model.prediction.answer_card import Card
 
@@ -265,8 +264,7 @@ class Plans(Record, Table):
             name: plan and asdict(plan) for name, plan in (("chosen", self.chosen), ("surest", self.surest))
         }
         answer = {"goal": self.goal, **plans}
-        rows = map(asdict, self.front)
-        return [{"mark": mark_of(row, answer), **row, "machines": priced_name(row)} for row in rows]
+        return front_records(map(asdict, self.front), answer)
 
     def __repr__(self) -> str:
         rows = [

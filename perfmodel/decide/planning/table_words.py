@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.planning.front import evenly_spaced
-from perfmodel.decide.planning.price_words import basis_words
+from perfmodel.decide.planning.price_words import basis_words, priced_name
 
 Row = Mapping[str, Any]
 
@@ -30,6 +30,16 @@ def of_front(front: Sequence[Row], chosen: Row | None) -> list[Row]:
     if chosen is not None and chosen not in shown:
         shown.append(chosen)
     return sorted(shown, key=lambda row: float(row["run_time"]))
+
+
+def front_records(front: Iterable[Row], answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the plans of a front as rows of a file, with marks, and the kind of price in each name.
+
+    Parameters
+    ----------
+    answer : with ``goal``, ``chosen`` and ``surest``, as ``mark_of`` takes it
+    """
+    return [{"mark": mark_of(row, answer), **row, "machines": priced_name(row)} for row in front]
 
 
 def front_words(shown: Sequence[Row], front: Sequence[Row]) -> str:
