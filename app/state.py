@@ -89,7 +89,7 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
                 )
                 if shown:
                     session[_key(shown)] = text
-    elif not session.seen or session.seen[0] != page:
+    elif not is_open(page):
         session.refused = {}
         for option in known.values():  # another page's widget of this name is another widget
             session.pop(_key(option), None)
@@ -97,6 +97,12 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
             session.chosen.setdefault(known[name].key, value)
     session.seen = (page, url)
     return known
+
+
+def is_open(page: str) -> bool:
+    """Return whether the run before was of this page too, so that its options are in the session."""
+    seen = st.session_state.get("seen")
+    return seen is not None and bool(seen[0] == page)
 
 
 def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> None:

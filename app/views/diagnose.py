@@ -32,7 +32,7 @@ from app.layout import (
 from app.looks import labelled
 from app.options import SCENARIO, options
 from app.plain import plain
-from app.state import leave_open
+from app.state import is_open, leave_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.units import percent, show, show_range
@@ -125,7 +125,7 @@ def options_of_listing() -> tuple[str, ...]:
         return ()
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
-        if (st.session_state.get("seen") or ("",))[0] == "diagnose":  # an address says what it leaves open
+        if is_open("diagnose"):  # an address says what it leaves open
             leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
