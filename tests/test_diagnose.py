@@ -457,11 +457,11 @@ def test_a_table_next_to_a_listing_ends_with_a_verdict_and_the_next_command(tmp_
     file = tmp_path / "slow.txt"
     file.write_text(of_times((2**20, 90), (2**30, 90_000)))
     command = ("collective", "--ranks=16", "--size=1MB..1GB", "--node=dgx-h100", "--measured", str(file))
-    said = " ".join(invoke(*command).stdout.split())
+    said = " ".join(invoke(*command).stdout.replace("\\\n", "").split())
     assert "the listing is slower than the 80 % interval at " in said
     assert "what to check: perfmodel diagnose --measured" in said
     assert "--gpus 16 --node dgx-h100" in said
-    said = " ".join(invoke(*command, "--nodes=2").stdout.split())
+    said = " ".join(invoke(*command, "--nodes=2").stdout.replace("\\\n", "").split())
     line = shlex.split(said.partition("what to check: perfmodel ")[2].partition(" note:")[0])
     assert line[-2:] == ["--accelerators-per-node", "8"]  # diagnose has no number of nodes
     assert invoke(*line).exit_code == 0

@@ -273,7 +273,7 @@ def _measured_text(result: "MeasuredCollective") -> str:
 def _print_verdict(rows: "Sequence[MeasuredCollective]", request: CollectiveRequest) -> None:
     """Print whether a listing is normal, and the command that says what may slow it."""
     from perfmodel.core.command_line import command_line
-    from perfmodel.interfaces.cli.render import console, lines_to
+    from perfmodel.interfaces.cli.render import command_to, console, lines_to
     from perfmodel.model.options.scenario import SHORT
     from perfmodel.model.prediction.collectives.measured_collective import verdict_on_listing
 
@@ -286,7 +286,8 @@ def _print_verdict(rows: "Sequence[MeasuredCollective]", request: CollectiveRequ
     options |= {name: value for name, value in given.items() if name not in (*_NOT_OF_FABRIC, "nodes")}
     if request.nodes is not None:  # of a listing the accelerators of a node say how many there are
         options["accelerators-per-node"] = request.ranks // request.nodes
-    lines_to(console(), f"{verdict}; what to check: {command_line('diagnose', options)}")
+    lines_to(console(), f"{verdict}; what to check:")
+    command_to(console(), command_line("diagnose", options))
 
 
 def _print_table(results: "Sequence[Collective]") -> None:
