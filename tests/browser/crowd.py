@@ -68,7 +68,7 @@ def opening(address: str, people: int = PEOPLE) -> float:
         start = time.monotonic()
         page = _ask(address, {"query_params": query})
         waited = time.monotonic() - start
-        if page["status"] == "error" or "Iteration" not in json.dumps(page["tree"]):
+        if page["status"] == "error" or "answer-figures" not in json.dumps(page["tree"]):
             raise ValueError(f"no iteration time for {query}: {page['status']}")
         return waited
 
