@@ -94,7 +94,7 @@ _MORE = (
     "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder dali-gpu",
     "perfmodel predict --gpus 4 --accelerator rtx-4090 --workload vgg16",
     "perfmodel predict --workload llama-2-7b --gpus 8 --node dgx-a100-80gb --lora 16",
-    "perfmodel predict --workload llama-2-7b --gpus 64 --time-to-target --recipe tokens",
+    "perfmodel predict --workload megatron-1.7b --gpus 64 --time-to-target --recipe tokens",
     f"{_LLAMA} --anchor iteration_time=1.2s@8",
     f"{_LLAMA} --context-parallel 16 --context-method ulysses --framework deepspeed",
     f"{_LLAMA} --context-parallel 16 --context-method nested",
