@@ -40,6 +40,7 @@ def span_of(text: str) -> Span | None:
     (None, None)
     >>> span_of("16 GPUs: 62.6 min (80 %: 50 min to 70 min)"), span_of("$9 to pay; at most $12 with 80 %")[:3]
     (None, (9.0, 12.0, 9.0))
+    >>> span_of("$2M bought; pays back after 169 days (80 %: 143 days to 200 days)")  # no dollars
     """
     value = _VALUE.match(text)
     ends, most, sizes = (each.search(text) for each in (_ENDS, _MOST, _OF))
@@ -48,7 +49,7 @@ def span_of(text: str) -> Span | None:
         if sizes is not None and ends is not None:
             need, whole, low, high = (_amount(each) for each in (sizes[1], sizes[2], ends[1], ends[3]))
             return Span(low, high, need, max(whole, high), ends[0])
-        if value is None or bounds is None:
+        if value is None or bounds is None or value[1].startswith("$") != bounds[1].startswith("$"):
             return None
         unit = bounds.groups()[-1]
         first, high = _amount(*value.groups()), _amount(bounds.groups()[-2], unit)

@@ -1,6 +1,7 @@
 """Page Add machines: what more machines, other ones or a faster network add to those one has."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -35,12 +36,12 @@ from app.layout import (
     shell_command,
 )
 from app.looks import for_planners
-from app.options import written
+from app.options import convert, written
 from app.plain import plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
 from perfmodel.decide.planning.fleets.table_words import columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import name_of
+from perfmodel.decide.planning.fleets.verdict import name_of, startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
@@ -48,6 +49,7 @@ from perfmodel.interfaces.reports.page import Listing
 from perfmodel.model.prediction.names import network_name
 from perfmodel.model.setting.sharing import predicts_tokens
 
+PRICE = "purchase-price"
 START = {
     "workload": "llama-3-8b",
     "machine": "dgx-h100",
@@ -126,7 +128,7 @@ def rows(table: Listing) -> list[dict[str, str]]:
 def without_price(answer: Fleets) -> dict[str, float | None]:
     """Return machines to buy without a known price -> what one may cost to pay back in time [USD]."""
     catalogue, worth = session_hardware.catalogue(), dict[str, float | None]()
-    for one in answer.options:
+    for one in startable(answer):
         if one.purchase is None or one.purchase.capital is not None:
             continue
         addition = read_addition(one.option, catalogue)
@@ -138,25 +140,30 @@ def without_price(answer: Fleets) -> dict[str, float | None]:
 
 
 def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
-    """Draw a field for the purchase price of each machine without one."""
+    """Draw a field for the purchase price of each machine without one, and for each price given."""
     query = {name: written(value) for name, value in picked.items()}
+    given = dict(chain.from_iterable(convert(KNOWN[PRICE], query[PRICE]))) if PRICE in query else {}
     unknown = without_price(answer)
     if unknown:
         st.caption("With a price, the answer says when a purchase has paid back. Rents go into “Prices”.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        for node, worth in unknown.items():
+        for node in dict.fromkeys((*given, *unknown)):
+            worth = unknown.get(node)
             below = f" (pays back in time up to {dollars(worth)})" if worth else ""
             name = node_words(session_hardware.catalogue().node(node))
+            before = given.get(node)
             price = st.number_input(
                 f"Price of one {name} in USD{below}",
                 min_value=0.0,
-                value=None,
+                value=before,
                 placeholder="not known",
-                key=f"price-of-{node}",
+                key=f"price-of-{node}-{before}",
             )
-            if price:
-                before = [query["purchase-price"]] if "purchase-price" in query else []
-                file_marks.go_to(PAGE, query | {"purchase-price": ",".join([*before, f"{node}={price:g}"])})
+            if price != before and (price or before):
+                now = {**given, node: price}
+                words = ",".join(f"{node}={each:g}" for node, each in now.items() if each)
+                rest = {name: value for name, value in query.items() if name != PRICE}
+                file_marks.go_to(PAGE, rest | ({PRICE: words} if words else {}))
 
 
 def details(tables: Sequence[Listing], notes: Sequence[str]) -> None:

@@ -6,10 +6,12 @@ from perfmodel.core.units import dollars, duration, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
+    fastest_of,
     first_to_pay,
     in_time,
     name_of,
     payback_words,
+    startable,
     words_of,
 )
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -52,9 +54,10 @@ def _best(answer: Fleets) -> FleetOption | None:
     paying = first_to_pay(answer)
     if paying is not None:
         return paying
-    if answer.have.meets_deadline or any(one.payback is not None for one in answer.options):
+    options = startable(answer)
+    if answer.have.meets_deadline or any(one.payback is not None for one in options):
         return None
-    fastest = max(answer.options, key=lambda one: one.samples_per_second)
+    fastest = fastest_of(options)
     return None if fastest.ratio is None or fastest.ratio.value < LEAST else fastest
 
 

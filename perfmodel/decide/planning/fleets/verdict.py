@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.core.units import dollars, duration, percent, rate, three_digits
@@ -22,20 +23,36 @@ LEAST_DOLLARS = 0.005
 """Smallest loss that is shown [USD/h]."""
 
 
+def startable(answer: Fleets) -> list[FleetOption]:
+    """Return the options that stock software trains; all where it trains none.
+
+    Left out are those with shares by speed, unless what one has takes such shares.
+    """
+    if answer.have.policy == SHARES:
+        return list(answer.options)
+    return [one for one in answer.options if one.policy != SHARES] or list(answer.options)
+
+
+def fastest_of(options: Sequence[FleetOption]) -> FleetOption:
+    """Return the fastest of options."""
+    return max(options, key=lambda one: one.samples_per_second)
+
+
 def first_to_pay(answer: Fleets) -> FleetOption | None:
     """Return the option that first pays back before it is written off; None where none does."""
-    able = [one for one in answer.options if one.payback is not None and one.payback.within_life]
+    able = [one for one in startable(answer) if one.payback is not None and one.payback.within_life]
     return min(able, key=_first, default=None)
 
 
 def in_time(answer: Fleets) -> FleetOption | None:
     """Return the option that meets the deadline at the least cost of a run; None where none does."""
-    return min((one for one in answer.options if one.meets_deadline), key=_least, default=None)
+    return min((one for one in startable(answer) if one.meets_deadline), key=_least, default=None)
 
 
 def words_of(answer: Fleets) -> list[str]:
     """Return sentences on the fastest option, the first to pay back, and those that meet the deadline."""
-    fastest = max(answer.options, key=lambda one: one.samples_per_second)
+    options = startable(answer)
+    fastest = fastest_of(options)
     ratio = fastest.ratio
     lines = []
     if ratio is not None and ratio.value < LEAST:
@@ -43,9 +60,13 @@ def words_of(answer: Fleets) -> list[str]:
         lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
     elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
-    paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
+    paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     first = first_to_pay(answer)
-    if first is not None:
+    if first is fastest and ratio is not None and ratio.value >= LEAST:
+        lines = [
+            f"Fastest and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
+        ]
+    elif first is not None:
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
     elif paying:
         first = min(paying, key=_first)
@@ -53,7 +74,7 @@ def words_of(answer: Fleets) -> list[str]:
             "Of the options of known price none pays back before it is written off; the first is "
             f"{name_of(first)}, which {payback_words(first)}."
         )
-    elif any(one.payback is not None for one in answer.options):
+    elif any(one.payback is not None for one in options):
         lines.append("Of the options of known price none ever pays back.")
     if answer.deadline is not None and answer.have.run_time is not None:
         least = in_time(answer)
@@ -64,11 +85,22 @@ def words_of(answer: Fleets) -> list[str]:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    if any(SHARES in line for line in lines):
-        lines.append(
-            "Shares by speed average gradients by samples, which stock data parallelism does not do."
-        )
-    return lines
+    return [*lines, *_with_shares(answer, fastest)]
+
+
+def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
+    """Return what software adds that gives each kind of machine a share of the samples by its speed."""
+    divided = [one for one in answer.options if one.policy == SHARES]
+    if not divided or answer.have.policy == SHARES:
+        return []
+    best = fastest_of(divided)
+    if best is fastest or best.ratio is None or best.samples_per_second < LEAST * fastest.samples_per_second:
+        return []
+    pays = f", and {payback_words(best)}" if best.payback is not None else ""
+    return [
+        f"With a share of the samples for each kind by its speed, {best.words}: {best.ratio.words}{pays}; "
+        "stock data parallelism does not do that, as it averages gradients by replicas."
+    ]
 
 
 def _enough(answer: Fleets) -> str:
