@@ -6,12 +6,14 @@ import math
 import re
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from perfmodel.core.units import dollars, percent
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.binding import _chance, _of_losses, binding, next_best
 from perfmodel.decide.planning.plan_verdict import verdict
+from perfmodel.decide.planning.within import Limits, surest_first
 
 GOALS = {
     "the deadline binds": Goal(epochs=90, accelerators=("v100-sxm2-16gb",), deadline=7200.0, max_gpus=64),
@@ -105,3 +107,16 @@ def test_what_interruptions_take_widens_a_comparison_with_a_price_without_them()
     assert losses > 0
     assert math.hypot(losses, math.log(step)) == pytest.approx(math.log(whole))
     assert _of_losses(result, spot | {"interruptions": None}) == 0
+
+
+def test_a_time_below_its_physical_end_is_not_likelier_for_a_wide_interval():
+    """Of two late plans one is interrupted so often that its interval, cut where nothing is lost, is wide."""
+    table = {
+        "run_time": np.array([20.0, 30.0]),
+        "run_time_low_80": np.array([18.0, 5.0]),
+        "run_time_high_80": np.array([40.0, 3000.0]),
+        "cost": np.array([1.0, 1.0]),
+        "fits_probability": np.ones(2),
+    }
+    order = surest_first(table, Limits(1.0, None, 0.8))
+    assert order[0] < order[1]

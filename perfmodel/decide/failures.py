@@ -22,8 +22,11 @@ USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
 (Grattafiori et al. 2024, section 3.3.1)."""
 TIMES = (1e-3, 1e10)
 """Shortest and longest accepted time of a checkpoint or between failures [s]."""
-LONGEST_OUTAGE = 20.0
-"""Largest ratio of checkpoint and restart time to the time between failures; above it a job never ends."""
+LONGEST_OUTAGE = 3.0
+"""Largest ratio of checkpoint and restart time to the time between failures; above it a job never ends.
+
+Fewer than one restart in twenty is then over before the next failure (a choice: exp(-3) is 5 %).
+"""
 
 
 def states_bytes(parameters: float, optimizer: str) -> Any:

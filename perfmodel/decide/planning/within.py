@@ -27,7 +27,7 @@ SETTINGS: Final = (0.5, 0.8, 0.95)
 """How sure a buyer usually wants to be: as likely as not, likely, all but certain (a choice)."""
 
 CERTAIN_WIDTH: Final = 1e-3
-"""Width in logarithm that stands for none, to order plans that certainly exceed the budget (a choice)."""
+"""Width in logarithm that stands for none, to order plans that certainly exceed a limit (a choice)."""
 HOPELESS = 0.01
 """Probability up to which a plan surely misses the limits (a choice)."""
 
@@ -162,15 +162,18 @@ def surest_first(table: Table, limits: Limits) -> NDArray[np.float64]:
     """
     margins = np.full(len(table["run_time"]), np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        width = np.log(_numbers(table, "run_time_high_80") / table["run_time"])
-        if limits.deadline is not None:
-            margins = np.log(limits.deadline / _numbers(table, "run_time")) / width
+        time = _numbers(table, "run_time")
+        ends = [np.log(_numbers(table, f"run_time_{end}") / time) for end in ("low_80", "high_80")]
+        amounts = [] if limits.deadline is None else [(limits.deadline, time, np.zeros(len(time), bool))]
         if limits.budget is not None:
             cost, owed = _numbers(table, "cost"), paid(table)
             certain = _commits_beyond(cost, owed, limits.budget)
-            amount = np.where(certain, owed, cost)
-            room = np.log(limits.budget / amount) / np.where(certain, CERTAIN_WIDTH + 0 * width, width)
-            margins = np.minimum(margins, room)
+            amounts.append((limits.budget, np.where(certain, owed, cost), certain))
+        for limit, amount, certain in amounts:
+            room = np.log(limit / amount)
+            beyond_end = certain | (_is_cut(*np.exp(ends)) & (room < ends[0]))
+            width = np.where(beyond_end, CERTAIN_WIDTH + 0 * ends[1], ends[1])
+            margins = np.minimum(margins, room / width)
         margins = margins * NORMAL_80
         risk = -_log_normal(margins) - np.log(table["fits_probability"])
         if np.isfinite(risk).any() and np.nanmin(risk) >= -np.log(HOPELESS):
@@ -217,8 +220,12 @@ def _risk(amount: Any, low: Any, high: Any, limit: float | None) -> NDArray[np.f
         return np.full(len(amount), np.nan)
     width = np.log(high)
     chance = np.where(width == 0, amount > limit, _normal(np.log(amount / limit) / width * NORMAL_80))
-    is_cut = low * high > 1 + TIE  # the lower end is the physical limit
-    return np.where(is_cut & (limit < low * amount), 1.0, chance)
+    return np.where(_is_cut(low, high) & (limit < low * amount), 1.0, chance)
+
+
+def _is_cut(low: Any, high: Any) -> Any:
+    """Return whether the lower end is the physical limit, below which no time is."""
+    return low * high > 1 + TIE
 
 
 def _normal(deviations: Any) -> NDArray[np.float64]:

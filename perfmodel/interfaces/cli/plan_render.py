@@ -33,6 +33,8 @@ Row = Mapping[str, Any]
 
 MOST_REJECTED = 10
 MOST_REASONS = 4
+NARROWEST = 12
+"""Least characters of a name beside its numbers."""
 
 
 def show_plan(result: SearchResult, card: Card, verbose: bool = False) -> None:
@@ -146,7 +148,7 @@ def _show_plans(columns: Sequence[str], plans: Sequence[tuple[str, tuple[str, ..
     cells = [columns, *(numbers for _, numbers, _, _ in plans)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     first = out.width - sum(width + 2 for width in widths)
-    first -= max((len(mark) + 2 for *_, mark in plans if mark), default=0)
+    first = max(NARROWEST, first - max((len(mark) + 2 for *_, mark in plans if mark), default=0))
 
     def line(name: str, numbers: Sequence[str], mark: str) -> str:
         shown = "".join(f"  {cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
