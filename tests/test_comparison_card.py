@@ -48,7 +48,7 @@ DECISIONS = {
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
         "B is 1.04 x as fast as A (80 %: 1 to ",
-        "no slower, but may gain nothing: ask for both prices, and take the cheaper.",
+        "no slower, but may gain nothing: ask for the prices of A and B, and take the cheaper.",
     ),
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),

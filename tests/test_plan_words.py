@@ -13,6 +13,7 @@ from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.alternatives import beyond_the_cap
 from perfmodel.decide.planning.each_kind import best_of_each_kind
 from perfmodel.decide.planning.plan_card import advice
+from perfmodel.decide.planning.plan_verdict import verdict
 from perfmodel.decide.planning.price_words import prices_compared
 from perfmodel.decide.planning.within import payment
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -51,7 +52,7 @@ def test_each_kind_of_price_has_its_best_plan_and_what_must_be_paid():
     assert payment(kinds["reserved-1y"].plan) > kinds["reserved-1y"].plan["cost"]
     names = [span.label for span in page_of_plan(result, None, Catalogue.of(None)).charts[0].spans]
     assert len(set(names)) == len(names)
-    assert best_of_each_kind(search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=8))) == []
+    assert best_of_each_kind(search(Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=8))) == ()
 
 
 def test_a_kind_without_a_price_says_what_to_give():
@@ -59,6 +60,35 @@ def test_a_kind_without_a_price_says_what_to_give():
         Goal(**LLAMA, instances=("p5.48xlarge",), pricing=("on-demand", "reserved-1y"), max_gpus=8)
     )
     assert best_of_each_kind(result)[1].cells[:2] == ("reserved for 1 year", "no price known; give --price")
+    assert advice(result).startswith("Ask for the price of these machines reserved for 1 year: below $")
+
+
+def test_the_answer_begins_with_the_kind_of_price_to_take_on_the_same_machine():
+    result = search(Goal(**LLAMA, **KINDS, max_gpus=16))
+    assert re.match(
+        r"Spot, not on demand or reserved for 1 year: \$5,\d+ against \$18,\d+ on demand and \$[\d,]+ to pay "
+        r"reserved for 1 year, on the same machines\. Take 2 machines of 8 x A100 ",
+        advice(result),
+    )
+    assert len({each.plan["node"] for each in best_of_each_kind(result)}) == 1
+    assert "prices of these machines" not in " ".join(verdict(result))
+
+
+def test_a_price_of_another_machine_is_called_so_and_ones_own_is_asked_for():
+    """At the rent that is said, on demand costs as much as the spot price that is known."""
+    both, kinds = ("p6-b200.48xlarge", "p4d.24xlarge"), ("on-demand", "spot")
+    result = search(Goal(**LLAMA, instances=both, pricing=kinds, max_gpus=16))
+    assert re.match(
+        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand on another machine, "
+        r"2 machines of 8 x A100 ",
+        advice(result),
+    )
+    (on_demand, spot) = best_of_each_kind(result)
+    assert on_demand.cells[1].startswith("another machine: ")
+    even = on_demand.wins_below_usd_per_hour
+    assert f"below ${even:.2f} an hour of a machine it is cheaper than spot." in " ".join(verdict(result))
+    goal = Goal(**LLAMA, instances=both[:1], pricing=kinds[:1], prices={both[0]: even}, max_gpus=8)
+    assert payment(search(goal).in_question) == pytest.approx(payment(spot.plan), rel=1e-6)
 
 
 def test_a_cheaper_kind_that_is_too_late_is_called_so():

@@ -327,12 +327,12 @@ def _cheapest(able: Sequence[Case]) -> Case | None:
 
 def _cheaper(able: Sequence[Case], confidence: float) -> str:
     """Return that the cheaper case is to be taken, and which that is; to ask for prices that nobody knows."""
-    lacking = [case.name for case in able if case.cost is None]
+    lacking = [case for case in able if case.owed is None]
     if lacking:
-        which = f"the price of {', '.join(lacking)}"
-        if len(lacking) == len(able):
-            which = "both prices" if len(able) == 2 else "the prices"
-        return f"ask for {which}, and take the cheaper"
+        known = [case for case in able if case.owed is not None]
+        return price_advice.prices_to_ask(
+            lacking, min(known, key=lambda case: case.owed or 0.0, default=None)
+        )
     cheapest = _cheapest(able)
     return (
         "take the cheaper"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from perfmodel.core.units import dollars, duration, percent, plural
-from perfmodel.decide.commitments import commitment_words, pays_from, reserved_time
+from perfmodel.core.units import duration, percent
+from perfmodel.decide.commitments import commitment_words, pays_from
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import differing
 from perfmodel.decide.comparison.speeds import widths_of_losses
 from perfmodel.decide.differences import increase, lost_words, share
-from perfmodel.decide.price_kinds import HOUR, TERMS, kind_words
+from perfmodel.decide.price_kinds import TERMS, kind_words
 from perfmodel.decide.prices import kind_of
+from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
 from perfmodel.model.prediction.intervals.ratio import chance_above_one
 
 SAME_COST = 5e-3
@@ -66,7 +67,8 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
     lacking = [case for case in cases if case.owed is None]
     known = [case for case in cases if case.owed is not None]
     memory = cases[0].prediction.memory
-    lines = [_to_ask(lacking, taken)] if lacking else []
+    none = "no price is known: " if taken is None else ""
+    lines = [f"{none}{prices_to_ask(lacking, taken)}"] if lacking else []
     if taken is not None and len(known) > 1:
         others = [case for case in known if case is not taken]
         less = [other for other in others if _is_less(taken, other)]
@@ -82,21 +84,12 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
     return f"{'. '.join(f'{line[0].upper()}{line[1:]}' for line in lines)}."
 
 
-def _to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
+def prices_to_ask(lacking: Sequence[Case], taken: Case | None) -> str:
     """Return which prices to ask for, and below which each is cheaper than the case to take of the others."""
-    even = [None if taken is None else even_price(case, taken) for case in lacking]
-    if taken is not None and len(lacking) == 1 and even[0]:
-        below = f"below {dollars(even[0])} an hour of a machine it is cheaper than {taken.name}"
-        return f"ask for the price of {lacking[0].name}: {below}"
-    *most, last = (
-        f"{case.name} (cheaper below {dollars(price)} an hour of a machine)" if price else case.name
-        for case, price in zip(lacking, even, strict=True)
-    )
-    names = f"{', '.join(most)} and {last}" if most else last
-    if taken is None:
-        which = "the cheaper" if len(lacking) == 2 else "the cheapest"
-        return f"no price is known: ask for the prices of {names}, and take {which}"
-    return f"ask for the {plural('price', len(lacking))} of {names} before you take {taken.name}"
+    unknown = [
+        UnknownPrice(case.name, None if taken is None else even_price(case, taken)) for case in lacking
+    ]
+    return to_ask(unknown, None if taken is None else taken.name)
 
 
 def even_price(case: Case, other: Case) -> float | None:
@@ -109,8 +102,8 @@ def even_price(case: Case, other: Case) -> float | None:
     run = case.economics and case.economics["run"]
     if other.owed is None or kind == "owned" or scenario["servers"] or (kind in TERMS and not run):
         return None
-    used = run["time"] / reserved_time(TERMS[kind], run["time"]) if run and kind in TERMS else 1.0
-    return float(other.owed * case.rate * used * HOUR / scenario["nodes"])
+    time, samples = (run["time"], run["samples"]) if run else (1.0, case.rate)
+    return even_rent(other.owed * samples, time, scenario["nodes"], kind)
 
 
 def chance_words(cases: Sequence[Case], taken: Case) -> str:

@@ -1,19 +1,30 @@
-"""The best plan of a search at each kind of price that was asked for."""
+"""The best plan of a search at each kind of price that was asked for, and which kind to take."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, percent
+from perfmodel.decide.failures import goodput_of, states_bytes
+from perfmodel.decide.planning.price_words import offered, to_pay
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment
-from perfmodel.decide.price_kinds import BASIS
+from perfmodel.decide.price_kinds import BASIS, interrupted, uninterrupted
+from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
+
+Row = dict[str, Any]
 
 NO_PRICE = "no price known; give --price"
+ANOTHER = "another machine"
 COLUMNS = ("kind of price", "best plan", "to pay", "run", "chance")
 
 
@@ -22,7 +33,14 @@ class OfKind(NamedTuple):
 
     kind: PriceKind
     plan: dict[str, Any] | None
-    """The plan that would be chosen were no other kind asked for, else the surest; None without a price."""
+    """On the machine of the plan in question where that has such a price, else on any.
+
+    It is the plan that would be chosen were no other kind asked for, else the surest; None without a price.
+    """
+    same_machine: bool = True
+    """Whether it is on the machine of the plan in question."""
+    wins_below_usd_per_hour: float | None = None
+    """Rent of the machine in question at which it costs as much at this kind, whose price is not known."""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -34,30 +52,121 @@ class OfKind(NamedTuple):
         sure = plan["probability"]
         return (
             name,
-            plan["machines"],
+            plan["machines"] if self.same_machine else f"{ANOTHER}: {plan['machines']}",
             dollars(payment(plan)),
             f"{duration(plan['run_time'])}{late}",
             "-" if sure is None else percent(sure),
         )
 
 
-def best_of_each_kind(result: SearchResult) -> list[OfKind]:
+@lru_cache(maxsize=1)
+def best_of_each_kind(result: SearchResult) -> tuple[OfKind, ...]:
     """Return the best plan at each kind of price; empty where one kind was asked for.
 
     Plans whose reserved term costs more than their runs do by the hour are no candidates of the search, but
     count here, where the question is what a reservation would cost.
     """
-    kinds = result.goal.pricing
-    return [OfKind(kind, _best(result, kind)) for kind in kinds] if len(kinds) > 1 else []
+    kinds, mine = result.goal.pricing, result.in_question
+    return tuple(_best(result, kind, mine) for kind in kinds) if len(kinds) > 1 else ()
 
 
-def _best(result: SearchResult, kind: PriceKind) -> dict[str, Any] | None:
-    """Return the plan that a search of one kind of price would be about."""
+def _best(result: SearchResult, kind: PriceKind, mine: Row | None) -> OfKind:
+    """Return the plan that a search of one kind of price would be about, on the same machine where it can."""
+    if mine is not None and kind == _own_kind(result):
+        return OfKind(kind, mine)
     of_kind = [each.price is not None and each.price.kind == kind for each in result.machines]
+    if mine is None:
+        return OfKind(kind, _plan_on(result, of_kind))
+    machine = mine["node"], mine["accelerator"]
+    same = [able and each[:2] == machine for able, each in zip(of_kind, result.machines, strict=True)]
+    if any(same) and (plan := _plan_on(result, same)) is not None:
+        return OfKind(kind, plan)
+    return OfKind(kind, _plan_on(result, of_kind), False, _even(result, mine, kind))
+
+
+def _own_kind(result: SearchResult) -> PriceKind | None:
+    """Return the kind of price of the plan in question; None without one."""
+    row = result.surest_row if result.chosen_row is None else result.chosen_row
+    price = None if row is None else result.machines[int(result.candidates["machine"][row])].price
+    return None if price is None else price.kind
+
+
+def _plan_on(result: SearchResult, able: Sequence[bool]) -> Row | None:
+    """Return the plan in question on some machines alone; None where none is on them."""
     tables = [result.candidates, *([] if result.wasted is None else [result.wasted])]
-    kept = [np.isin(table["machine"], np.flatnonzero(of_kind)) for table in tables]
+    kept = [np.isin(table["machine"], np.flatnonzero(able)) for table in tables]
     rows = {
         name: np.concatenate([table[name][keep] for table, keep in zip(tables, kept, strict=True)])
         for name in result.candidates
     }
     return replace(result, candidates=rows, wasted=None).in_question if len(rows["machine"]) else None
+
+
+def _even(result: SearchResult, mine: Row, kind: PriceKind) -> float | None:
+    """Return the rent at which a plan costs as much at another kind of price as it does [USD/h].
+
+    None of machines bought, and with parameter servers, which have a price of their own.
+    """
+    if kind == "owned" or mine["servers"] or mine["cost"] is None:
+        return None
+    goal, catalogue = result.goal, Catalogue.of(result.catalogue)
+    conditions = uninterrupted(goal.conditions, goal.pricing)
+    if kind == "spot":
+        conditions = interrupted(goal.conditions, mine["provider"], catalogue)
+    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    states = states_bytes(network.parameters, result.predicted(mine).scenario["optimizer"])
+    work = mine["run_time"] * mine["goodput"]
+    goodput, *_ = goodput_of(mine["nodes"], 0, conditions, work, states)
+    return even_rent(payment(mine), work / goodput, mine["nodes"], kind) if goodput > 0 else None
+
+
+def which_kind(result: SearchResult) -> str:
+    """Return which kind of price to take and which not, with what each costs; empty where that is not asked.
+
+    The amounts are of the same machine where it has both prices; another machine is called so.  Of prices
+    that nobody knows it says which to ask for.
+    """
+    kinds, mine = best_of_each_kind(result), result.chosen
+    own = _own_kind(result)
+    if not kinds or mine is None or own is None:
+        return ""
+    known = [each for each in kinds if each.plan is not None and each.kind != own]
+    if not known:
+        return prices_to_ask(result)
+    others = [_against(result, each.plan, each) for each in known if each.plan is not None]
+    names = " or ".join(BASIS[each.kind] for each in known)
+    amount = _amount(result, mine)
+    same = ", on the same machines" if all(each.same_machine for each in known) else ""
+    return f"{BASIS[own].capitalize()}, not {names}: {amount} against {' and '.join(others)}{same}."
+
+
+def _against(result: SearchResult, plan: Row, of: OfKind) -> str:
+    """Return what a plan costs at another kind of price, on which machine, and what speaks against it."""
+    where = "" if of.same_machine else f" on {ANOTHER}, {offered(plan)}"
+    sure, goal = plan["probability"], result.goal
+    doubt = ", too late" if plan["meets_deadline"] is False else ""
+    if plan["within_budget"] is False:
+        doubt = f"{doubt}, over the budget"
+    if not doubt and goal.limits.words and sure is not None and sure < goal.confidence:
+        doubt = f", {percent(sure)} likely to be within the limits"
+    return f"{_amount(result, plan)} {BASIS[of.kind]}{where}{f' ({doubt[2:]})' if doubt else ''}"
+
+
+def _amount(result: SearchResult, plan: Row) -> str:
+    """Return what must be paid for a plan; after its time where the fastest one is wanted."""
+    return to_pay(plan) if result.by_cost else f"{duration(plan['run_time'])} for {to_pay(plan)}"
+
+
+def prices_to_ask(result: SearchResult) -> str:
+    """Return which prices of the machine in question to ask for; empty where all that matter are known."""
+    own = _own_kind(result)
+    lacking = [each for each in best_of_each_kind(result) if not each.same_machine and each.kind != "owned"]
+    if own is None or not lacking:
+        return ""
+    names = [BASIS[each.kind] for each in lacking]
+    names[0] = f"these machines {names[0]}"
+    unknown = [
+        UnknownPrice(name, each.wins_below_usd_per_hour) for name, each in zip(names, lacking, strict=True)
+    ]
+    words = to_ask(unknown, BASIS[own])
+    return f"{words[0].upper()}{words[1:]}."

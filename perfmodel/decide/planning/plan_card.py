@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
 from perfmodel.core.choices import PriceKind
 from perfmodel.core.units import dollars, duration, many, percent, plural
@@ -13,8 +12,15 @@ from perfmodel.decide.planning.alternatives import (
     beyond_the_cap,
     cap_binds,
 )
+from perfmodel.decide.planning.each_kind import which_kind
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.planning.price_words import basis_words, paid_words, price_notes
+from perfmodel.decide.planning.price_words import (
+    IN_PARENTHESES,
+    basis_words,
+    offered,
+    paid_words,
+    price_notes,
+)
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import HOPELESS, owes_more, payment
 from perfmodel.decide.price_kinds import rate_words
@@ -28,8 +34,6 @@ from perfmodel.model.transformers.layout_words import in_full
 
 Row = dict[str, Any]
 
-_IN_PARENTHESES: Final = re.compile(r"\([^)]*\)")
-"""The machine in what a plan is called."""
 SURE = 0.99
 """Probability above which the single risks are not listed."""
 
@@ -77,19 +81,10 @@ def _taken(result: SearchResult, chosen: Row) -> str:
         within += " as predicted: how sure that is, is not known"
     amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
     most = at_most_words(result.goal, chosen)
-    return (
-        f"Take {_offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
+    kind = which_kind(result)
+    return f"{kind}{' ' if kind else ''}" + (
+        f"Take {offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
     )
-
-
-def _offered(plan: Row) -> str:
-    """Return the machines of a plan with the name of who rents them out, or their own where nobody does.
-
-    >>> _offered({"machines": "8 x H100 SXM5 80 GB (AWS p5.48xlarge)", "provider": "AWS"})
-    '8 x H100 SXM5 80 GB (AWS)'
-    """
-    machines, provider = str(plan["machines"]), plan["provider"]
-    return _IN_PARENTHESES.sub(f"({provider})", machines, count=1) if provider else machines
 
 
 def at_most_words(goal: Goal, plan: Row) -> str:
@@ -164,7 +159,7 @@ def limit_words(goal: Goal, but: str = "") -> str:
 
 def machines_words(plan: Row, goal: Goal) -> str:
     """Return the accelerators of a plan, their machine, and how it trains on them."""
-    name = _IN_PARENTHESES.search(plan["machines"])
+    name = IN_PARENTHESES.search(plan["machines"])
     where = f" {name[0]}" if name else ""
     return f"{plan['world_size']:,} x {plan['accelerator_name']}{where}: {used_words(plan, goal)}"
 

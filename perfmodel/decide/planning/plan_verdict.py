@@ -10,6 +10,7 @@ from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
+from perfmodel.decide.planning.each_kind import prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.decide.planning.plan_card import advice, at_most_words
 from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
@@ -59,6 +60,8 @@ def verdict(result: SearchResult) -> list[str]:
     lines += harder_batches(result)
     lines += binding(result)
     lines += prices_compared(result)
+    asked = prices_to_ask(result)
+    lines += [asked] if asked and asked not in first else []
     lines += _otherwise(result)
     lines += _riskier(result, plan)
     lines += _sooner(result)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,8 @@ Row = dict[str, Any]
 
 SAME = ("world_size", "servers", "strategy", "precision", "global_batch_size", "iteration_time")
 """Columns in which a plan is the same at every price of its machine."""
+IN_PARENTHESES: Final = re.compile(r"\([^)]*\)")
+"""The machine in what a plan is called."""
 FEW = 4
 """Machines named of those without a kind of price."""
 
@@ -49,9 +52,22 @@ def paid_words(row: Mapping[str, Any]) -> str:
     >>> paid_words({"cost": 98.0, "price_basis": "spot"})
     '$98, spot'
     """
-    if row["cost"] is None:
-        return f"price unknown{basis_words(row)}"
-    return f"{dollars(payment(row))}{' to pay' if owes_more(row) else ''}{basis_words(row)}"
+    return f"price unknown{basis_words(row)}" if row["cost"] is None else f"{to_pay(row)}{basis_words(row)}"
+
+
+def to_pay(row: Mapping[str, Any]) -> str:
+    """Return what must be paid for a plan of known price, whole terms called so."""
+    return f"{dollars(payment(row))}{' to pay' if owes_more(row) else ''}"
+
+
+def offered(plan: Mapping[str, Any]) -> str:
+    """Return the machines of a plan with the name of who rents them out, or their own where nobody does.
+
+    >>> offered({"machines": "8 x H100 SXM5 80 GB (AWS p5.48xlarge)", "provider": "AWS"})
+    '8 x H100 SXM5 80 GB (AWS)'
+    """
+    machines, provider = str(plan["machines"]), plan["provider"]
+    return IN_PARENTHESES.sub(f"({provider})", machines, count=1) if provider else machines
 
 
 class PriceRow(NamedTuple):
