@@ -195,7 +195,7 @@ def _searched(result: SearchResult, field: str, value: int | str) -> SearchResul
     given = (value,) if field == "precisions" else value
     goal: Goal = result.goal.model_copy(update={field: given, **where})
     try:
-        return search(goal, result.catalogue, result.constants)
+        return search(goal, result.catalogue, result.constants, result.known)
     except (InputError, TooManyCandidates):
         return None
 

@@ -17,7 +17,7 @@ from perfmodel.decide.planning.at_prices import WASTED, Priced, at_every_price
 from perfmodel.decide.planning.between import MOST, between
 from perfmodel.decide.planning.copies import tables_of_copies
 from perfmodel.decide.planning.goal import Goal
-from perfmodel.decide.planning.layouts import jobs_of, tables_of_layouts
+from perfmodel.decide.planning.layouts import Fastest, jobs_of, tables_of_layouts
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.valued import samples_of
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -54,6 +54,7 @@ def candidates(
     fit: EpochsFit | None,
     catalogue: Catalogue,
     constants: Calibration,
+    known: Fastest,
 ) -> Candidates:
     """Return every plan that a goal allows: data-parallel copies, and layouts of a transformer.
 
@@ -62,6 +63,7 @@ def candidates(
     goal, priced : what to cross
     network, fit : of the goal's workload
     catalogue, constants : as for ``predict``
+    known : as for ``tables_of_layouts``
 
     Raises
     ------
@@ -80,7 +82,7 @@ def candidates(
         tables += tables_of_copies(as_copies, machines, network, catalogue, constants, left_out)
     if under_layouts:
         table, layouts = tables_of_layouts(
-            under_layouts, machines, jobs, network, catalogue, constants, left_out
+            under_layouts, machines, jobs, network, catalogue, constants, left_out, known
         )
         tables += table
         under_layouts = under_layouts if table else None
@@ -96,7 +98,7 @@ def candidates(
         most -= len(more)
         try:
             table, timed = tables_of_layouts(
-                under_layouts, machines, more, network, catalogue, constants, left_out
+                under_layouts, machines, more, network, catalogue, constants, left_out, known
             )
         except TooManyCandidates as error:  # the plans tried so far are an answer
             left_out[f"a count next to the best, beyond {error.most:,} candidates in all"] += len(more)

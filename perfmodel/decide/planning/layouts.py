@@ -61,6 +61,10 @@ _NUMBERS = (
 )
 
 
+Fastest = dict[tuple[Any, ...], tuple[dict[str, Any] | None, int, str]]
+"""Machine, size, precision and batch -> what ``fastest_layout`` returns."""
+
+
 class Job(NamedTuple):
     """A machine, size and precision for which the fastest layout is searched."""
 
@@ -95,6 +99,7 @@ def tables_of_layouts(
     catalogue: Catalogue,
     constants: Calibration,
     left_out: Counter[str],
+    known: Fastest,
 ) -> tuple[list[Table], int]:
     """Return a table with the fastest layout that fits, for each machine, size and precision.
 
@@ -105,6 +110,8 @@ def tables_of_layouts(
     network : of the goal's workload, a transformer
     catalogue, constants : as for ``predict``
     left_out : counter of plans left out, by reason; updated
+    known : plans of a search with the same options but for machines, sizes, precisions, batch and limits;
+        updated
 
     Returns
     -------
@@ -127,7 +134,11 @@ def tables_of_layouts(
     tried = 0
     for count, (index, setting) in enumerate(settings):
         progress.tried(count, len(settings))
-        plan, among, reason = fastest_layout(goal, setting, network, constants)
+        batch, size = goal.batch_of_layouts(network, setting.world_size), setting.world_size
+        key = (*machines[index][:2], size, setting.precision, batch)
+        if key not in known:
+            known[key] = fastest_layout(goal, setting, network, constants)
+        plan, among, reason = known[key]
         tried += among
         if plan is None:
             left_out[reason] += 1

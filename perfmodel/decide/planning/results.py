@@ -12,6 +12,7 @@ import numpy as np
 from perfmodel.core.units import counted
 from perfmodel.decide.planning.front import best_of, front
 from perfmodel.decide.planning.goal import Goal, options_of
+from perfmodel.decide.planning.layouts import Fastest
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.rejected import Rejected, rejected_plans
 from perfmodel.decide.planning.startable import instead, startable, startable_front
@@ -54,6 +55,8 @@ class SearchResult:
     """Layouts that were tried; of each machine, size and precision only the fastest is a candidate."""
     wasted: Table | None = None
     """Plans at reserved prices whose terms cost more than their runs do by the hour; not candidates."""
+    known: Fastest | None = None
+    """The fastest layouts of its machines, for searches that differ in machines, sizes, batch and limits."""
 
     def __len__(self) -> int:
         """Return the number of candidates, including those without a price."""

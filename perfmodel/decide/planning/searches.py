@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.decide.planning.at_prices import Priced
 from perfmodel.decide.planning.candidates import candidates
 from perfmodel.decide.planning.goal import Goal
+from perfmodel.decide.planning.layouts import Fastest
 from perfmodel.decide.planning.machines import machines_of
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import paid
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def search(
-    goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None
+    goal: Goal,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    known: Fastest | None = None,
 ) -> SearchResult:
     """Predict every plan that a goal allows, and return them with the chosen one.
 
@@ -33,6 +37,7 @@ def search(
     ----------
     goal : the run, its limits and the machines that may be hired
     catalogue, constants : as for ``predict``; by default the built-in ones
+    known : as ``SearchResult.known`` of a search that differs in machines, sizes, precision, batch and limits
 
     Raises
     ------
@@ -58,7 +63,8 @@ def search(
     goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)
     priced = Priced.of(machines, goal, catalogue)
-    possible = candidates(goal, priced, network, fit, catalogue, constants)
+    known = {} if known is None else known
+    possible = candidates(goal, priced, network, fit, catalogue, constants, known)
     table = possible.table
     if fit is not None and (chosen := goal.chosen_recipe()) is not None and chosen.optimizer is not None:
         table = _of_published_batches(table, goal, fit, possible.left_out)
@@ -72,6 +78,7 @@ def search(
         constants,
         possible.layouts,
         possible.wasted,
+        known,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,10 +115,13 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def rows(value: Any, which: Any) -> Any:
-    """Return the jobs at some indices of a tuple of arrays; scalars shared by all jobs stay unchanged."""
+    """Return the jobs at some indices of a tuple of arrays; what all jobs share stays the same object."""
     if isinstance(value, tuple):
-        return type(value)(*(rows(column, which) for column in value))
-    return value[which] if np.ndim(value) else value
+        parts = [
+            rows(column, which) if isinstance(column, (tuple, np.ndarray)) else column for column in value
+        ]
+        return value if all(map(is_, parts, value)) else type(value)(*parts)
+    return value[which] if isinstance(value, np.ndarray) and value.ndim else value
 
 
 def any_of(condition: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.model.options.layout import ZERO_3, Layout
 from perfmodel.model.transformers.job import Case, Job, bare_job, job_of, rows
 from perfmodel.model.transformers.layer import Layer, layer_alone, rates_of
-from perfmodel.model.transformers.machine import NO_COST, Groups, groups_of_many
+from perfmodel.model.transformers.machine import groups_of_many
 from perfmodel.model.transformers.paired import layer_of, with_overlap
 from perfmodel.model.transformers.parameters import Values, fitted
 from perfmodel.model.transformers.step import Step, step_of
@@ -59,17 +59,13 @@ def job_of_many(case: Case) -> Job:
         at.shard_group,
     )
     few = groups_of_many(case.fabric, rows(at, first))
-    return bare_job(case, Groups(*(cost if cost is NO_COST else rows(cost, which) for cost in few)))
+    return bare_job(case, rows(few, which))
 
 
-def step_of_many(job: Job, p: Values, least: bool = False) -> Step:
-    """Return the terms of many steps; equal layers are timed once.
+def layers_of_many(job: Job, p: Values) -> Layer:
+    """Return the layers of many jobs; equal ones are timed once.
 
     Assumes that full recomputation applies to all layers or to none.
-
-    Parameters
-    ----------
-    job, p, least : as of ``step_of``
     """
     at: Layout = job.layout
     first, which = distinct(
@@ -86,7 +82,12 @@ def step_of_many(job: Job, p: Values, least: bool = False) -> Step:
     )
     few: Job = rows(job, first)
     layers = rows(layer_alone(few, p, rates_of(few, p)), which)
-    return step_of(job, p, with_overlap(job, p, layers), least)
+    return with_overlap(job, p, layers)
+
+
+def step_of_many(job: Job, p: Values) -> Step:
+    """Return the terms of many steps; equal layers are timed once, as by ``layers_of_many``."""
+    return step_of(job, p, layers_of_many(job, p))
 
 
 def evaluated(case: Case, layer: Layer | None = None) -> tuple[Job, Step, Layer | None]:

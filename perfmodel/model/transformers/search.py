@@ -18,10 +18,11 @@ from perfmodel.model.transformers.enumeration import enumerated
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
 from perfmodel.model.transformers.job import Case, bare_job, rows
-from perfmodel.model.transformers.many import job_of_many, step_of_many
+from perfmodel.model.transformers.many import job_of_many, layers_of_many, step_of_many
 from perfmodel.model.transformers.memory import memory_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.remedies import remedies_of
+from perfmodel.model.transformers.step import step_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,16 +156,10 @@ def chosen(case: Case, which: Flags | Places) -> Case:
     return case._replace(layout=rows(case.layout, which), stack=rows(case.stack, which))
 
 
-def times_of(case: Case, least: bool = False) -> Array:
-    """Return the times of steps with every layout of a case, shape (layouts,) [s].
-
-    Parameters
-    ----------
-    case : with layouts as arrays
-    least : as of ``step_of``
-    """
+def times_of(case: Case) -> Array:
+    """Return the times of steps with every layout of a case, as arrays; shape (layouts,) [s]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        step = step_of_many(job_of_many(case), fitted().parameters, least)
+        step = step_of_many(job_of_many(case), fitted().parameters)
     return np.broadcast_to(step.iteration_time, (len(case.layout.recompute),))
 
 
@@ -191,13 +186,26 @@ def near_the_fastest(case: Case, total: Array, ratio: float) -> tuple[Places, Ar
     case, total : layouts as arrays, and the memory that each needs [B]
     ratio : largest ratio to the time of the first
     """
-    least, at = times_of(case, least=True), case.layout
-    guess = least * (1 + (at.pipeline_parallel - 1) / (at.virtual_stages * at.accumulation_steps))
-    some = chosen(case, np.argsort(guess)[:GUESSED])
-    near = np.flatnonzero(least <= ratio * (1 + ROUNDING) * np.fmin.reduce(times_of(some)))
-    few = chosen(case, near)
-    times = times_of(few)
-    order = in_order(few.layout, times, total[near])
+    at, count = case.layout, len(case.layout.recompute)
+    job, p = job_of_many(case), fitted().parameters
+    waits = np.broadcast_to(at.interleaves, (count,))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        layers = layers_of_many(job, p)
+        least = np.broadcast_to(step_of(job, p, layers, least=True).iteration_time, (count,))
+
+        def times_at(which: Places) -> Array:
+            """Return the times with the waits of interleaved pipelines, which others do not have."""
+            times, longer = least[which], waits[which]
+            if longer.any():
+                late = which[longer]
+                times[longer] = step_of(rows(job, late), p, rows(layers, late)).iteration_time
+            return times
+
+        guess = least * (1 + (at.pipeline_parallel - 1) / (at.virtual_stages * at.accumulation_steps))
+        fastest = np.fmin.reduce(times_at(np.argsort(guess)[:GUESSED]))
+        near = np.flatnonzero(least <= ratio * (1 + ROUNDING) * fastest)
+        times = times_at(near)
+    order = in_order(rows(at, near), times, total[near])
     order = order[times[order] <= ratio * times[order[0]]]
     return near[order], times[order]
 

@@ -173,8 +173,7 @@ def _bubble(
     """
     layout, layers, where = job.layout, job.model.layers, ops.where
     stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
-    piped, in_two = stages > 1, layout.splits_backward
-    interleaves = (chunks > 1) & piped & (in_two == 0)
+    piped, in_two, interleaves = stages > 1, layout.splits_backward, layout.interleaves
     plain = piped & (interleaves == 0) & (in_two == 0)
     forward, waits = layer.forward, 0.0 * layer.time
     first = job.model.first_dense
