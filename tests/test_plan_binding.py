@@ -9,10 +9,13 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from perfmodel.core.units import dollars, percent
+from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.planning import Goal, search
+from perfmodel.decide.planning.alternatives import unkept
 from perfmodel.decide.planning.binding import _chance, _of_losses, binding, next_best
+from perfmodel.decide.planning.plan_card import advice
 from perfmodel.decide.planning.plan_verdict import verdict
+from perfmodel.decide.planning.price_words import offered
 from perfmodel.decide.planning.within import Limits, surest_first
 
 GOALS = {
@@ -47,6 +50,19 @@ def test_where_nothing_meets_both_limits_the_advice_alone_says_what_would():
     assert "It would be possible with a deadline of " in verdict(result)[0]
     assert not any(line.startswith("The deadline") for line in verdict(result))
     assert next_best(result) == []
+
+
+def test_a_limit_that_no_plan_keeps_alone_comes_with_the_nearest_plan():
+    asked = {"epochs": 90, "accelerators": ("v100-sxm2-16gb",), "max_gpus": 64}
+    result = search(Goal(**asked, deadline=60.0, budget=1.0))
+    fastest, cheapest = (unkept(result)[name] for name in ("deadline", "budget"))
+    assert fastest["run_time_at_most"] == np.nanmin(result.candidates["run_time_at_most"])
+    said = advice(result)
+    assert f" the deadline at any cost: the fastest takes {duration(fastest['run_time_at_most'])} at " in said
+    least = dollars(np.nanmin(result.candidates["cost_at_most"]))
+    assert f"No plan keeps the budget, however long it takes: the cheapest costs {least} at most (80 %)" in said
+    assert f" on {offered(cheapest)}." in said
+    assert unkept(search(Goal(**asked, deadline=4 * 3600.0, budget=1000.0))) == {}
 
 
 def test_how_sure_the_next_best_is_follows_from_the_ratio_of_both():

@@ -62,6 +62,8 @@ class BeyondTheCap(NamedTuple):
     """``deadline`` or ``budget``."""
     value: float
     """Of that limit [s], [$]."""
+    plan: dict[str, Any]
+    """That keeps both limits then."""
 
 
 def cap_binds(result: SearchResult) -> bool:
@@ -88,7 +90,7 @@ def beyond_the_cap(result: SearchResult) -> BeyondTheCap | None:
                 return None  # it is an alternative of its own
             kept = [one for one in _limits(answer) if one.meets and one.option == "budget"]
             if kept:
-                return BeyondTheCap(int(value), "budget", float(kept[0].value))
+                return BeyondTheCap(int(value), "budget", float(kept[0].value), kept[0].plan)
     return None
 
 
@@ -121,14 +123,33 @@ def alternatives(result: SearchResult) -> list[Alternative]:
     return helping
 
 
+def unkept(result: SearchResult) -> dict[str, dict[str, Any]]:
+    """Return the limits of two that no plan keeps, even alone, each with the plan that needs least of it."""
+    table, limits = result.candidates, result.goal.limits
+    if None in (limits.deadline, limits.budget):
+        return {}
+    nearest = {}
+    for name, amount in _at_most(result).items():
+        known = np.isfinite(table["cost"]) & np.isfinite(amount)
+        alone = limits._replace(**dict.fromkeys({"deadline", "budget"} - {name}))
+        if known.any() and not (known & likely(table, alone)).any():
+            nearest[name] = result.row(int(np.argmin(np.where(known, amount, np.inf))))
+    return nearest
+
+
+def _at_most(result: SearchResult) -> dict[str, Any]:
+    """Return the limits of a goal -> what each plan needs of it with the probability asked for."""
+    amounts = {"deadline": result.candidates["run_time_at_most"], "budget": result.candidates["cost_at_most"]}
+    return {name: amount for name, amount in amounts.items() if getattr(result.goal.limits, name) is not None}
+
+
 def _limits(result: SearchResult) -> list[Alternative]:
     """Return the deadline that a plan keeps within the budget, and the budget that one keeps in time.
 
     Where each takes the other to give way, both of the plan that is least beyond them.
     """
     table, limits = result.candidates, result.goal.limits
-    amounts = {"deadline": table["run_time_at_most"], "budget": table["cost_at_most"]}
-    amounts = {name: amount for name, amount in amounts.items() if getattr(limits, name) is not None}
+    amounts = _at_most(result)
     beyond = [amount / getattr(limits, name) for name, amount in amounts.items()]
     if not beyond:
         return []

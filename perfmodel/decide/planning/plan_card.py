@@ -11,6 +11,7 @@ from perfmodel.decide.planning.alternatives import (
     alternatives,
     beyond_the_cap,
     cap_binds,
+    unkept,
 )
 from perfmodel.decide.planning.each_kind import which_kind
 from perfmodel.decide.planning.goal import Goal
@@ -106,23 +107,46 @@ def _not_met(result: SearchResult, surest: Row) -> str:
     if more is not None:
         shown = dollars(more.value) if more.option == "budget" else duration(more.value)
         kept = limit_words(goal, but=more.option)
-        first += f" With --max-gpus {more.max_gpus} {kept} can be kept with a {more.option} of {shown}."
-    would = _would_do(alternatives(result), goal)
+        first += f" With --max-gpus {more.max_gpus} {kept} can be kept with a {more.option} of {shown}:"
+        first += f" {offered(more.plan)}."
+    would = _would_do(alternatives(result))
     if sure is not None and sure >= 0.5:
         would.append(f"a risk of {percent(1 - sure)} (--confidence {int(100 * sure) / 100:g})")
     possible = "Without more GPUs it" if more is not None else "It"
     possible = f" {possible} would be possible with {'; or '.join(would)}." if would else ""
+    possible += "".join(
+        _unkept(goal, name, plan)
+        for name, plan in unkept(result).items()
+        if more is None or name == more.option
+    )
     hopeless = sure is not None and sure <= HOPELESS
     which = "None is likely; the nearest is" if hopeless else "The surest is"
     words = "" if sure is None or hopeless else f", with {percent(sure)}"
     return f"{first}{possible} {which} {surest['machines']}{words}{_over(goal, surest)}."
 
 
-def _would_do(options: list[Alternative], goal: Goal) -> list[str]:
+def _would_do(options: list[Alternative]) -> list[str]:
     """Return what would make a goal possible, as texts; of limits that do so only together, one text."""
-    alone = [one.words for one in options if one.meets]
-    together = [one.words for one in options if not one.meets and one.option in ("deadline", "budget")]
-    return [*alone, " and ".join(together)] if together else alone
+    limits = [one for one in options if one.option in ("deadline", "budget")]
+    alone = [f"{one.words} on {offered(one.plan)}" for one in limits if one.meets]
+    alone += [one.words for one in options if one.meets and one not in limits]
+    together = [one.words for one in limits if not one.meets]
+    if not together:
+        return alone
+    return [*alone, f"{' and '.join(together)} on {offered(limits[0].plan)}"]
+
+
+def _unkept(goal: Goal, name: str, plan: Row) -> str:
+    """Return that no plan keeps one limit whatever the other is, and which comes nearest."""
+    time, cost = plan["run_time_at_most"], plan["cost_at_most"]
+    sure = percent(goal.confidence)
+    if name == "budget":
+        limit, nearest = "budget, however long it takes", f"cheapest costs {dollars(cost)}"
+        other = f"in {duration(time)}"
+    else:
+        limit, nearest = "deadline at any cost", f"fastest takes {duration(time)}"
+        other = f"for {dollars(cost)}"
+    return f" No plan keeps the {limit}: the {nearest} at most ({sure}), {other} on {offered(plan)}."
 
 
 def _over(goal: Goal, surest: Row) -> str:

@@ -208,7 +208,7 @@ class Plans(Record, Table):
             by_confidence=lambda: [
                 Setting(confidence, _plan(row)) for confidence, row in search.by_confidence.items()
             ],
-            by_kind=lambda: [OfKind(each.kind, _plan(each.plan)) for each in best_of_each_kind(search)],
+            by_kind=lambda: [each._replace(plan=_plan(each.plan)) for each in best_of_each_kind(search)],
             alternatives=lambda: [
                 Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
             ],
