@@ -29,7 +29,8 @@ MESSAGES = {
     "fleet.no_usual_network": "{missing} has no usual network: name it, e.g. '{missing}@ib-hdr-200g'",
     "fleet.not_joined": "{one} and {other} do not join: name one network for all machines, e.g. '+ "
     "{other}', or the bought machines' with @{one}",
-    "fleet.goes_without": "{option}: goes without --have, which says what there is; leave it out",
+    "fleet.goes_without": "{option}: goes without --have{why}. Leave it out; with --have go {known}, "
+    "and options of the job",
     "fleet.give_one": "{option}: with --have give one, not {count}",
     "fleet.say_have": "{option}: say what you have, e.g. --have '8 x dgx-a100-80gb'",
 }

@@ -89,7 +89,15 @@ class OfKind:
     kind: PriceKind
     """On demand, spot, reserved for a term, or owned."""
     plan: Plan | None
-    """That would be chosen were no other kind asked for, else the surest; None where no price is known."""
+    """On the machine of the plan in question, where that has such a price, else on any.
+
+    It would be chosen were no other kind asked for, else it is the surest; None where no price is known.
+    """
+    same_machine: bool = True
+    """Whether it is on the machine of the plan in question."""
+    wins_below_usd_per_hour: float | None = None
+    """Rent of one machine of the plan in question at which it costs as much at this kind, whose price is not
+    known [USD/h]; None where it is known."""
 
 
 class MachinePrice(TypedDict):
@@ -208,7 +216,9 @@ class Plans(Record, Table):
             by_confidence=lambda: [
                 Setting(confidence, _plan(row)) for confidence, row in search.by_confidence.items()
             ],
-            by_kind=lambda: [each._replace(plan=_plan(each.plan)) for each in best_of_each_kind(search)],
+            by_kind=lambda: [
+                OfKind(**each._asdict() | {"plan": _plan(each.plan)}) for each in best_of_each_kind(search)
+            ],
             alternatives=lambda: [
                 Alternative(**each._asdict() | {"plan": Plan.of(each.plan)}) for each in alternatives(search)
             ],

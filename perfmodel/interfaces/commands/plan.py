@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from perfmodel.core.errors import refusal
+from perfmodel.core.problem import Words
 from perfmodel.core.records.options import OptionInfo, declared
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context
@@ -30,6 +31,13 @@ ONE_OF = {
     "local_batch_sizes": "local_batch_size",
 }
 """What a plan may choose from, and a fleet has one of."""
+_WHY_NOT = {
+    "budget": ", whose answer has each option's price, and the price below which it pays, without a limit",
+    "confidence": ", whose answer has the 80 % interval of each amount",
+}
+"""Option that goes without machines one has -> why."""
+_OF_FLEETS_TOO = ("buy", "epochs", "samples", "tokens", "deadline", "prices", "purchase_prices", "hour_value")
+"""Options that go with machines one has, but for those of the job."""
 _NEXT_NAME = re.compile(r",(?=[^,=]+=)")
 """A comma before a name with its number, not one within a number such as 350,000."""
 _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
@@ -79,7 +87,15 @@ class PlanRequest(Run, Bought, Shared):
         for name, value in self.given().items():
             one = ONE_OF.get(name, name)
             if one not in FleetsRequest.model_fields:
-                raise refusal("fleet.goes_without", name, "have")
+                raise refusal(
+                    "fleet.goes_without",
+                    name,
+                    "have",
+                    why=Words(_WHY_NOT.get(name, ", which says what there is")),
+                    known=Words(
+                        ", ".join(f"--{declared(FleetsRequest)[each].name}" for each in _OF_FLEETS_TOO)
+                    ),
+                )
             if one != name and len(value) > 1:
                 raise refusal("fleet.give_one", name, "have", count=len(value))
             asked[one] = value if one == name else value[0]
