@@ -443,7 +443,7 @@ def test_text_fits_and_json_is_as_documented():
     [
         (["--buy", "4 x dgx-h100"], "say what you have, e.g. --have"),
         (["--have", "ib-hdr-200g"], "expected machines, such as"),
-        (["--have", "8 x a100"], "node 'a100' fits vtrain-a100, dgx-a100-40gb, dgx-a100-80gb"),
+        (["--have", "8 x a100"], "node 'a100' fits vtrain-a100 ("),
         (["--have", "8 x dgx-a100-81gb"], "nearest: dgx-a100-80gb"),
         (["--have", "0 x dgx-1v"], "expected 1 to 16,384 machines"),
         (["--have", "8 x dgx-1v@"], "expected a link after @"),
@@ -453,7 +453,12 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--buy", "4 x dgx-h100@roce-400g"], "ib-hdr-200g and roce-400g do not join"),
         (["--have", HAVE, "--buy", "ib-ndr-400g + ib-hdr-100g"], "names two networks"),
         (["--have", HAVE, "--buy", "4 x dgx-h100 +"], "expected for example"),
-        (["--have", HAVE, "--budget", "30"], "--budget: goes without --have"),
+        (["--have", HAVE, "--buy", "ib-ndr-400g,4 x dgx-h100"], "--buy 'ib-ndr-400g' --buy '4 x dgx-h100'"),
+        (["--have", HAVE, "--budget", "30"], "--budget: goes without --have, whose answer has each option's"),
+        (
+            ["--have", HAVE, "--confidence", "0.9"],
+            "with --have go --buy, --epochs, --samples, --tokens, --deadline",
+        ),
         (["--have", HAVE, "--precision", "amp,fp32"], "give one, not 2"),
         (["--have", HAVE, "--strategy", "parameter-server"], "fleets train by all-reduce"),
         (["--have", HAVE, "--local-batch-size", "100000"], "do not fit on one a100-sxm4-80gb"),

@@ -20,6 +20,7 @@ from perfmodel.core.problem import (
     python,
     shell,
 )
+from perfmodel.core.records.meant import meant_by
 
 LIKENESS = 0.5
 """Least likeness of two names, from 0 to 1, at which one is suggested for the other."""
@@ -218,6 +219,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *field: str | int) 
 
     >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
+    >>> str(unknown_name("quantity", "throughput", ["flops", "samples_per_second"]))
+    "unknown quantity 'throughput'; here samples_per_second or tokens_per_second"
     """
     return InputError(unknown("name.unknown", kind, name, known, field))
 
@@ -228,5 +231,9 @@ def unknown(code: str, kind: str, name: str, known: Iterable[str], field: Path =
     near = tuple(nearest(name, names))
     some = ", ".join(names[:12]) + (", ..." if names[12:] else "")
     right = Words(f"nearest: {', '.join(near)}" if near else f"known: {some}")
+    if (meant := meant_by(name)) and not {meant, *meant.split()}.isdisjoint(names):
+        right = Words(f"here {meant}")
+    elif "," in name and near:
+        right = Words(f"one goes here, not a list: compare and sweep take several; {right}")
     values = {"called": Words(kind), "name": name, "right": right}
     return Problem(code, (field,) if field else (), values, near)

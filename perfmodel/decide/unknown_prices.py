@@ -60,7 +60,7 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     >>> to_ask([UnknownPrice("B", 12.5)], "A")
     'ask for the price of B: below $12.50 an hour of a machine it is cheaper than A'
     >>> to_ask([UnknownPrice("B", None), UnknownPrice("C", 3.0)], "A")
-    'ask for the prices of B and C (cheaper below $3.00 an hour of a machine) before you take A'
+    'ask for the prices of B and C (cheaper below $3 an hour of a machine) before you take A'
     >>> to_ask([UnknownPrice("A", None), UnknownPrice("B", None)], None)
     'ask for the prices of A and B, and take the cheaper'
     """

@@ -3,6 +3,8 @@
 MESSAGES = {
     "diagnose.measured": "{given!r}: neither a time (145ms), a rate (1234 tokens/s/gpu, 20k images/s), nor a "
     "file",
+    "diagnose.no_unit": "{given!r}: without a unit: say {number}ms or {number}s for the time of a step, or "
+    "for example {number} images/s",
     "diagnose.unit": "{given!r}: a rate of what? expected tokens/s, samples/s or images/s, with /gpu "
     "where it is that of one accelerator",
     "diagnose.log_format": "no line with the speed of a step; known are logs of {known}, outputs of "

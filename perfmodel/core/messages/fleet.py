@@ -18,6 +18,8 @@ MESSAGES = {
     "fleet.batch": "{batch} samples do not fit on one {accelerator}: {hint}",
     "fleet.have": "--have {text!r:.60}: expected machines, such as '{example}'",
     "fleet.malformed": "{option} {text!r:.60}: expected for example '4 x dgx-h100' or 'ib-ndr-400g'",
+    "fleet.list": "{option} {text!r:.60}: is one option each time: {right}; what is bought "
+    "together is joined by +",
     "fleet.two_networks": "{option} {text!r:.60}: names two networks; give each an option of its own",
     "fleet.no_count": "{option} {part}: say how many machines, e.g. '4 x {node}'",
     "fleet.count": "{option} {part}: expected 1 to {most_machines:,} machines",

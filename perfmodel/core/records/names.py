@@ -156,7 +156,13 @@ def _chosen(kind: str, typed: str, fitting: list[Named]) -> Named:
     common = [one for one in fitting if one.most_common] if len(fitting) > 1 else fitting
     if len(common) == 1 and len({one.family or one.id for one in fitting}) == 1:
         return common[0]
-    raise refusal("name.ambiguous", kind=kind, typed=typed, shown=shown([one.id for one in fitting]))
+    raise refusal("name.ambiguous", kind=kind, typed=typed, shown=shown(list(map(_with_name, fitting))))
+
+
+def _with_name(one: Named) -> str:
+    """Return an id with the full name behind it, where that is another."""
+    name = next(iter(one.names), one.id)
+    return one.id if squashed(name) == squashed(one.id) else f"{one.id} ({name})"
 
 
 def _whole(typed: str, one: Named) -> bool:

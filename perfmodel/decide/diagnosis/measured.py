@@ -27,6 +27,12 @@ _OF = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"/\s*s(?:ec|econd)?\b|per\s+s(?:ec|econd)\b", re.IGNORECASE)
+_OF_A_STEP = re.compile(r"\s*(?:/|\bper\b)\s*(?:it|iter|iteration|step|update|batch)\s*$", re.IGNORECASE)
+"""Matches what a time is of: a step, as any time is here."""
+_STEPS = re.compile(
+    r"\s*(?:its?|iters?|iterations?|steps?|updates?|batch(?:es)?)\s*(?=/|per\b)", re.IGNORECASE
+)
+"""Matches the steps of a rate of steps."""
 _STARTS = re.compile(r"\s*[+-]?[\d.]")
 _BARE = re.compile(r"\s*[+-]?[\d.,]+(?:[eE][+-]?\d+)?\s*")
 """Matches a number without a unit, which may be seconds or milliseconds."""
@@ -64,6 +70,8 @@ def parse_speed(text: str) -> Speed | None:
     (('tokens_per_second', 1234.0, True), ('iteration_time', 0.145, False))
     >>> parse_speed("19.5k images/s")[:3], parse_speed("train.log")
     (('samples_per_second', 19500.0, False), None)
+    >>> parse_speed("0.4 s/it")[:2], parse_speed("2.5 it/s")[:2]
+    (('iteration_time', 0.4), ('iteration_time', 0.4))
 
     Raises
     ------
@@ -79,10 +87,20 @@ def parse_speed(text: str) -> Speed | None:
         quantity = "tokens_per_second" if unit[1].lower().startswith("tok") else "samples_per_second"
         value = parse(f"{number}/s", "1/s")
         return _checked(Speed(quantity, value, one, f"{text.strip()}, as given"), text)
+    steps = _STEPS.sub("", words, count=1)
+    try:
+        if steps != words and not one:
+            rate = _checked(
+                Speed("iteration_time", parse(steps, "1/s"), False, f"{text.strip()}, as given"), text
+            )
+            return rate._replace(value=1 / rate.value)
+    except InputError:
+        raise refusal("diagnose.measured", "measured", given=text) from None
     if _RATE.search(words):
         raise refusal("diagnose.unit", "measured", given=text)
+    words = _OF_A_STEP.sub("", words)
     if _BARE.fullmatch(words):
-        raise refusal("diagnose.measured", "measured", given=text)
+        raise refusal("diagnose.no_unit", "measured", given=text, number=words.strip())
     try:
         return _checked(Speed("iteration_time", parse(words, "s"), False, f"{text.strip()}, as given"), text)
     except InputError:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from perfmodel.core.errors import InputError, nearest, refusal, unknown_name
 from perfmodel.core.problem import Words
+from perfmodel.core.records.meant import meant_by
 from perfmodel.core.records.options import Declared, declared
 from perfmodel.core.units import parse
 from perfmodel.evidence.accuracy.measured_table import Line, measured_table
@@ -32,31 +33,6 @@ LABELS = ("run_id", "source", "locator", "note", "year", "trust")
 """Columns that describe a run but are not options."""
 MOST_NAMED = 5
 """Largest number of wrong lines that a message names."""
-MEANT = {
-    **dict.fromkeys(("model", "network", "architecture", "net"), "workload"),
-    **dict.fromkeys(("gpu", "gpu_type", "gpu_model", "gpu_name", "device", "chip"), "accelerator"),
-    **dict.fromkeys(("num_gpus", "n_gpus", "ngpus", "gpu_count", "ranks", "workers"), "world_size"),
-    **dict.fromkeys(("num_nodes", "n_nodes", "machines"), "nodes"),
-    **dict.fromkeys(
-        ("batch", "batch_size", "bs"), "local_batch_size (of each accelerator) or global_batch_size"
-    ),
-    **dict.fromkeys(
-        ("batch_per_gpu", "batch_size_per_gpu", "per_gpu_batch", "micro_batch"), "local_batch_size"
-    ),
-    **dict.fromkeys(("images_per_second", "images_per_sec", "img_s", "imgs_per_sec"), "samples_per_second"),
-    **dict.fromkeys(("samples_per_sec", "sequences_per_second", "throughput"), "samples_per_second"),
-    **dict.fromkeys(("tokens_per_sec", "tokens_s", "tok_s"), "tokens_per_second"),
-    **dict.fromkeys(("step_time", "step_time_s", "step_time_sec", "time", "seconds"), "iteration_time"),
-    **dict.fromkeys(("step_time_ms", "iteration_time_ms", "time_ms", "ms"), "iteration_time, each as 247ms"),
-    **dict.fromkeys(("dtype", "format"), "precision"),
-    **dict.fromkeys(("software", "library"), "framework"),
-    **dict.fromkeys(("seq_len", "seqlen", "context_length"), "sequence_length"),
-    "tp": "tensor_parallel",
-    "pp": "pipeline_parallel",
-    "cp": "context_parallel",
-    "ep": "expert_parallel",
-}
-"""Names that tables often give columns, and the columns they mean."""
 EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
 """Columns of a table, as messages show them."""
 
@@ -191,7 +167,7 @@ def _is_known(name: str) -> bool:
 def _unknown_columns(columns: Sequence[str]) -> InputError:
     """Return the error that names every unknown column, with what it means here or near ones."""
     known = [name for name in (*OPTIONS, *RANGES) if _option_of(name)]
-    meant = {column: MEANT.get(column.lower().replace(" ", "_").replace("-", "_")) for column in columns}
+    meant = {column: meant_by(column) for column in columns}
     if len(columns) == 1 and meant[columns[0]] is None:
         return unknown_name("column", columns[0], known)
     said = [f"{column[:60]!r} (here {_near(name, column, known)})" for column, name in meant.items()]

@@ -36,7 +36,7 @@ class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """Return the number."""
         text = str(value)
         if not _is_whole(text) or not self.least <= int(text) <= self.largest:
-            hint = _in_full(text, self.least, self.largest)
+            hint = _in_full(text, self.least, self.largest) or _one_of(text)
             self.fail(
                 f"{text!r} is not a whole number from {self.least} to {self.largest:,}{hint}", param, ctx
             )
@@ -267,6 +267,16 @@ def _in_full(text: str, least: int, largest: int) -> str:
     if not meant or any(each % 1 for each in meant):
         return ""
     return f"; write {' or '.join(f'{each:.0f}' for each in meant)}"
+
+
+def _one_of(text: str) -> str:
+    """Return the hint for a list where one number goes; empty for any other text."""
+    is_list = "," in text and all(map(_is_whole, text.split(",")))
+    return (
+        "; one goes here, not a list: scale takes --gpus 8,16, compare and sweep take several"
+        if is_list
+        else ""
+    )
 
 
 def _is_whole(text: str) -> bool:

@@ -147,11 +147,6 @@ class Layout(NamedTuple):
         return (self.schedule >= FIRST_IN_TWO) & (self.pipeline_parallel > 1)
 
     @property
-    def interleaves(self) -> Any:
-        """Whether stages of a pipeline have several chunks that take turns, and backward passes are whole."""
-        return (self.virtual_stages > 1) & (self.pipeline_parallel > 1) & (self.splits_backward == 0)
-
-    @property
     def replicas(self) -> Any:
         """Ranks that hold the same weights except experts: data-parallel times context-parallel ranks."""
         return self.data_parallel * self.context_parallel

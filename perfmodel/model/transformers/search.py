@@ -22,7 +22,7 @@ from perfmodel.model.transformers.many import job_of_many, layers_of_many, step_
 from perfmodel.model.transformers.memory import memory_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.remedies import remedies_of
-from perfmodel.model.transformers.step import step_of
+from perfmodel.model.transformers.step import interleaved, step_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -188,7 +188,7 @@ def near_the_fastest(case: Case, total: Array, ratio: float) -> tuple[Places, Ar
     """
     at, count = case.layout, len(case.layout.recompute)
     job, p = job_of_many(case), fitted().parameters
-    waits = np.broadcast_to(at.interleaves, (count,))
+    waits = np.broadcast_to(interleaved(at), (count,))
     with np.errstate(divide="ignore", invalid="ignore"):
         layers = layers_of_many(job, p)
         least = np.broadcast_to(step_of(job, p, layers, least=True).iteration_time, (count,))

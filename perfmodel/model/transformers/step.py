@@ -19,6 +19,7 @@ from perfmodel.equations.transformer_pipeline import (
     time_of_parts,
 )
 from perfmodel.equations.unequal_pipeline import unequal_bubble_time
+from perfmodel.model.options.layout import Layout
 from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.layer import (
     Layer,
@@ -150,6 +151,11 @@ def step_of(job: Job, p: Values, layer: Layer | None = None, least: bool = False
     )
 
 
+def interleaved(layout: Layout) -> Any:
+    """Return whether stages have several chunks that take turns, and backward passes are whole."""
+    return (layout.virtual_stages > 1) & (layout.pipeline_parallel > 1) & (layout.splits_backward == 0)
+
+
 def _bubble(
     job: Job,
     layer: LayerPasses,
@@ -173,7 +179,7 @@ def _bubble(
     """
     layout, layers, where = job.layout, job.model.layers, ops.where
     stages, chunks, steps = layout.pipeline_parallel, layout.virtual_stages, layout.accumulation_steps
-    piped, in_two, interleaves = stages > 1, layout.splits_backward, layout.interleaves
+    piped, in_two, interleaves = stages > 1, layout.splits_backward, interleaved(layout)
     plain = piped & (interleaves == 0) & (in_two == 0)
     forward, waits = layer.forward, 0.0 * layer.time
     first = job.model.first_dense
@@ -212,7 +218,7 @@ def _bubble(
         )
         waits = where(in_two, split, waits)
     if not least and any_of(interleaves):
-        interleaved = interleaved_bubble_time(
+        of_chunks = interleaved_bubble_time(
             layers,
             stages,
             where(interleaves, chunks, 1),
@@ -226,7 +232,7 @@ def _bubble(
             first,
             leading.time,
         )
-        waits = where(interleaves, interleaved, waits)
+        waits = where(interleaves, of_chunks, waits)
     return waits
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.core.errors import InputError, refusal
+from perfmodel.core.problem import Words
 from perfmodel.core.units import show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -117,6 +118,9 @@ def read_addition(text: str, catalogue: Catalogue, option: str = "--buy") -> Add
     parts = [part.strip() for part in text.split("+")]
     if not all(parts):
         raise refusal("fleet.malformed", option, text=text)
+    if "," in text:
+        each = f" {option} ".join(f"'{part.strip()}'" for part in text.split(",") if part.strip())
+        raise refusal("fleet.list", option, text=text, right=Words(f"{option} {each}"))
     for part in parts:
         match = _GROUP.fullmatch(part)
         if match is not None:
