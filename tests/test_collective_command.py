@@ -61,7 +61,7 @@ def test_accelerator_and_host_link_reach_the_model(named):
 def test_another_accelerator_than_a_machine_is_sold_with_is_named():
     fabric = fabric_of(8, CATALOGUE, accelerator="h100-sxm5-80gb", node="dgx-a100-80gb")
     assert fabric.notes[0] == (
-        "dgx-a100-80gb is sold with a100-sxm4-80gb; predicted with h100-sxm5-80gb in it"
+        "NVIDIA DGX A100 80 GB is sold with A100 SXM4 80 GB; predicted with H100 SXM5 80 GB in it"
     )
 
 

@@ -99,7 +99,7 @@ def test_layouts_and_collectives_keep_the_cap_too():
     ends = {"ranks": 8, "size": "1GB", "node": "aws-p3.2xlarge"}
     slow, fast = (perfmodel.collective(**ends, inter_link=link) for link in ("aws-10g", "ib-hdr-200g"))
     assert fast.time > 0.8 * slow.time
-    assert any("the network limit of aws-p3.2xlarge" in each for each in fast.warnings)
+    assert any("the network limit of AWS p3.2xlarge" in each for each in fast.warnings)
 
 
 def test_layouts_and_collectives_lift_the_cap_and_take_connections(invoke):

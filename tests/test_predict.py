@@ -433,12 +433,12 @@ def test_adapters_a_machine_does_not_have_are_doubted():
     more = ask(**usual, nics=3)
     assert more.terms == ask(**usual).terms
     assert more.warnings == [
-        "aws-p3.2xlarge may send 312 MB/s over all its adapters; 3 of them carry no more"
+        "AWS p3.2xlarge may send 312 MB/s over all its adapters; 3 of them carry no more"
     ]
     other = ask(**usual, inter_link="ethernet-25g-tcp")
     assert other.warnings == [
-        "aws-p3.2xlarge may send 312 MB/s over any link, ethernet-25g-tcp too: --no-network-cap predicts it "
-        "without that limit"
+        "AWS p3.2xlarge may send 312 MB/s over any link, 25 Gbit/s Ethernet with TCP too: --no-network-cap "
+        "predicts it without that limit"
     ]
 
 

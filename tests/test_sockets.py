@@ -115,7 +115,7 @@ def test_a_collective_on_its_own_crosses_the_sockets_too():
 def test_a_link_in_an_unusual_place_is_noted_in_a_collective_too():
     asked = {"ranks": 16, "size": "1MB", "node": "dgx-1p"}
     odd = collective(**asked, inter_link="nvlink2-cube-mesh")
-    assert "nvlink2-cube-mesh is a link inside a node; taken between nodes as it is" in odd.warnings
+    assert "NVLink 2 cube mesh is a link inside a node; taken between nodes as it is" in odd.warnings
     for option in ("intra_link", "inter_link"):
         with pytest.raises(InputError, match="joins the processors of a node"):
             collective(**asked, **{option: "qpi-9.6"})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfmodel.hardware.accelerator import USUAL_POWER
+from perfmodel.hardware.accelerator import USUAL_POWER, Accelerator
+from perfmodel.hardware.machine_words import accelerator_words, node_words
 
 if TYPE_CHECKING:
-    from perfmodel.hardware.accelerator import Accelerator
+    from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.hardware.link import Link
+    from perfmodel.hardware.node import Node
     from perfmodel.hardware.provenance import SourcedSpec
 
 
@@ -20,10 +22,22 @@ def of_announced(*specs: SourcedSpec) -> list[str]:
     specs : accelerators and links of a job
     """
     return [
-        f"{spec.id} is announced, not measured: {', '.join(spec.announced)} are preliminary figures"
+        f"{_words(spec)} is announced, not measured: {', '.join(spec.announced)} are preliminary figures"
         for spec in specs
         if spec.announced
     ]
+
+
+def _words(spec: SourcedSpec) -> str:
+    return accelerator_words(spec) if isinstance(spec, Accelerator) else spec.name
+
+
+def in_another_machine(node: Node, accelerator: Accelerator, catalogue: Catalogue) -> list[str]:
+    """Return a warning where a machine is sold with another accelerator; empty where it is not."""
+    if node.accelerator in (None, accelerator.id):
+        return []
+    sold = accelerator_words(catalogue.accelerator(node.accelerator))
+    return [f"{node_words(node)} is sold with {sold}; predicted with {accelerator_words(accelerator)} in it"]
 
 
 def of_hardware(accelerator: Accelerator, intra: Link, software: str) -> list[str]:
@@ -54,10 +68,12 @@ def of_accelerator(
     """
     warnings = of_hardware(accelerator, intra, software)
     if precision in ("fp16", "amp") and peak_format == "fp32":
-        warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+        warnings.append(
+            f"{accelerator_words(accelerator)} computes {precision} at its fp32 rate; only memory is saved"
+        )
     if not is_sharded and accelerator.tdp is None:
         warnings.append(
-            f"the power limit of {accelerator.id} is unknown: its matrix products are taken as at "
-            f"{USUAL_POWER:g} W"
+            f"the power limit of {accelerator_words(accelerator)} is unknown: its matrix products are taken "
+            f"as at {USUAL_POWER:g} W"
         )
     return warnings

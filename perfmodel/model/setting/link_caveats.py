@@ -13,6 +13,7 @@ from perfmodel.equations.link_rates import node_bandwidth, useful_connections
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.model.options.scenario import Scenario
 
@@ -75,8 +76,8 @@ def note_adapters(
     server = None if scenario.node is not None or held is None else _server_of(held, catalogue)
     if server is not None:
         warnings.append(
-            f"{held} of the {node.accelerators} GPUs of each {node.id}, the usual machine, take part; for "
-            f"servers of {held}, e.g. --node {server}"
+            f"{held} of the {node.accelerators} GPUs of each {node_words(node)}, the usual machine, take "
+            f"part; for servers of {held}, e.g. --node {server}"
         )
 
 
@@ -105,9 +106,9 @@ def warn_of_misplaced_links(intra: Link | None, inter: Link | None, warnings: li
         if link is not None and link.scope == "socket":
             raise refusal("machine.socket_link", option, link=link.id)
     if intra is not None and intra.scope == "inter":
-        warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
+        warnings.append(f"{link_words(intra)} is a link between nodes; taken inside one as it is")
     if inter is not None and inter.scope == "intra":
-        warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
+        warnings.append(f"{link_words(inter)} is a link inside a node; taken between nodes as it is")
 
 
 def network_cap(node: Node, link: Link, nics: int, keeps: bool = True) -> float | None:
@@ -159,8 +160,8 @@ def connections_served(connections: int, usual: int, node: Node, nics: int, warn
     served = int(useful_connections(connections, usual, node.cores, nics))
     if served < connections:
         warnings.append(
-            f"{node.id} has {node.cores} cores: {served} connections over each of {nics} adapters count, "
-            f"not {connections}"
+            f"{node_words(node)} has {node.cores} cores: {served} connections over each of {nics} adapters "
+            f"count, not {connections}"
         )
     return served
 
@@ -198,16 +199,16 @@ def warn_of_network_limit(node: Node, link: Link, nics: int, keeps: bool, warnin
     if limit is None or (cap or limit.value) >= nics * link.bandwidth.value:
         return
     if link.id != node.inter_link and node.rented and cap is not None:
-        what = f"over any link, {link.id} too: --no-network-cap predicts it without that limit"
+        what = f"over any link, {link_words(link)} too: --no-network-cap predicts it without that limit"
     elif link.id != node.inter_link and keeps:
-        what = f"over its own {node.inter_link}; {link.id} is taken without that limit"
+        what = f"over its own network; {link_words(link)} is taken without that limit"
     elif cap is None:
         what = "and is predicted without that limit (--no-network-cap)"
     elif nics > (node.nics or 1):
         what = f"over all its adapters; {nics} of them carry no more"
     else:
         return
-    warnings.append(f"{node.id} may send {show(cap or limit.value, 'B/s')} {what}")
+    warnings.append(f"{node_words(node)} may send {show(cap or limit.value, 'B/s')} {what}")
 
 
 def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | None:
@@ -219,8 +220,8 @@ def cap_note(node: Node, link: Link, nics: int, keeps: bool = True) -> str | Non
     if cap is None or capped(link, node, nics, keeps) is link:
         return None
     limit = show(cap, "B/s")
-    over = "any link" if node.rented else f"its own {node.inter_link}"
-    return f"{node.id} may send {limit} over {over}: --no-network-cap predicts without that limit"
+    over = "any link" if node.rented else "its own network"
+    return f"{node_words(node)} may send {limit} over {over}: --no-network-cap predicts without that limit"
 
 
 def check_racks(oversubscription: float, rack_nodes: int | None) -> float:

@@ -12,6 +12,7 @@ from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.formats import FORMATS, Format, OptimizerStates, states_of
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.machine_words import accelerator_words
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.placement import adapters_used, domains, is_slice, nodes_filled
 from perfmodel.hardware.releases import release
@@ -23,7 +24,7 @@ from perfmodel.model.options.compression import Scheme, compression_of
 from perfmodel.model.options.overlap import usual_overlap
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.setting import link_caveats
-from perfmodel.model.setting.accelerator_caveats import of_accelerator
+from perfmodel.model.setting.accelerator_caveats import in_another_machine, of_accelerator
 from perfmodel.model.setting.anchor import Repeat, with_measured_runs
 from perfmodel.model.setting.documents import with_documents
 from perfmodel.model.setting.embedding_tables import with_embedding
@@ -255,7 +256,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if sharing is not None and scenario.anchor is not None:
         scenario, measured = with_measured_runs(scenario, software, precision, catalogue, resolve)
     if accelerator.board_devices > 1:
-        warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
+        warnings.append(
+            f"one {accelerator_words(accelerator)} is {accelerator.unit}; --gpus counts devices, not boards"
+        )
     profile = None
     if scenario.profile is not None:
         from perfmodel.model.setting.profile import read_profile
@@ -354,8 +357,7 @@ def _hardware(
     node = catalogue.node(
         taken.take("node", scenario.node, accelerator.usual_node or link_caveats.GENERIC_NODE)
     )
-    if node.accelerator not in (None, accelerator.id):
-        warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
+    warnings += in_another_machine(node, accelerator, catalogue)
     return accelerator, node
 
 

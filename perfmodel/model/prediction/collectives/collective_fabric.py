@@ -12,6 +12,7 @@ from perfmodel.core.units import show
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.peer_graph import ranks_of
 from perfmodel.hardware.placement import domains
@@ -19,7 +20,7 @@ from perfmodel.model.collectives.place import Point
 from perfmodel.model.collectives.place import inside as rate_inside
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.fitted.calibration import before_fit
-from perfmodel.model.setting.accelerator_caveats import of_announced
+from perfmodel.model.setting.accelerator_caveats import in_another_machine, of_announced
 from perfmodel.model.setting.link_caveats import (
     GENERIC_NODE,
     capped,
@@ -143,10 +144,12 @@ def fabric_of(
     capped_by = machine if outer is not own else None
     if capped_by is not None and outer is not None:
         limit = show(each * outer.bandwidth.value, "B/s")
-        notes.append(taken_as(f"{limit} of a machine, the network limit of {capped_by.id}"))
+        notes.append(taken_as(f"{limit} of a machine, the network limit of {node_words(capped_by)}"))
     if groups < nodes and link.domain is not None:
         words = f"one {_group_name(nodes)}" if groups == 1 else f"{groups} NVLink domains"
-        notes.append(taken_as(f"{nodes} nodes as {words}, as {link.id} joins {link.domain.value:g} ranks"))
+        notes.append(
+            taken_as(f"{nodes} nodes as {words}, as {link_words(link)} joins {link.domain.value:g} ranks")
+        )
     if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
@@ -231,8 +234,8 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
         machine = catalogue.node(usual or GENERIC_NODE)
         whose = f"the usual machine of {name}" if usual else "a machine for any accelerator"
         notes.append(taken_as(f"--node {machine.id}, {whose}"))
-    elif chip is not None and machine.accelerator not in (None, chip.id):
-        notes.append(f"{machine.id} is sold with {machine.accelerator}; predicted with {chip.id} in it")
+    elif chip is not None:
+        notes += in_another_machine(machine, chip, catalogue)
     host_link = None
     if machine.host_link is not None:
         host_link = _Choice(machine.host_link, machine.id)
