@@ -231,7 +231,7 @@ def unknown(code: str, kind: str, name: str, known: Iterable[str], field: Path =
     near = tuple(nearest(name, names))
     some = ", ".join(names[:12]) + (", ..." if names[12:] else "")
     right = Words(f"nearest: {', '.join(near)}" if near else f"known: {some}")
-    if (meant := meant_by(name)) and not {meant, *meant.split()}.isdisjoint(names):
+    if not near and (meant := meant_by(name)) and not {meant, *meant.split()}.isdisjoint(names):
         right = Words(f"here {meant}")
     elif "," in name and near:
         right = Words(f"one goes here, not a list: compare and sweep take several; {right}")
