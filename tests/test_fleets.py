@@ -16,9 +16,9 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.fleets import Fleets, Job
-from perfmodel.decide.planning.fleets.market import switches
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
 from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
+from perfmodel.decide.planning.fleets.switch_tree import switches
 from perfmodel.decide.planning.fleets.verdict import payback_words
 from perfmodel.decide.planning.fleets.written import joined, read_addition, read_fleet
 from perfmodel.equations.distribution import Distribution
@@ -246,7 +246,9 @@ def test_a_network_that_is_there_is_not_paid_again_and_new_machines_get_its_adap
     assert faster.capital == 4 * 350e3 + 4 * 20e3  # its adapters of 400 Gbit/s run at 200, too
     (without,) = costs_of(have, "4 x dgx-a100-80gb", adapter_prices=None)
     assert without.capital == 680e3
-    assert without.left_out == ["price of 32 adapters of ib-ndr-400g: --adapter-price ib-ndr-400g=USD"]
+    assert without.left_out == [
+        "price of 32 InfiniBand NDR 400 Gbit/s adapters: --adapter-price ib-ndr-400g=USD"
+    ]
 
 
 def test_the_first_switch_is_bought_and_one_machine_has_no_use_for_any():
@@ -260,7 +262,8 @@ def test_a_price_of_switches_without_their_ports_leaves_the_cost_unknown():
     (without,) = costs_of(HAVE, "4 x dgx-a100-80gb", switch_ports=None)
     assert without.capital is None
     assert without.unknown == [
-        "ports of a switch of ib-hdr-200g: --switch-price ib-hdr-200g=USD with --switch-ports ib-hdr-200g=N"
+        "ports of a switch of InfiniBand HDR 200 Gbit/s: --switch-price ib-hdr-200g=USD with "
+        "--switch-ports ib-hdr-200g=N"
     ]
     (few,) = costs_of(HAVE, "4 x dgx-a100-80gb", switch_ports=4)  # three levels join 16
     assert few.capital is None
@@ -363,7 +366,7 @@ def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
     assert (option.machines, option.idle_machines, option.kinds[0].machines) == (17, 1, 16)
     assert option.samples_per_second == answer.have.samples_per_second
     assert option.notes[0].startswith(
-        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: a step on 16 is faster"
+        "1 x NVIDIA DGX A100 80 GB: 1 of 17 machines stays idle: a step on 16 is faster"
     )
     copies = perfmodel.fleets("16 x dgx-a100-80gb", "1 x dgx-a100-80gb", **JOB).options[0]
     assert (copies.idle_machines, copies.kinds[0].machines) == (0, 17)
@@ -530,7 +533,7 @@ def test_a_slower_network_is_said_to_be_slower_and_nothing_to_add_nothing():
 def test_a_report_shows_a_rent_by_the_hour():
     answer = perfmodel.fleets(HAVE, "4 x dgx-h100", **JOB, prices={"dgx-h100": 60})
     page = page_of_fleets(answer, None, BUILT_IN)
-    assert "4 x dgx-h100 at $60/h" in page.tables[2].rows[0][2]
+    assert "4 x NVIDIA DGX H100 at $60/h" in page.tables[2].rows[0][2]
 
 
 def test_a_row_that_cannot_be_is_left_out_with_its_reason():
@@ -548,7 +551,7 @@ def test_a_report_says_what_the_command_does(tmp_path):
     text = path.read_text("utf-8")
     assert "What would add to BERT large on 8 x NVIDIA DGX A100 80 GB" in text
     assert "4 x NVIDIA DGX H100, shares by speed" in text
-    assert "left out of costs: price of switches of ib-hdr-200g" in text
+    assert "left out of costs: price of switches of InfiniBand HDR 200 Gbit/s" in text
     assert "dgx-h100" in text.split("Sources")[-1]
     perfmodel.write_report(perfmodel.fleets(HAVE, "ib-ndr-400g"), path)
     assert "ib-ndr-400g" in path.read_text("utf-8")
@@ -565,7 +568,7 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
     assert not re.search(r"\de[+-]\d", text)
     assert " USD/h" not in text
     for expected in (
-        "4 x dgx-1v at $1,100",
+        "4 x NVIDIA DGX-1 at $1,100",
         " 4,400 ",
         "at $12,000/h",
         "is worth $15,000: given",
@@ -573,5 +576,5 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
     ):
         assert expected in text
     assert re.search(
-        r"4 x dgx-h100, shares by speed: pays if it costs less than \$[\d,.]+M?, \$[\d,.]+M? each", text
+        r"DGX H100, shares by speed: pays if it costs less than \$[\d,.]+M?, \$[\d,.]+M? each", text
     )

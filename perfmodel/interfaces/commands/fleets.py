@@ -201,6 +201,7 @@ def _show_mixed(answer: "Fleets") -> None:
 
     from perfmodel.core.units import show
     from perfmodel.interfaces.cli.render import console, table
+    from perfmodel.model.prediction.names import link_name, node_name
 
     mixed = [one for one in (answer.have, *answer.options) if len(one.kinds) > 1]
     if not mixed:
@@ -210,12 +211,12 @@ def _show_mixed(answer: "Fleets") -> None:
     rows = table("fleet", "samples a GPU", "own work", "exposed", "step", left=1)
     rows.padding = (0, 1, 0, 0)
     for one in mixed:
-        network = f" on {one.network}" if one.network else ""
+        network = f" on {link_name(one.network)}" if one.network else ""
         rows.add_row(f"{one.policy}{network}", "", "", "", show(one.iteration_time, "s"))
         for kind in one.kinds:
             own, exposed = show(kind.own_time, "s"), show(kind.exposed_time, "s")
             each = f"{kind.samples_per_gpu:.4g}"
-            rows.add_row(f"  {kind.machines} x {kind.name}", each, own, exposed, "")
+            rows.add_row(f"  {kind.machines} x {node_name(kind.node)}", each, own, exposed, "")
     out.print(rows)
 
 
@@ -223,7 +224,6 @@ def _show_prices(answer: "Fleets") -> None:
     """Print what options cost and why, and what those without a price may."""
     from rich.text import Text
 
-    from perfmodel.core.units import dollars
     from perfmodel.decide.planning.fleets.verdict import payback_words
     from perfmodel.interfaces.cli.render import console
 
@@ -233,19 +233,18 @@ def _show_prices(answer: "Fleets") -> None:
         if one.purchase is None:
             continue
         each = [
-            f"{item.count} x {item.what} at {dollars(item.each)}{'/h' if item.basis == 'rent' else ''}"
-            + ("" if item.source == "given" else f" ({item.source})")
+            item.at_price + ("" if item.source == "given" else f" ({item.source})")
             for item in one.purchase.items
         ]
         if one.option not in shown:
             for line in (*each, *one.purchase.unknown):
-                out.print(Text(f"{one.option}: {line}"))
+                out.print(Text(f"{one.words}: {line}"))
         shown.add(one.option)
         name = "" if one.policy == "one kind" else f", {one.policy}"
         if one.payback is not None:
-            out.print(Text(f"{one.option}{name}: {payback_words(one)}{_run(one, answer.have)}"))
+            out.print(Text(f"{one.words}{name}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:
-            out.print(Text(f"{one.option}{name}: {payback_words(one)}"))
+            out.print(Text(f"{one.words}{name}: {payback_words(one)}"))
 
 
 COMMAND = Command(

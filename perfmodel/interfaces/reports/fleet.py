@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.core.units import dollars, duration, rate, show
+from perfmodel.core.units import duration, rate, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import name_of, payback_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -129,11 +129,7 @@ def _items(one: FleetOption) -> str:
     """Return the items of a purchase in words, with unknown prices."""
     if one.purchase is None:
         return ""
-    items = [
-        f"{item.count} x {item.what} at {dollars(item.each)}{'/h' if item.basis == 'rent' else ''}"
-        for item in one.purchase.items
-    ]
-    return "; ".join([*items, *one.purchase.unknown])
+    return "; ".join([*(item.at_price for item in one.purchase.items), *one.purchase.unknown])
 
 
 def _dollars(amount: float | None) -> str:

@@ -189,7 +189,7 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         idle_machines=step.idle,
         kinds=[_kind(part, case.job.catalogue) for part in step.parts],
         paced_by=None if len(step.parts) == 1 else str(step.slowest),
-        limit=_limit(step),
+        limit=_limit(step, case.job.catalogue),
         layout=dict(layout) if layout else None,
         iteration_time=step.iteration_time,
         interval=interval,
@@ -206,7 +206,7 @@ def _option(case: _Comparison, step: FleetStep, addition: Addition | None, propo
         cost_of_run=cost,
         worth=worth,
         notes=[
-            *_idle(step, HAVE if addition is None else addition.words),
+            *_idle(step, HAVE if addition is None else _purchase_words(addition, case.job.catalogue)),
             *([] if addition is None else _of_network(step, before, addition, case.job.catalogue)),
             *_caveats(step, before),
         ],
@@ -232,11 +232,12 @@ def _group_words(group: Group, catalogue: Catalogue) -> str:
     return f"{name} with {accelerator_words(catalogue.accelerator(group.accelerator))}"
 
 
-def _limit(step: FleetStep) -> str:
+def _limit(step: FleetStep, catalogue: Catalogue) -> str:
     """Return what takes most of an iteration; of a mixed fleet, on its slowest machines."""
     paces = next((part for part in step.parts if part.group.kind == step.slowest.kind), step.parts[0])
     words = limit_of(paces.prediction)
-    return words if len(step.parts) == 1 else f"the slowest workers are those of {step.slowest}: {words}"
+    slowest = _group_words(step.slowest, catalogue)
+    return words if len(step.parts) == 1 else f"the slowest workers are those of {slowest}: {words}"
 
 
 def _kind(part: Part, catalogue: Catalogue) -> Kind:
@@ -277,12 +278,12 @@ def _of_network(step: FleetStep, before: FleetStep, addition: Addition, catalogu
     if now == then or now is None or then is None:
         return []
     old, new = catalogue.link(then), catalogue.link(now)
-    notes = []
+    notes, name = [], _purchase_words(addition, catalogue)
     if old.passes_kernel and new.kind in RDMA and old.bandwidth.value == new.bandwidth.value:
-        notes.append(f"{addition.words}: on the ports of {then}, if their adapters do RDMA")
+        notes.append(f"{name}: on the ports of {link_words(old)}, if their adapters do RDMA")
     limits = [each.parts[0].prediction.network_limit for each in (step, before)]
     if limits[0] is not None and limits[0] == limits[1]:
-        notes.append(f"{addition.words}: on both networks binds {limits[0]}")
+        notes.append(f"{name}: on both networks binds {limits[0]}")
     return notes
 
 

@@ -10,11 +10,12 @@ from perfmodel.core.units import dollars
 from perfmodel.decide.economics import KWH, rates
 from perfmodel.decide.planning.fleets.result import Item, Purchase, WorkValue
 from perfmodel.decide.planning.fleets.step import FleetStep
+from perfmodel.decide.planning.fleets.switch_tree import switches
 from perfmodel.decide.planning.fleets.written import Addition, Fleet, Group, node_id
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import offers_of
-from perfmodel.equations.fleets import fat_tree_switches
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words, node_words
 from perfmodel.hardware.other_links import RDMA
 from perfmodel.model.options.conditions import LARGEST, Conditions
 from perfmodel.model.setting.named import id_of
@@ -26,8 +27,6 @@ ANY = ""
 """Link name of a price that holds for every network."""
 CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
 """Conditions that change the cost of a fleet; others have no effect."""
-MOST_LEVELS = 3
-"""Levels of switches in a fat tree."""
 OPTIONS = {
     "prices": "--price",
     "purchase_prices": "--purchase-price",
@@ -237,7 +236,7 @@ def purchase_of(
     own_machines = any(group.node not in rented for group in addition.groups)
     if step.fleet.machines > 1 and step.fleet.network is not None and (renewed or own_machines):
         _adapters(step.fleet, had, rented, market, catalogue, items, unknown if renewed else left_out)
-        _switches(step.fleet, before.fleet, renewed, market, items, unknown, left_out)
+        _switches(step.fleet, before.fleet, renewed, market, catalogue, items, unknown, left_out)
     known = not unknown
     bought = [item.count * item.each for item in items if item.basis == "purchase"]
     rents = [item.count * item.each for item in items if item.basis == "rent"]
@@ -256,22 +255,24 @@ def _machines(
     group: Group, market: Market, catalogue: Catalogue, items: list[Item], unknown: list[str]
 ) -> None:
     """Add the machines of a group to the items of a purchase, or their price to the unknown ones."""
+    words = node_words(catalogue.node(group.node))
     if group.node in market.purchases:
-        items.append(_item(group.node, group.machines, market.purchases[group.node], "purchase", "given"))
+        each = market.purchases[group.node]
+        items.append(_item(group.node, words, group.machines, each, "purchase", "given"))
         return
     rent = _rent_of(group, market, catalogue)
     if rent is None:
         unknown.append(
-            f"price of {group.node}: --purchase-price {group.node}=USD, or --price {group.node}=USD an hour"
+            f"price of {words}: --purchase-price {group.node}=USD, or --price {group.node}=USD an hour"
         )
     else:
         source = "given" if group.node in market.rents else rent[1]
-        items.append(_item(group.node, group.machines, rent[0], "rent", source))
+        items.append(_item(group.node, words, group.machines, rent[0], "rent", source))
 
 
-def _item(what: str, count: int, each: float, basis: str, source: str) -> Item:
+def _item(what: str, words: str, count: int, each: float, basis: str, source: str) -> Item:
     """Return an item of a purchase."""
-    return Item.model_construct(what=what, count=count, each=each, basis=basis, source=source)
+    return Item.model_construct(what=what, words=words, count=count, each=each, basis=basis, source=source)
 
 
 def _adapters(
@@ -295,10 +296,11 @@ def _adapters(
         count[group.link] = count.get(group.link, 0) + group.machines * group.nics
     for link, adapters in count.items():
         price = market.adapters.get(link, market.adapters.get(ANY))
+        words = f"{link_words(catalogue.link(link))} adapter"
         if price is None:
-            unknown.append(f"price of {adapters} adapters of {link}: --adapter-price {link}=USD")
+            unknown.append(f"price of {adapters} {words}s: --adapter-price {link}=USD")
         else:
-            items.append(_item(f"adapter {link}", adapters, price, "purchase", "given"))
+            items.append(_item(f"adapter {link}", words, adapters, price, "purchase", "given"))
 
 
 def _serves(adapter: str, link: str, catalogue: Catalogue) -> bool:
@@ -314,6 +316,7 @@ def _switches(
     before: Fleet,
     renewed: bool,
     market: Market,
+    catalogue: Catalogue,
     items: list[Item],
     unknown: list[str],
     left_out: list[str],
@@ -328,10 +331,11 @@ def _switches(
     each = market.switch_ports.get(link, market.switch_ports.get(ANY))
     if price == 0:
         return
+    name = link_words(catalogue.link(link))
     if price is None or each is None:
         what = "price of switches" if price is None else "ports of a switch"
         nothing_said = price is None and each is None
-        line = f"{what} of {link}: --switch-price {link}=USD with --switch-ports {link}=N"
+        line = f"{what} of {name}: --switch-price {link}=USD with --switch-ports {link}=N"
         (left_out if nothing_said and not renewed else unknown).append(line)
         return
     kept = [group for group in before.each if not renewed or group.link == link]
@@ -339,35 +343,10 @@ def _switches(
     try:
         count = switches(fleet.adapters, int(each)) - (switches(ports, int(each)) if ports else 0)
     except InputError as error:
-        unknown.append(f"switches of {link}: {error.note()}")
+        unknown.append(f"switches of {name}: {error.note()}")
         return
     if count > 0:
-        items.append(_item(f"switch {link}", count, price, "purchase", "given"))
-
-
-def switches(ports: int, each: int) -> int:
-    """Return the number of switches that join ports without blocking, in as few levels as possible.
-
-    Parameters
-    ----------
-    ports : to join
-    each : ports of one switch
-
-    Raises
-    ------
-    InputError : more ports than three levels join
-
-    Examples
-    --------
-    >>> switches(64, 64), switches(96, 40), switches(128, 64)
-    (1, 8, 6)
-    """
-    if each < 2:
-        raise refusal("switch.ports", each=each)
-    for levels in range(1, MOST_LEVELS + 1):
-        if ports <= each * (each / 2) ** (levels - 1):
-            return int(fat_tree_switches(ports, each, levels))
-    raise refusal("switch.levels", ports=ports, each=each)
+        items.append(_item(f"switch {link}", f"{name} switch", count, price, "purchase", "given"))
 
 
 def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: Catalogue) -> float:

@@ -5,6 +5,7 @@ from typing import Literal
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
 from perfmodel.core.records.record import Record, late
+from perfmodel.core.units import dollars
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.result import Interval, Ratio
 
@@ -40,7 +41,9 @@ class Item(Record):
     """A machine, adapter or switch that is bought or rented."""
 
     what: str
-    """Description of the item."""
+    """Description of the item, by ids."""
+    words: str
+    """The same as people say it."""
     count: int
     """Number of them."""
     each: float
@@ -49,6 +52,11 @@ class Item(Record):
     """Whether it is bought or rented."""
     source: str
     """Source of the price."""
+
+    @property
+    def at_price(self) -> str:
+        """Number, item and price of each."""
+        return f"{self.count} x {self.words} at {dollars(self.each)}{'/h' if self.basis == 'rent' else ''}"
 
 
 class Purchase(Record):
