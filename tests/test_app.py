@@ -556,7 +556,7 @@ def test_text_of_others_is_shown_and_never_read_as_markdown():
 def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():
     test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
     assert not test.error
-    assert "Taken: “Machine” dgx-h100, the usual machine of h100-sxm5-80gb" in words(test)
+    assert "Taken: “Machine” dgx-h100, the usual machine of H100 SXM5 80 GB" in words(test)
     assert "8 x InfiniBand NDR 400 Gbit/s" in words(test)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     names = [trace["name"] for trace in figure["data"]]

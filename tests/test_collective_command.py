@@ -35,7 +35,7 @@ def test_an_accelerator_brings_its_usual_machine_and_the_answer_says_so():
     result = perfmodel.collective(ranks=64, size="1GB", accelerator="h100-sxm5-80gb")
     assert result.nodes == 8
     assert result.warnings == [
-        "taken: --node dgx-h100, the usual machine of h100-sxm5-80gb",
+        "taken: --node dgx-h100, the usual machine of H100 SXM5 80 GB",
         "taken: --intra-link nvlink4-nvswitch, --inter-link ib-ndr-400g, --nics 8, as dgx-h100 has",
     ]
     said = {"node": "dgx-h100", "intra_link": "nvlink4-nvswitch", "inter_link": "ib-ndr-400g", "nics": 8}
@@ -48,7 +48,7 @@ def test_what_is_said_comes_before_what_the_machine_has():
     fabric = fabric_of(16, CATALOGUE, accelerator="h100-sxm5-80gb", **given)
     assert (fabric.link.id, fabric.inter_link.id, fabric.nics) == tuple(given.values())  # type: ignore[union-attr]
     node, connections = fabric.notes
-    assert node == "taken: --node dgx-h100, the usual machine of h100-sxm5-80gb"
+    assert node == "taken: --node dgx-h100, the usual machine of H100 SXM5 80 GB"
     assert connections == "taken: --connections 16, by default"
 
 

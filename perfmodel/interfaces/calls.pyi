@@ -308,7 +308,7 @@ def collective(
     >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
     ['tree', 'ring']
     >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
-    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
+    'taken: --node dgx-a100-40gb, the usual machine of A100 SXM4 40 GB'
     """
 
 @overload

@@ -12,7 +12,7 @@ from perfmodel.core.units import show
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
-from perfmodel.hardware.machine_words import link_words, node_words
+from perfmodel.hardware.machine_words import accelerator_words, link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.peer_graph import ranks_of
 from perfmodel.hardware.placement import domains
@@ -232,7 +232,11 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
     if machine is None:
         usual = chip.usual_node if chip is not None else None
         machine = catalogue.node(usual or GENERIC_NODE)
-        whose = f"the usual machine of {name}" if usual else "a machine for any accelerator"
+        whose = (
+            f"the usual machine of {accelerator_words(chip)}"
+            if usual and chip
+            else "a machine for any accelerator"
+        )
         notes.append(taken_as(f"--node {machine.id}, {whose}"))
     elif chip is not None:
         notes += in_another_machine(machine, chip, catalogue)
