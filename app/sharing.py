@@ -11,15 +11,10 @@ import streamlit as st
 from app import file_marks, session_hardware
 from perfmodel.core.files.tables import csv_text
 from perfmodel.decide.planning.table_words import front_records
-from perfmodel.interfaces.forms import TABLE
 from perfmodel.interfaces.register import command
 
 _PLACE = "sharing"
 """Key among the places of a run of the page."""
-
-
-_OF_ITS_OWN = ("predict", "scale")
-"""Commands whose CSV is not that of every table."""
 
 
 def here() -> None:
@@ -35,8 +30,7 @@ def place() -> AbstractContextManager[Any]:
 
 def csv_of(name: str, answer: Any) -> Callable[[], str]:
     """Return a function that returns what a command prints of its answer with ``--csv``."""
-    form = command(name).forms["csv"] if name in _OF_ITS_OWN else TABLE["csv"]
-    return lambda: form.text(answer, None)
+    return lambda: command(name).forms["csv"].text(answer, None)
 
 
 def csv_of_plans(report: Mapping[str, Any]) -> Callable[[], str]:

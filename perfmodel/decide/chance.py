@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.decide.price_kinds import HOUR
+from perfmodel.decide.price_kinds import expected_interruptions
 from perfmodel.equations.reliability import lost_time_spread, run_time_sensitivity
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.options.conditions import Conditions
@@ -92,15 +92,25 @@ def losses_of_run(
     """
     if not conditions.interruptions:
         return Losses(kept=goodput)
-    per_second, restart = conditions.interruptions / HOUR * machines, conditions.restart_time or 0.0
-    between, chance = checkpoint_interval, 0.0
+    restart, between, chance = conditions.restart_time or 0.0, checkpoint_interval, 0.0
     if run_time is not None:
         between = min(between, run_time * goodput)
-        chance = float(lost_time_spread(run_time * per_second, between, restart, run_time))
+        lost = expected_interruptions(run_time, conditions.interruptions, machines)
+        chance = float(lost_time_spread(lost, between, restart, run_time))
     with np.errstate(over="ignore", invalid="ignore"):
         sensitivity = float(run_time_sensitivity(np.float64(between), restart, failure_interval, goodput))
-    rate = rate_spread * per_second * failure_interval * sensitivity
+    share = expected_interruptions(failure_interval, conditions.interruptions, machines)  # of all failures
+    rate = rate_spread * share * sensitivity
     return Losses(chance, rate if math.isfinite(rate) else 0.0, goodput)
+
+
+def half_width(point: float, high_80: float, losses: float = 0.0) -> float:
+    """Return the upper half-width of an amount's 80 % interval in logarithm, widened by that of losses.
+
+    >>> round(half_width(2.0, 2.0 * math.e), 6), round(half_width(2.0, 2.0 * math.e**3, losses=4.0), 6)
+    (1.0, 5.0)
+    """
+    return math.hypot(math.log(high_80 / point), losses)
 
 
 def widened(factor: Any, width: Any) -> Any:

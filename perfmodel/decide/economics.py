@@ -13,7 +13,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.decide.chance import losses_of_run
 from perfmodel.decide.commitments import commitment_of, reserved_too
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE, assumed, unknown
-from perfmodel.decide.failures import goodput_of, states_bytes
+from perfmodel.decide.failures import goodput_of, machines_of_job, states_bytes
 from perfmodel.decide.price_kinds import HOUR, interrupted, rate_spread, uninterrupted
 from perfmodel.decide.prices import OWN, Price, carbon_intensity_of, kind_of, price_of, server_price_of
 from perfmodel.equations.cost import (
@@ -379,7 +379,7 @@ def _reliability(
         ops.plain(result.goodput),
         interval,
         ops.plain(result.failure_interval),
-        ops.plain(prediction.scenario["nodes"] + (prediction.scenario["servers"] or 0)),
+        ops.plain(machines_of_job(prediction.scenario["nodes"], prediction.scenario["servers"])),
         at_the_price(conditions, price, catalogue),
         rate_spread(conditions, price and price.provider, catalogue),
     )

@@ -29,6 +29,14 @@ Fewer than one restart in twenty is then over before the next failure (a choice:
 """
 
 
+def machines_of_job(nodes: Any, servers: Any) -> Any:
+    """Return the machines of a job, which are paid for and may fail: those that train, and parameter servers.
+
+    Numbers or arrays; ``servers`` may be None.
+    """
+    return nodes if servers is None else nodes + servers
+
+
 def states_bytes(parameters: float, optimizer: str) -> Any:
     """Return the size of a checkpoint [B]: weights and the optimizer's moments, in fp32."""
     kept = OPTIMIZERS[optimizer]
@@ -80,7 +88,7 @@ def goodput_of(
         raise _out_of_range("node-mtbf", conditions.node_failure_interval)
     writing = _checkpoint_time(nodes, conditions, checkpoint_bytes)
     restart = conditions.restart_time or 0.0
-    failures = job_failure_interval(conditions.node_failure_interval, nodes + servers)
+    failures = job_failure_interval(conditions.node_failure_interval, machines_of_job(nodes, servers))
     interval = daly_checkpoint_interval(writing, failures)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         one = np.float64(1.0)  # floats raise where they overflow

@@ -10,7 +10,12 @@ from perfmodel.core.choices import PriceKind
 from perfmodel.core.errors import refusal
 from perfmodel.core.units import duration
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
-from perfmodel.equations.reliability import either_failure_interval, interruption_interval
+from perfmodel.equations.reliability import (
+    either_failure_interval,
+    expected_failures,
+    interruption_interval,
+    job_failure_interval,
+)
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
 
@@ -55,6 +60,23 @@ def rate_spread(conditions: Conditions, provider: str | None, catalogue: Catalog
     """
     measured = measured_interruptions(provider, catalogue)
     return 0.0 if conditions.interruptions is not None or measured is None else measured.rate_spread or 0.0
+
+
+def expected_interruptions(run_time: Any, per_hour: Any, machines: Any) -> Any:
+    """Return how often machines at a spot price are expected to be taken back in a run; numbers or arrays.
+
+    Parameters
+    ----------
+    run_time : of the run [s]
+    per_hour : how often one machine is taken back in an hour, above 0; nan at other prices
+    machines : of the job
+
+    Examples
+    --------
+    >>> expected_interruptions(10 * HOUR, 0.05, 4)
+    2.0
+    """
+    return expected_failures(run_time, job_failure_interval(interruption_interval(per_hour / HOUR), machines))
 
 
 def rate_words(lines: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import three_digits
 from perfmodel.decide.chance import NO_LOSSES, Losses, losses_of_run
 from perfmodel.decide.economics import at_the_price, economics
-from perfmodel.decide.price_kinds import HOUR, rate_spread
+from perfmodel.decide.failures import machines_of_job
+from perfmodel.decide.price_kinds import expected_interruptions, rate_spread
 from perfmodel.decide.prices import Price
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.conditions import Conditions
@@ -40,9 +41,15 @@ class Case(NamedTuple):
         return Price(**known) if known else None
 
     @property
+    def machines(self) -> int:
+        """Number of its machines, parameter servers included."""
+        scenario = self.prediction.scenario
+        return int(machines_of_job(scenario["nodes"], scenario["servers"]))
+
+    @property
     def losses(self) -> Losses:
         """How far its speed is off by interruptions."""
-        money, scenario = self.economics, self.prediction.scenario
+        money = self.economics
         lost = money and money["reliability"]
         if not money or not lost:
             return NO_LOSSES
@@ -52,7 +59,7 @@ class Case(NamedTuple):
             lost["goodput"],
             lost["checkpoint_interval"] or math.inf,
             lost["failure_interval"],
-            scenario["nodes"] + (scenario["servers"] or 0),
+            self.machines,
             at_the_price(self.conditions, price, catalogue),
             rate_spread(self.conditions, price and price.provider, catalogue),
         )
@@ -92,14 +99,12 @@ class Case(NamedTuple):
     @property
     def interruptions(self) -> float:
         """Expected interruptions of its run at a spot price; 0 where its length is not known."""
-        money, scenario = self.economics, self.prediction.scenario
+        money = self.economics
         if not money or not money["run"]:
             return 0.0
-        per_hour = (
-            at_the_price(self.conditions, self.price, Catalogue.of(self.catalogue)).interruptions or 0.0
-        )
-        machines = scenario["nodes"] + (scenario["servers"] or 0)
-        return float(money["run"]["time"] / HOUR * per_hour * machines)
+        per_hour = at_the_price(self.conditions, self.price, Catalogue.of(self.catalogue)).interruptions
+        time = money["run"]["time"]
+        return float(expected_interruptions(time, per_hour, self.machines)) if per_hour else 0.0
 
     def of_a_sample(self, amount: str) -> float | None:
         """Return cost [$], energy [kWh] or carbon [g] of one sample that is kept; None where unknown."""

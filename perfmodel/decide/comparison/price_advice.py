@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from perfmodel.core.units import duration, percent
+from perfmodel.decide.chance import half_width
 from perfmodel.decide.commitments import commitment_words, pays_from
 from perfmodel.decide.comparison.case import Case
 from perfmodel.decide.comparison.reasons import differing
@@ -128,7 +129,7 @@ def cheaper(case: Case, other: Case) -> tuple[float, float]:
     ratio = (case.owed or math.nan) / (other.owed or math.nan)
     fixed = [one for one in (case, other) if _is_fixed(one)]
     if len(fixed) == 1:
-        width = _own_width(other if fixed[0] is case else case)
+        width = _width(other if fixed[0] is case else case)
     elif fixed:
         width = 0.0
     else:
@@ -221,9 +222,7 @@ def _is_fixed(case: Case) -> bool:
     return case.owed is not None and case.cost is not None and case.owed > case.cost
 
 
-def _own_width(case: Case) -> float:
+def _width(case: Case) -> float:
     """Return the half-width of the cost of a case's run in logarithm."""
-    interval, losses = case.prediction.interval, case.losses.whole
-    if interval is None:
-        return losses
-    return math.hypot(losses, math.log(interval.high_80 / case.prediction.iteration_time))
+    one, interval = case.prediction.iteration_time, case.prediction.interval
+    return half_width(one, interval.high_80 if interval else one, case.losses.whole)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import dollars, duration, percent
+from perfmodel.decide.chance import half_width
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds
 from perfmodel.decide.planning.price_words import paid_words, priced_name
 from perfmodel.decide.planning.results import SearchResult
@@ -116,8 +117,8 @@ def _chance(result: SearchResult, chosen: Row, row: Row) -> float | None:
 
 
 def _width(row: Row) -> float:
-    """Return the half-width of the 80 % interval of a run's time, hence of its cost, in logarithm."""
-    return math.log(row["run_time_high_80"] / row["run_time"])
+    """Return the half-width of a run's time, hence of its cost, in logarithm."""
+    return half_width(row["run_time"], row["run_time_high_80"])
 
 
 def _of_losses(result: SearchResult, row: Row) -> float:
@@ -126,7 +127,7 @@ def _of_losses(result: SearchResult, row: Row) -> float:
         return 0.0
     step = result.predicted(dict(row))
     assert step.interval is not None
-    others = math.log(step.interval.high_80 / step.iteration_time) ** 2
+    others = half_width(step.iteration_time, step.interval.high_80) ** 2
     if result.fit is not None:
         others += (NORMAL_80 * result.fit.residual) ** 2
     return math.sqrt(max(0.0, _width(row) ** 2 - others))

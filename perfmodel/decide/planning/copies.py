@@ -12,6 +12,7 @@ import numpy as np
 from perfmodel.core.candidates import will_try
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
+from perfmodel.decide.failures import machines_of_job
 from perfmodel.decide.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.sweeps import sweep
@@ -263,7 +264,7 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> T
         ("more parameter servers than machines", servers <= table["nodes"]),
         (
             f"more than {goal.max_nodes} machines with the parameter servers (--max-nodes)",
-            table["nodes"] + servers <= (goal.max_nodes or np.inf),
+            machines_of_job(table["nodes"], servers) <= (goal.max_nodes or np.inf),
         ),
         (
             Note(f"a global batch over {most:,.0f} (--max-global-batch-size)", BATCH_TOO_LARGE),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.core.units import counted
+from perfmodel.decide.failures import machines_of_job
 from perfmodel.decide.planning.front import best_of, front
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.layouts import Fastest
@@ -287,7 +288,7 @@ class SearchResult:
             if machine.price is not None or not len(rows):
                 continue
             time = self.candidates["run_time"][rows]
-            hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
+            hours = time * machines_of_job(self.candidates["nodes"], self.candidates["servers"])[rows] / 3600
             able = in_time[rows] if self.by_cost else np.ones(len(rows), dtype=bool)
             best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
             worth = payment(chosen) / float(hours[best]) if chosen and able[best] else None

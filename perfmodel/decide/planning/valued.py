@@ -11,18 +11,13 @@ from perfmodel.core.errors import refusal
 from perfmodel.decide.chance import loss_widths, widened
 from perfmodel.decide.commitments import reserved_too, whole_and_unused
 from perfmodel.decide.economics import KWH, Servers, idle_power, rates
-from perfmodel.decide.failures import states_bytes
+from perfmodel.decide.failures import machines_of_job, states_bytes
 from perfmodel.decide.planning.goal import Goal
 from perfmodel.decide.planning.machines import Machine, server_of
 from perfmodel.decide.planning.within import judged
-from perfmodel.decide.price_kinds import HOUR, TERMS
+from perfmodel.decide.price_kinds import TERMS, expected_interruptions
 from perfmodel.decide.prices import OWN, carbon_intensity_of
 from perfmodel.equations.cost import both_energies, job_energy
-from perfmodel.equations.reliability import (
-    expected_failures,
-    interruption_interval,
-    job_failure_interval,
-)
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import NORMAL_80
 from perfmodel.model.step.terms import TERMS as TERMS_OF_A_STEP
@@ -148,10 +143,9 @@ def _of_prices(
     )[machine_of]
     of_server = np.where(servers > 0, of_server, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        interval = job_failure_interval(interruption_interval(rate / HOUR), nodes + servers)
         whole, unused = whole_and_unused(nodes, each, servers, of_server, term, run_time)
         return {
-            "interruptions": expected_failures(run_time, interval),
+            "interruptions": expected_interruptions(run_time, rate, machines_of_job(nodes, servers)),
             "committed_cost": whole,
             "unused_cost": unused,
         }

@@ -168,10 +168,11 @@ def _read(answer: Any, request: LayoutsRequest) -> "Layouts":
 
 
 def _cut(form: Form, usual: int | None) -> Form:
-    """Return a form that prints only the first layouts: ``top`` of the request, else ``usual``."""
+    """Return a form that prints only the first layouts: ``top`` of a request, else ``usual``."""
 
-    def text(answer: Any, request: LayoutsRequest) -> str:
-        return form.text(replace(answer, rows=answer.rows[: request.top or usual]), request)
+    def text(answer: Any, request: LayoutsRequest | None) -> str:
+        top = request.top if request is not None else None
+        return form.text(replace(answer, rows=answer.rows[: top or usual]), request)
 
     return form._replace(text=text)
 
