@@ -131,7 +131,7 @@ def unkept(result: SearchResult) -> dict[str, dict[str, Any]]:
     nearest = {}
     for name, amount in _at_most(result).items():
         known = np.isfinite(table["cost"]) & np.isfinite(amount)
-        alone = limits._replace(**dict.fromkeys({"deadline", "budget"} - {name}))
+        alone = limits._replace(budget=None) if name == "deadline" else limits._replace(deadline=None)
         if known.any() and not (known & likely(table, alone)).any():
             nearest[name] = result.row(int(np.argmin(np.where(known, amount, np.inf))))
     return nearest
