@@ -79,12 +79,12 @@ def test_a_price_of_another_machine_is_called_so_and_ones_own_is_asked_for():
     both, kinds = ("p6-b200.48xlarge", "p4d.24xlarge"), ("on-demand", "spot")
     result = search(Goal(**LLAMA, instances=both, pricing=kinds, max_gpus=16))
     assert re.match(
-        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand on another machine, "
-        r"2 machines of 8 x A100 ",
+        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand, on other "
+        r"machines: 2 machines of 8 x A100 ",
         advice(result),
     )
     (on_demand, spot) = best_of_each_kind(result)
-    assert on_demand.cells[1].startswith("another machine: ")
+    assert on_demand.cells[1].startswith("other machines: ")
     even = on_demand.wins_below_usd_per_hour
     assert f"below ${even:.2f} an hour of a machine it is cheaper than spot." in " ".join(verdict(result))
     goal = Goal(**LLAMA, instances=both[:1], pricing=kinds[:1], prices={both[0]: even}, max_gpus=8)

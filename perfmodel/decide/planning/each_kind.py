@@ -24,7 +24,7 @@ from perfmodel.workloads.catalogue import LENGTHS
 Row = dict[str, Any]
 
 NO_PRICE = "no price known; give --price"
-ANOTHER = "another machine"
+OTHERS = "other machines"
 COLUMNS = ("kind of price", "best plan", "to pay", "run", "chance")
 
 
@@ -52,7 +52,7 @@ class OfKind(NamedTuple):
         sure = plan["probability"]
         return (
             name,
-            plan["machines"] if self.same_machine else f"{ANOTHER}: {plan['machines']}",
+            plan["machines"] if self.same_machine else f"{OTHERS}: {plan['machines']}",
             dollars(payment(plan)),
             f"{duration(plan['run_time'])}{late}",
             "-" if sure is None else percent(sure),
@@ -123,7 +123,7 @@ def _even(result: SearchResult, mine: Row, kind: PriceKind) -> float | None:
 def which_kind(result: SearchResult) -> str:
     """Return which kind of price to take and which not, with what each costs; empty where that is not asked.
 
-    The amounts are of the same machine where it has both prices; another machine is called so.  Of prices
+    The amounts are of the same machine where it has both prices; others are called so.  Of prices
     that nobody knows it says which to ask for.
     """
     kinds, mine = best_of_each_kind(result), result.chosen
@@ -133,23 +133,32 @@ def which_kind(result: SearchResult) -> str:
     known = [each for each in kinds if each.plan is not None and each.kind != own]
     if not known:
         return prices_to_ask(result)
-    others = [_against(result, each.plan, each) for each in known if each.plan is not None]
     names = " or ".join(BASIS[each.kind] for each in known)
-    amount = _amount(result, mine)
-    same = ", on the same machines" if all(each.same_machine for each in known) else ""
-    return f"{BASIS[own].capitalize()}, not {names}: {amount} against {' and '.join(others)}{same}."
+    head = f"{BASIS[own].capitalize()}, not {names}: {_amount(result, mine)} against "
+    amounts = [_against(result, each.plan, each.kind) for each in known if each.plan is not None]
+    where = ["" if each.plan is None else _where(each.plan, each.same_machine, mine) for each in known]
+    if len(set(where)) == 1:
+        return f"{head}{' and '.join(amounts)}{where[0]}."
+    return f"{head}{'; and '.join(map(''.join, zip(amounts, where, strict=True)))}."
 
 
-def _against(result: SearchResult, plan: Row, of: OfKind) -> str:
-    """Return what a plan costs at another kind of price, on which machine, and what speaks against it."""
-    where = "" if of.same_machine else f" on {ANOTHER}, {offered(plan)}"
+def _where(plan: Row, same_machine: bool, mine: Row) -> str:
+    """Return on which machines a plan at another kind of price is, as a clause."""
+    if not same_machine:
+        return f", on {OTHERS}: {offered(plan)}"
+    some = "" if plan["world_size"] == mine["world_size"] else f"{plan['nodes']} of "
+    return f", on {some}the same machines"
+
+
+def _against(result: SearchResult, plan: Row, kind: PriceKind) -> str:
+    """Return what a plan costs at another kind of price, and what speaks against it."""
     sure, goal = plan["probability"], result.goal
     doubt = ", too late" if plan["meets_deadline"] is False else ""
     if plan["within_budget"] is False:
         doubt = f"{doubt}, over the budget"
     if not doubt and goal.limits.words and sure is not None and sure < goal.confidence:
         doubt = f", {percent(sure)} likely to be within the limits"
-    return f"{_amount(result, plan)} {BASIS[of.kind]}{where}{f' ({doubt[2:]})' if doubt else ''}"
+    return f"{_amount(result, plan)} {BASIS[kind]}{f' ({doubt[2:]})' if doubt else ''}"
 
 
 def _amount(result: SearchResult, plan: Row) -> str:
