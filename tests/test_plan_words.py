@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from app import bounded, bounded_worker
+from perfmodel.core.errors import InputError
 from perfmodel.core.progress import tried, watched
 from perfmodel.decide.planning import Goal, search
 from perfmodel.decide.planning.alternatives import beyond_the_cap
@@ -117,6 +118,18 @@ def test_the_limit_of_gpus_is_named_with_what_more_would_keep():
     assert search(kept).met
     assert not search(kept.model_copy(update={"max_gpus": 512})).met
     assert "None is likely; the nearest is " in first
+
+
+def test_a_search_takes_the_layouts_that_another_has_timed():
+    goal = Goal(**LLAMA, instances=("p4d.24xlarge",), max_gpus=16)
+    result, fewer = search(goal), search(goal.model_copy(update={"max_gpus": 8}))
+    timed = dict.fromkeys(fewer.known, (None, 0, "not timed again"))
+    again = search(goal.model_copy(update={"max_gpus": 8, "deadline": 86400.0}), known=dict(fewer.known))
+    assert again.known == fewer.known
+    assert set(fewer.known) < set(result.known)
+    assert all(result.known[key] == fewer.known[key] for key in timed)
+    with pytest.raises(InputError, match="not timed again"):
+        search(fewer.goal, known=timed)
 
 
 def test_progress_is_told_to_whoever_watches():
