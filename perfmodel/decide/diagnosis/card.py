@@ -112,14 +112,21 @@ _HEADS = {"slow": "Slow", "unclear": "Unclear", "fast": "Faster than predicted"}
 
 def _verdict(answer: Diagnosis) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
+    turning = _turning(answer)
     if answer.kind == "collective":
-        return listing_verdict(answer)
-    if not answer.turns:
+        return ", ".join(filter(None, (listing_verdict(answer), turning)))
+    if not turning:
         return "Normal for this job" if answer.verdict == "normal" else _HEADS[answer.verdict]
-    head = "Normal" if answer.verdict == "normal" else _HEADS[answer.verdict]
+    return f"{'Normal' if answer.verdict == 'normal' else _HEADS[answer.verdict]} {turning}"
+
+
+def _turning(answer: Diagnosis) -> str:
+    """Return the defaults that the verdict turns on as a condition; empty where it turns on none."""
+    if not answer.turns:
+        return ""
     taken = " and ".join(turn.words for turn in answer.turns)
     other = ", ".join(f"with {turn.other_words} it is {turn.verdict}" for turn in answer.turns)
-    return f"{head} if {taken} (not given); {other}"
+    return f"if {taken} (not given); {other}"
 
 
 def _cause(answer: Diagnosis) -> str | None:
