@@ -168,7 +168,7 @@ def text(answer: Any, request: Typed) -> None:
             click.echo(to_toml(answer), nl=False)
     elif not isinstance(answer, Fit):
         click.echo(str(answer))
-        if isinstance(answer, OwnRuns) and request.output is None:
+        if isinstance(answer, OwnRuns) and request.output is None and answer.worth.standing != "worse":
             click.echo("nothing was written: give --output FILE, for predict --calibration FILE", err=True)
 
 
@@ -188,7 +188,11 @@ def _write(file: Path, answer: Any, request: Typed, context: Context) -> None:
     if request.check:
         return
     answer.write(file)
-    more = f"; use it: perfmodel predict --calibration {file}" if isinstance(answer, OwnRuns) else ""
+    more = ""
+    if isinstance(answer, OwnRuns):
+        how = {"worse": "do not use it: it predicts worse", "unchecked": "check the runs before you use it"}
+        use = f"use it: perfmodel predict --calibration {file}"
+        more = f"; {how.get(answer.worth.standing, use)}"
     if isinstance(answer, Fit):
         counts = answer.runs
         more = f": from {counts['one accelerator']} runs on one accelerator, {counts['anchored']} on several"
