@@ -7,14 +7,34 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from app import answer_card, bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware
+from app import (
+    answer_card,
+    bounded,
+    charts,
+    file_marks,
+    own_uploads,
+    report_pages,
+    runs_work,
+    samples,
+    session_hardware,
+)
 from app.figure import Figure
 from app.file_marks import Mark, in_use
-from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    options_form,
+    sentence,
+    shell_command,
+)
 from app.plain import plain
 from perfmodel.core.units import percent, show
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
+from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
 
 TITLE = "Your own runs"
@@ -214,7 +234,10 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
             st.markdown(INTRODUCTION)
     with st.container(horizontal=True):
         copies(mark.name, answer.card)
-        download_buttons("runs", table(answer), answer.to_json)
+        once = {"data": mark.name, "output": calibration_name(mark.name)}
+        asked = command("calibrate").request(data=mark.name)
+        report = report_pages.of_command("calibrate", answer, asked, shell_command("calibrate", once))
+        download_buttons("runs", table(answer), answer.to_json, report)
 
 
 def page() -> None:

@@ -134,7 +134,7 @@ def _sides(answers: Sequence[Answer]) -> str:
     fast = [one.where for one in answers if one.before > SAME]
     if len(answers) == 1:
         return f"It ran {'slower' if slow else 'faster'} than predicted." if slow or fast else ""
-    parts = []
+    parts: list[str] = []
     for where, side in (slow, "slower"), (fast, "faster"):
         if where:
             few = len(where) <= NAMED and len(where) < len(answers)
@@ -178,16 +178,21 @@ def summary_lines(
     if named := unmoved(answers):
         far = "; ".join(f"{one.where} ({one.run})" for one in named)
         lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
-    moved = [
+    moved = [(factor, known, name) for name, factor, known in moved_rows(learned)]
+    lines += ["moved (time of computation, rate of links):", *_columns(moved)] if moved else []
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
+    """Return name, factor and how well it is known, now and before, of what the runs move."""
+    return [
         (
+            name.replace("/", " ", 1),
             f"x {math.exp(learned.own.logarithms[name]):.3f}",
             f"+- {after:.0%}, before {before:.0%}",
-            name.replace("/", " ", 1),
         )
         for name, (before, after) in learned.deviations.items()
     ]
-    lines += ["moved (time of computation, rate of links):", *_columns(moved)] if moved else []
-    return [part for line in lines for part in _wrapped(line)]
 
 
 def _wrapped(line: str) -> list[str]:
