@@ -590,7 +590,7 @@ def test_a_verdict_that_turns_on_a_default_says_so():
             assert turn.option not in {each.option for each in other.turns}
             assert f"--{turn.option.replace('_', '-')}" in answer.card.advice
     assert answer.card.advice.startswith(
-        "Slow if the batch is 16 each and the precision is amp (not given); "
+        "Slow (2.8 x the predicted time) if the batch is 16 each and the precision is amp (not given); "
     )
     assert diagnose(measured="0.1s", gpus=16, local_batch_size=64, precision="amp").turns == []
 
@@ -620,7 +620,7 @@ def test_an_answer_reads_its_own_json():
 
     slow = diagnose(measured="400ms", gpus=32)
     assert Diagnosis.model_validate_json(slow.to_json()) == slow
-    assert repr(slow).startswith("<Diagnosis: Slow if ")
+    assert repr(slow).startswith("<Diagnosis: Slow (4 x the predicted time) if ")
     assert slow.records()[0]["id"] == slow.causes[0].id
 
 

@@ -129,7 +129,8 @@ def options_of_listing() -> tuple[str, ...]:
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
-            leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
+            stated = (name for name in SCENARIO if name == "gpus" or not measured_files.applies(name))
+            leave_open([MEASURED, *(OF[name] for name in stated)])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
 
