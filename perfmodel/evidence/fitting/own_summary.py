@@ -91,6 +91,8 @@ def _reason(
     """Return whether to use an update, with the errors that say so."""
     runs = "your run is" if len(answers) == 1 else f"your {len(answers)} runs are"
     shipped = f"{before:.1%} off before"
+    if standing == "untested" and math.isnan(answers[0].width_before):  # a listing, which has no interval
+        return f"Use it on this network: your listing is {shipped}, and nothing else tests what it teaches"
     if standing == "untested":
         return f"Use it for this job alone: {runs} {shipped}, and one run cannot say whether others gain"
     about = "" if refitted else "about "
