@@ -199,7 +199,8 @@ def test_the_nearest_on_the_gpus_one_has_comes_before_more_of_them() -> None:
     assert f"With 2 GPUs nearest: {words}, {percent(known.fits_probability)};" in answer.card.advice
     assert answer.fitting is not None
     assert answer.fitting.options == {"world_size": 4, "global_batch_size": 4}
-    assert any("weights in the host's memory" in line for line in answer.warnings)
+    weights = max(answer.places, key=lambda place: place.bytes).rows["weights"] / 2**30
+    assert f"would be up to {weights:.1f} GiB there for each GPU" in answer.card.advice
     assert "perfmodel fits" in predict(**QLORA).card.advice
 
 
