@@ -219,7 +219,8 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
     st.dataframe(table(answer), hide_index=True)
     for line in answer.warnings:
-        st.warning(plain(sentence(f"{line}.")))
+        if line not in answer.worth.advice:
+            st.warning(plain(sentence(f"{line}.")))
     if answer.unmeasured is not None:
         st.caption(plain(f"{answer.unmeasured.words}."))
     if still := unmoved(answer.answers):

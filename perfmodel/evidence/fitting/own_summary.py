@@ -82,7 +82,9 @@ def worth_of(learned: Update, warnings: Sequence[str] = (), unit_in_doubt: bool 
     said = [f"{'; '.join(parts)}.", _sides(answers)]
     if standing == "unchecked":
         said.insert(0, f"Check before you use it: {warnings[0]}.")
-    return Worth(standing, before, left_out, grown, " ".join(said))
+    elif standing == "worse" and warnings:
+        said.append(f"Look first: {warnings[0]}.")
+    return Worth(standing, before, left_out, grown, " ".join(filter(None, said)))
 
 
 def _reason(
@@ -174,7 +176,7 @@ def summary_lines(
             for one in answers
         ]
     )
-    lines += [f"look at: {line}" for line in warnings]
+    lines += [f"look at: {line}" for line in warnings if line not in worth.advice]
     lines += _narrower(answers) if worth.is_tested or worth.standing == "untested" else []
     lines += [unmeasured.words] if unmeasured is not None else []
     if named := unmoved(answers):
