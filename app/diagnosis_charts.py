@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
 from perfmodel.core.records.names import spaced
-from perfmodel.core.units import show
+from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis
 
 WIDE = 8
@@ -19,6 +19,11 @@ MOST_CAUSES = 4
 def label_of(cause: DiagnosedCause) -> str:
     """Return the short name of a cause in words."""
     return spaced(cause.id)
+
+
+def of_cause(cause: DiagnosedCause) -> str:
+    """Return the label of a cause's row."""
+    return f"cause: {label_of(cause)}"
 
 
 def in_interval(answer: Diagnosis) -> Figure:
@@ -43,8 +48,8 @@ def in_interval(answer: Diagnosis) -> Figure:
             (BLUE, "circle", 11),
         ),
         (
-            "with one of the likeliest causes",
-            [f"with {label_of(cause)}" for cause in causes],
+            "predicted with this cause",
+            [of_cause(cause) for cause in causes],
             [cause.predicted_time for cause in causes],
             [f"{cause.words}: {show(cause.predicted_time, 's')}" for cause in causes],
             (GREY, "square", 10),
@@ -75,7 +80,18 @@ def in_interval(answer: Diagnosis) -> Figure:
                 name=name,
                 hovertemplate="%{text}<extra></extra>",
             )
-    order = (YOURS, EXPECTED, *(f"with {label_of(cause)}" for cause in causes), PUBLISHED)
+    times = [*(time for trace in figure.data for time in trace["x"])]
+    is_late = [cause.predicted_time**2 > min(times) * max(times) for cause in causes]
+    figure.add_scatter(
+        x=[cause.predicted_time for cause in causes],
+        y=[of_cause(cause) for cause in causes],
+        text=[f"   {show(cause.predicted_time, 's')}, {percent(cause.probability)}   " for cause in causes],
+        mode="text",
+        textposition=["middle left" if late else "middle right" for late in is_late],
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    order = (YOURS, EXPECTED, *map(of_cause, causes), PUBLISHED)
     drawn = [row for row in order if any(row in trace["y"] for trace in figure.data)]
     figure.update_yaxes(categoryorder="array", categoryarray=drawn[::-1], automargin=True)
     every = [time for trace in figure.data for time in trace["x"]]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from app import session_hardware
 from app.options import MONEY, values
+from perfmodel.core.records.options import Described
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.quote import Checked, Quote
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.command import Context
+from perfmodel.interfaces.register import command
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE
@@ -46,6 +50,20 @@ def of_prediction(
         return page_of_prediction(prediction, command, catalogue, conditions, reached, costs, confidence)
 
     return page
+
+
+def of_command(name: str, answer: Any, request: Described, line: str) -> Making:
+    """Return a function that makes the report that a command writes of its answer.
+
+    Parameters
+    ----------
+    name : of the command
+    answer, request : of the page
+    line : shell command that repeats it
+    """
+    context, page = Context(session_hardware.catalogue(), typed=line), command(name).writes["report"].page
+    assert page is not None
+    return partial(page, answer, request, context)
 
 
 def of_comparison(result: Comparison, command: str, conditions: Sequence[Conditions]) -> Making:

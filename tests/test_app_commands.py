@@ -61,6 +61,18 @@ def test_a_listing_says_its_ranks_and_leaves_the_job_of_the_page():
     assert {*test.query_params} == {"inter-link", "own-measured"}
 
 
+def test_a_listing_without_its_ranks_is_not_of_as_many_as_the_example_of_the_page():
+    """They follow from its bandwidths."""
+    text = (FROZEN / "all_reduce_perf.txt").read_text()
+    rows = "\n".join(line for line in text.splitlines() if "  Rank " not in line)
+    test = opened("diagnose")
+    assert test.number_input(key="option-gpus").value == 32
+    sound(test.text_area(key="measured-text-0").set_value(rows).run())
+    assert "gpus" not in test.query_params
+    sound(test.selectbox(key="option-node").set_value("dgx-1v").run())
+    assert "2 V100" in test.subheader[0].value
+
+
 def test_diagnose_reads_the_measured_runs_before_a_job_is_changed():
     read = shipped_runs, shipped_transformer_runs
     for each in read:

@@ -240,7 +240,7 @@ def enlarged(test: Any, answers: list[Any], printed: str) -> None:
 
 def learned(test: Any, answers: list[Any], printed: str) -> None:
     assert samples.RUNS.strip() in [block.value for block in test.get("code")]
-    assert f"{len(answers[0]['rows'])} runs: " in printed
+    assert f"your {len(answers[0]['rows'])} runs are " in printed
 
 
 SHOWN = {

@@ -10,12 +10,13 @@ import click
 import pytest
 import streamlit
 
-from app import quotes
+from app import quotes, samples
 from app.menu import PAGES
 from perfmodel.core.files.resources import folder
 from perfmodel.interfaces.cli import main
 from tests.test_app import a_trace, opened
 from tests.test_app_copies import ASKED, copies
+from tests.test_app_runs import handed_over as runs_handed_over
 from tests.test_app_trace import handed_over
 
 HEAVY = {"scale, servers"}
@@ -61,6 +62,8 @@ def test_a_page_offers_the_report_of_its_command(name, offered, invoke, tmp_path
     test = opened(page, **query)
     commands, _ = copies(test)
     command = commands[0]
+    if "Download JSON" not in offered:  # nothing was handed over
+        return
     assert ("Download report" in offered) == writes_reports(command)
     if "Download report" not in offered:
         return
@@ -77,6 +80,15 @@ def test_a_page_offers_the_report_of_its_command(name, offered, invoke, tmp_path
         printed = json.loads(invoke(*command, "--json").stdout)
         assert json.loads(offered["Download JSON"]()) == printed
         assert ("economics" in printed) == ("price" in query)
+
+
+def test_the_page_of_own_runs_offers_the_report_of_its_file(offered, invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(samples.RUNS)
+    runs_handed_over(samples.RUNS)
+    command = ("calibrate", "--data", "mine.csv", "--output", "mine.json")
+    assert invoke(*command, "--report", "page.html").exit_code == 0
+    assert Path("page.html").read_text("utf-8") == offered["Download report"]()
 
 
 def test_the_page_of_a_trace_offers_the_report_of_its_files(offered, invoke, tmp_path, monkeypatch):

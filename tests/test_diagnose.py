@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from perfmodel.model.prediction import predict
 from perfmodel.model.prediction.collectives.collective_fabric import fabric_of
 from perfmodel.model.prediction.collectives.size_errors import NOISES, SizeErrors, correlations, narrowed
 
+PERF = Path(__file__).parent / "frozen" / "files" / "all_reduce_perf.txt"
 ALPS = {"intra_link": "nvlink4-quad-mesh", "inter_link": "slingshot11-200g", "nics": 4}
 """Two nodes of four GH200 as ``cscs-docs-nccl`` states them."""
 
@@ -588,9 +590,22 @@ def test_a_verdict_that_turns_on_a_default_says_so():
             assert turn.option not in {each.option for each in other.turns}
             assert f"--{turn.option.replace('_', '-')}" in answer.card.advice
     assert answer.card.advice.startswith(
-        "Slow if the batch is 16 each and the precision is amp (not given); "
+        "Slow (2.8 x the predicted time) if the batch is 16 each and the precision is amp (not given); "
     )
     assert diagnose(measured="0.1s", gpus=16, local_batch_size=64, precision="amp").turns == []
+
+
+def test_a_listing_that_turns_on_its_adapters_says_so():
+    """Of a machine that is given the network is its own; how many adapters it has is open until said."""
+    answer = diagnose(measured=PERF, node="dgx-1v")
+    (turn,) = answer.turns
+    assert (turn.option, turn.taken, answer.verdict) == ("nics", 4, "slow")
+    assert "if each machine has 4 network adapters (not given); with 1 it is normal" in answer.card.advice
+    stated = diagnose(measured=PERF, node="dgx-1v", nics=turn.other)
+    assert (stated.verdict, stated.turns) == ("normal", [])
+    of_links = diagnose(measured=PERF)
+    assert [turn.option for turn in of_links.turns] == ["nics", "inter_link"]
+    assert diagnose(measured=PERF, inter_link=of_links.turns[1].other).verdict == of_links.turns[1].verdict
 
 
 def test_faster_than_possible_is_said():
@@ -605,7 +620,7 @@ def test_an_answer_reads_its_own_json():
 
     slow = diagnose(measured="400ms", gpus=32)
     assert Diagnosis.model_validate_json(slow.to_json()) == slow
-    assert repr(slow).startswith("<Diagnosis: Slow if ")
+    assert repr(slow).startswith("<Diagnosis: Slow (4 x the predicted time) if ")
     assert slow.records()[0]["id"] == slow.causes[0].id
 
 

@@ -199,8 +199,20 @@ def test_the_nearest_on_the_gpus_one_has_comes_before_more_of_them() -> None:
     assert f"With 2 GPUs nearest: {words}, {percent(known.fits_probability)};" in answer.card.advice
     assert answer.fitting is not None
     assert answer.fitting.options == {"world_size": 4, "global_batch_size": 4}
-    assert any("weights in the host's memory" in line for line in answer.warnings)
+    weights = max(answer.places, key=lambda place: place.bytes).rows["weights"] / 2**30
+    assert f"would be up to {weights:.1f} GiB there for each GPU" in answer.card.advice
     assert "perfmodel fits" in predict(**QLORA).card.advice
+
+
+def test_4_bit_weights_are_trained_by_software_that_does_and_the_card_says_which() -> None:
+    bare = {name: QLORA[name] for name in ("workload", "accelerator", "gpus", "lora", "frozen_weights")}
+    answer = fits(**bare)
+    assert answer.bytes == fits(**bare, framework="axolotl").bytes
+    assert answer.card.machines.endswith("; axolotl@2026 by default")
+    one = {"workload": "llama-3-8b", "accelerator": "rtx-4090", "gpus": 1}
+    first = fits(**one).changes[0]
+    assert first.options["framework"] == "axolotl"
+    assert predict(**one, **first.options).memory.bytes == first.bytes
 
 
 def test_longer_sequences_fit_on_twice_the_gpus_with_one_more_change() -> None:
@@ -235,7 +247,10 @@ def test_a_network_without_layouts_takes_smaller_passes() -> None:
             {"workload": "llama3-8b", "gpus": 1, "accelerator": "h100-sxm5-80gb", "recompute": "full"},
             ({"tensor_parallel"}, {"sharding", "global_batch_size"}),
         ),
-        ({**QLORA, "workload": "llama-65b", "accelerator": "rtx-a6000", "gpus": 1}, ({"tensor_parallel"},)),
+        (
+            {**QLORA, "workload": "llama-65b", "accelerator": "a100-sxm4-40gb", "gpus": 1},
+            ({"tensor_parallel"},),
+        ),
     ],
 )
 def test_more_gpus_share_the_network(job: dict[str, Any], by: tuple[set[str], ...]) -> None:
@@ -247,7 +262,7 @@ def test_more_gpus_share_the_network(job: dict[str, Any], by: tuple[set[str], ..
     found = [{*each.options} - {"world_size"} for each in larger]
     assert all(options in found for options in by)
     for each in larger:
-        options = {**job, **each.options, "gpus": each.options["world_size"]}
+        options = {**job, "global_batch_size": 1, **each.options, "gpus": each.options["world_size"]}
         del options["world_size"]
         assert predict(**options).memory.probability == pytest.approx(each.fits_probability)
 

@@ -47,6 +47,18 @@ def test_a_job_of_which_all_is_stated_is_not_wider():
     ]
 
 
+def test_one_accelerator_leaves_no_sharding_open():
+    """There is nothing to share: neither memory nor time is less certain, in a sweep as in a prediction."""
+    one = LLAMA | {"gpus": 1, "lora": 16, "sharding": None}
+    left, stated = predict(**one), predict(**one | {"sharding": "none"})
+    assert "sharding" not in left.memory.not_stated
+    assert (left.memory.low_80, left.memory.high_80) == (stated.memory.low_80, stated.memory.high_80)
+    assert left.interval == stated.interval
+    rows = sweep(**one | {"gpus": [1, 64]}).table()
+    assert rows["high_80"][0] == pytest.approx(left.interval.high_80, rel=1e-9)
+    assert "sharding" in predict(**one | {"gpus": 64}).memory.not_stated
+
+
 def test_runs_of_the_same_job_settle_what_it_leaves_to_defaults():
     time = predict(**LLAMA).iteration_time
     anchor = f"iteration_time={time:.6f}s@64"

@@ -127,7 +127,10 @@ def test_intervals_narrow_where_runs_speak_and_never_below_their_scatter(tmp_pat
     learned.write(tmp_path / "mine.json")
     near = width(str(tmp_path / "mine.json"), local_batch_size=BATCHES[0] + 1)
     assert near >= 1.28 * 0.99 * learned.learned.own.scatter
-    assert "predicted worse from the others than before: line" in str(learned)
+    worst = learned.worth.worse[0].where
+    assert learned.worth.standing == "worse"
+    assert learned.card.advice.startswith("Do not use it: your 4 runs are ")
+    assert f"; worse for {worst} by " in learned.card.advice
 
 
 def test_what_is_left_out_is_what_the_others_say(tmp_path):
@@ -604,7 +607,8 @@ def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
     assert line.startswith(
         "line 4 is 5.2 x as slow as predicted, lines 2 and 3 within 3%: check it, or remove"
     )
-    assert line in str(answer)
+    assert line in str(answer).replace("\n", " ")
+    assert answer.worth.standing == "worse"
     assert json.loads(answer.to_json())["warnings"] == [line]
     assert answer.unmeasured.job == "ResNet-50 v1.5 on 64 x A100 SXM4 80 GB"
     assert answer.unmeasured.after > answer.answers[0].width_after
@@ -625,7 +629,9 @@ def test_milliseconds_read_as_seconds_are_named(tmp_path):
         r"line 3: [\d.]+ is read as seconds, 1,000 x the prediction; did you mean [\d.]+ ms\?", line
     )
     assert answer.unmeasured is None
-    assert "from the others" not in str(answer)
+    assert answer.worth.standing == "unchecked"
+    assert answer.card.advice.startswith(f"Check before you use it: {line}")
+    assert "left out" not in str(answer)
     assert "80 % interval" not in str(answer)
 
 

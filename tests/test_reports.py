@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -24,6 +25,7 @@ from perfmodel.interfaces.cli import main
 from perfmodel.interfaces.reports.page import Shares, Span, Spans
 from perfmodel.interfaces.reports.planned import MOST, page_of_plan
 
+FILES = Path(__file__).parent / "frozen" / "files"
 COMMANDS = {
     "predict": "predict --gpus 32 --node aws-p3.16xlarge --cost --epochs 90",
     "predict of a layout": "predict --workload llama-3-8b --node dgx-h100 --gpus 16 --tensor-parallel 4 "
@@ -32,6 +34,11 @@ COMMANDS = {
     "layouts": "layouts --workload llama-3-8b --node dgx-h100 --gpus 16 --global-batch-size 64 --top 3",
     "scale": "scale --workload vgg16 --gpus 1-20",
     "sensitivity": "sensitivity --gpus 16 --node aws-p3.16xlarge",
+    "diagnose": "diagnose --gpus 32 --measured 400ms",
+    "diagnose of a listing": f"diagnose --node dgx-1v --measured {FILES / 'all_reduce_perf.txt'}",
+    "fits": "fits --workload llama-3-8b --accelerator h100-sxm5-80gb --gpus 8",
+    "collective": "collective --ranks 16 --size 1KB..1GB --node dgx-a100-40gb",
+    "calibrate": f"calibrate --data {FILES / 'mine.csv'}",
     "plan": "plan --epochs 90 --deadline 24h --budget 500 --node aws-p3.16xlarge,aws-p4d.24xlarge "
     "--max-gpus 16",
 }

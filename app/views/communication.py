@@ -6,10 +6,20 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app import charts, exchanges, session_hardware, sharing
+from app import charts, exchanges, report_pages, session_hardware, sharing
 from app.backend import backend
+from app.command_answer import answer_of
 from app.figure import Figure
-from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    options_form,
+    sentence,
+    shell_command,
+)
 from app.looks import for_planners, refused_words
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
@@ -120,7 +130,9 @@ def page(request: PageRequest) -> None:
             f"{fabric.hosts} {plural('machine', fabric.hosts)}",
             anchor=False,
         )
-        answer = backend().collective(name, *place, [size])[0]
+        where = exchanges.rank_options(picked)
+        more = {"name": name, "ranks": ranks, "size": size}
+        answer, asked, _ = answer_of("collective", where, where, more)
         said = _for_planners(answer, at, wanted)
         st.markdown(said)
         sharing.here()
@@ -153,12 +165,12 @@ def page(request: PageRequest) -> None:
         with fold("Where parameter servers run") as is_open:
             if is_open:
                 placed(fabric, servers, size)
-    where = exchanges.rank_options(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": picked.get("size", "100MB")}
     with st.container(horizontal=True):
         python = _python(name, ranks, values(where, where, "collective"), size)
         copy_buttons("collective", command, python, card=Card(advice=said.replace("**", "")))
-        download_buttons("communication", sharing.csv_of("collective", answer), {"rows": rows})
+        report = report_pages.of_command("collective", answer, asked, shell_command("collective", command))
+        download_buttons("communication", sharing.csv_of("collective", answer), {"rows": rows}, report)
 
 
 def placed(fabric: Point, count: int | None, size: float) -> None:

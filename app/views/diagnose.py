@@ -12,6 +12,7 @@ from app import (
     diagnosis_charts,
     file_marks,
     measured_files,
+    report_pages,
     samples,
     session_hardware,
     sharing,
@@ -28,6 +29,7 @@ from app.layout import (
     fold,
     scenario_form,
     sentence,
+    shell_command,
 )
 from app.looks import labelled
 from app.options import SCENARIO, options
@@ -35,13 +37,14 @@ from app.plain import plain
 from app.state import is_open, leave_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError, brief
-from perfmodel.core.units import percent, show, show_range
+from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.diagnosis.card import shares
 from perfmodel.decide.diagnosis.measured import parse_speed
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
-from perfmodel.model.step.terms import TERMS
+from perfmodel.interfaces.reports import diagnosed
+from perfmodel.interfaces.reports.page import Listing
 
 
 class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -126,11 +129,12 @@ def options_of_listing() -> tuple[str, ...]:
     if st.session_state.get(LEFT_OPEN) != listing.file:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
-            leave_open([MEASURED, *(OF[name] for name in SCENARIO if not measured_files.applies(name))])
+            stated = (name for name in SCENARIO if name == "gpus" or not measured_files.applies(name))
+            leave_open([MEASURED, *(OF[name] for name in stated)])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
 
-def diagnosed(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
+def answered(request: PageRequest) -> tuple[Answered, dict[str, Any]]:
     """Return the answer, and the options of the command that gives it.
 
     Raises
@@ -180,77 +184,32 @@ def _share(probability: float, words: str) -> str:
     return f"- **{plain(percent(probability))}** {plain(labelled(words))}"
 
 
-def similar(answer: Diagnosis) -> None:
-    """Draw a table of published runs or listings like it."""
-    if not answer.similar:
-        return
-    st.subheader(
-        "Published runs like it" if answer.kind == "training" else "Published listings", anchor=False
-    )
-    unit = "s" if answer.kind == "training" else "B/s"
-    st.dataframe(
-        [
-            {
-                "for this job" if answer.kind == "training" else "bus bandwidth": show(each.value, unit),
-                "what was measured": each.words,
-                "software": each.software or "",
-                "source": each.title,
-            }
-            for each in answer.similar
-        ],
-        hide_index=True,
-    )
-
-
-def next_steps(answer: Diagnosis) -> None:
-    """Draw a table of measurements that would tell the causes apart, with a column for each cause."""
-    if not answer.next:
-        return
-    st.subheader("What to measure next", anchor=False)
-    st.caption(
-        "What tells these causes apart best, first, and the iteration time with each; normal: nothing is "
-        "wrong, and the prediction is as far off there"
-    )
-    labels = {cause.id: label_of(cause) for cause in answer.causes}
-    st.dataframe(
-        [
-            {"measure": each.words}
-            | {labels.get(name, name): show(time, "s") for name, time in each.expected.items()}
-            for each in answer.next
-        ],
-        hide_index=True,
-    )
+def table(listing: Listing, words: str = "") -> None:
+    """Draw a table under its heading, with a caption; none without rows."""
+    if listing.rows:
+        st.subheader(listing.heading, anchor=False)
+        if words:
+            st.caption(words)
+        st.dataframe(as_rows(listing), hide_index=True)
 
 
 def details(answer: Diagnosis) -> None:
-    """Draw the folded tables: each message size, or each term of the iteration."""
-    with fold(
-        "Each message size" if answer.kind == "collective" else "Each term of the iteration"
-    ) as is_open:
-        if not is_open:
-            return
-        rows: list[dict[str, Any]] = [
-            {
-                "message": show(row.message_bytes, "B"),
-                "time": show(row.measured_time, "s"),
-                "80 % of such": show_range(row.low_80, row.high_80, "s"),
-                "bus bandwidth": show(row.measured_bus_bandwidth, "B/s"),
-                "predicted": show(row.predicted_bus_bandwidth, "B/s"),
-                "of it": f"{100 * row.ratio:.0f} %",
-                "": row.verdict,
-            }
-            for row in answer.sizes
-        ] or [
-            {
-                "term": TERMS[term.name].label,
-                "predicted": show(term.time, "s"),
-                "would have to take": show(term.needed, "s"),
-                "could take": show(term.reached, "s") if term.by else "",
-                "by": f"{term.by}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
-            }
-            for term in answer.terms
-        ]
-        st.dataframe(rows, hide_index=True)
+    """Draw the folded table: each message size, or each term of the iteration."""
+    listing = diagnosed.sizes(answer) if answer.kind == "collective" else diagnosed.terms(answer)
+    with fold(listing.heading) as is_open:
+        if is_open:
+            st.dataframe(as_rows(listing), hide_index=True)
+
+
+def as_rows(listing: Listing) -> list[dict[str, str]]:
+    """Return a table of a report as rows."""
+    return [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+
+
+NEXT = (
+    "What tells these causes apart best, first, and the iteration time with each; normal: nothing is wrong, "
+    "and the prediction is as far off there"
+)
 
 
 def page() -> None:
@@ -266,7 +225,7 @@ def page() -> None:
     )
     with errors_shown("Is it normal?", request.top, draw_samples):
         measured_files.fields()
-        (answer, _, python), picked = diagnosed(request)
+        (answer, asked, python), picked = answered(request)
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card)
@@ -277,13 +236,14 @@ def page() -> None:
         st.caption(plain(f"Measured: {answer.reading}"))
         draw_samples()
     causes(answer)
-    next_steps(answer)
-    similar(answer)
+    table(diagnosed.next_steps(answer), NEXT)
+    table(diagnosed.similar(answer))
     details(answer)
     assumed.draw(answer.defaults, answer.notes)
     with st.container(horizontal=True):
         copy_buttons("diagnose", picked, python, card=answer.card)
-        download_buttons("diagnosis", sharing.csv_of("diagnose", answer), answer.to_json)
+        report = report_pages.of_command("diagnose", answer, asked, shell_command("diagnose", picked))
+        download_buttons("diagnosis", sharing.csv_of("diagnose", answer), answer.to_json, report)
     if not backend().place:  # read while the answer is looked at, not at the first job of the other kind
         shipped_runs()
         shipped_transformer_runs()

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import answer_card, assumed, file_marks, memory_chart, sharing
+from app import answer_card, assumed, file_marks, memory_chart, report_pages, sharing
 from app.command_answer import answer_of
 from app.layout import (
     copy_buttons,
@@ -13,6 +13,7 @@ from app.layout import (
     errors_shown,
     scenario_form,
     sentence,
+    shell_command,
 )
 from app.looks import labelled, show_warnings
 from app.options import SCENARIO, options, written
@@ -20,8 +21,8 @@ from app.plain import plain
 from app.titles import job_of
 from perfmodel.core.units import show
 from perfmodel.decide.fits.answer import Change, Fits
+from perfmodel.decide.fits.listing import changes_title, largest_words, shown_places, started_words
 from perfmodel.decide.fits.words import change_words, cost_words
-from perfmodel.interfaces.commands.fits import changes_title, largest_words, shown_places, started_words
 from perfmodel.model.options.scenario import SHORT
 from perfmodel.model.prediction.memory_odds import short_verdict
 
@@ -126,7 +127,7 @@ def page() -> None:
     """Draw the page."""
     request = scenario_form("fits", body=(CONFIDENCE,), start=START)
     with errors_shown():
-        answer, _, python = answer_of("fits", request.picked, NAMES)
+        answer, asked, python = answer_of("fits", request.picked, NAMES)
     with request.top:
         job = job_of(request.picked.get("workload"), answer.card)
         st.subheader(plain(f"Does {job.network} fit on {job.gpus}?"), anchor=False)
@@ -145,7 +146,8 @@ def page() -> None:
     starts(answer)
     with st.container(horizontal=True):
         copy_buttons("fits", request.picked, python, card=answer.card)
-        download_buttons("fits", sharing.csv_of("fits", answer), answer.to_json)
+        report = report_pages.of_command("fits", answer, asked, shell_command("fits", request.picked))
+        download_buttons("fits", sharing.csv_of("fits", answer), answer.to_json, report)
     assumed.draw(answer.defaults)
 
 

@@ -1,20 +1,40 @@
-"""Page Your own runs: what measured runs of one's own teach, applied to every page that predicts."""
+"""Page Your own runs: what measured runs of one's own teach, applied to the pages that predict if better."""
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
-from app import bounded, charts, file_marks, own_uploads, runs_work, samples, session_hardware, sharing
+from app import (
+    answer_card,
+    bounded,
+    charts,
+    file_marks,
+    own_uploads,
+    report_pages,
+    runs_work,
+    samples,
+    session_hardware,
+)
 from app.figure import Figure
 from app.file_marks import Mark, in_use
-from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
+from app.layout import (
+    PageRequest,
+    copy_buttons,
+    download_buttons,
+    errors_shown,
+    fold,
+    options_form,
+    sentence,
+    shell_command,
+)
 from app.plain import plain
 from perfmodel.core.units import percent, show
-from perfmodel.evidence.fitting.own_file import WORSE_WORDS, OwnRuns, unmoved, worse
+from perfmodel.evidence.fitting.own_file import OwnRuns
+from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
+from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
 
 TITLE = "Your own runs"
@@ -22,14 +42,16 @@ FIELD = "runs-file"
 # Session key of the uploaded file.
 TAKEN = "runs-taken"
 # Session key: mark of the runs whose calibration was put in use; it is put in use once.
+BUTTONS: tuple[Literal["primary"], Literal["secondary"]] = "primary", "secondary"
+# Looks of the button that puts in use what was learned: where it is no worse, and where it is.
 DRAWN = 30
 # Most runs in the chart.
-ERRORS = {
-    "before": ("before", charts.GREY, "circle-open"),
-    "left_out": ("learned from the other runs alone", charts.ORANGE, "diamond"),
-    "after": ("learned from all", charts.BLUE, "circle"),
+MARKS = {
+    "before": (charts.GREY, "circle-open"),
+    "left_out": (charts.ORANGE, "diamond"),
+    "after": (charts.BLUE, "circle"),
 }
-# Field of an answer -> its name, colour and mark.
+# Field of an answer -> the colour and mark of its errors.
 INTRODUCTION = """
 A line of the file is a run: `workload`, `accelerator` or `node`, `world_size`, `local_batch_size`, and what
 was measured, `iteration_time` in seconds or `samples_per_second`. Any other option of a prediction may be a
@@ -47,25 +69,17 @@ def relative(logarithm: float) -> str:
     return f"{math.expm1(logarithm):+.1%}"
 
 
-def mean_error(answer: OwnRuns, name: str) -> float:
-    """Return the mean absolute error of the runs."""
-    return fmean(abs(math.expm1(getattr(each, name))) for each in answer.answers)
-
-
-def summary(answer: OwnRuns, is_used: bool) -> str:
-    """Return how far the runs are missed before and after, and where that counts, as sentences."""
-    count = len(answer.answers)
-    runs = f"{count} run{'s' * (count != 1)}"
-    where = "Every page that predicts uses them" if is_used else "No page uses them"
-    before, others = mean_error(answer, "before"), mean_error(answer, "left_out")
-    return f"{runs}: {before:.1%} off before, {others:.1%} each from the others (mean). {where}."
+def fields(answer: OwnRuns) -> dict[str, str]:
+    """Return the errors that are drawn, by their fields: not those of runs left out where they test none."""
+    return {name: head for name, head in COLUMNS.items() if answer.worth.is_tested or name != "left_out"}
 
 
 def errors(answer: OwnRuns) -> Figure:
-    """Return a chart of each run's error before, learned from the others, and learned from all."""
+    """Return a chart of each run's errors."""
     figure, runs = Figure(), answer.answers[:DRAWN]
     names = [f"{each.where}: {each.run}" for each in runs]
-    for field, (name, colour, symbol) in ERRORS.items():
+    for field, name in fields(answer).items():
+        colour, symbol = MARKS[field]
         figure.add_scatter(
             x=[math.expm1(getattr(each, field)) for each in runs],
             y=[each.where for each in runs],
@@ -86,9 +100,7 @@ def table(answer: OwnRuns) -> list[dict[str, Any]]:
     return [
         {
             "where": each.where,
-            "before": relative(each.before),
-            "from the others": relative(each.left_out),
-            "after": relative(each.after),
+            **{head: relative(getattr(each, field)) for field, head in fields(answer).items()},
             "measured": show(each.time, "s"),
             "run": each.run,
         }
@@ -111,12 +123,15 @@ def moved(answer: OwnRuns) -> list[dict[str, Any]]:
     ]
 
 
-def put_in_use(mark: Mark, learned: Mark) -> bool:
-    """Put what the runs teach in use the first time that they are seen; return whether it is in use."""
+def put_in_use(mark: Mark, learned: Mark, is_better: bool) -> bool:
+    """Put what the runs teach in use the first time that they are seen, if it is better than without.
+
+    What other runs taught is no longer in use then.  Returns whether it is in use.
+    """
     session = st.session_state
     if session.get(TAKEN) != mark:
         session[TAKEN] = mark
-        file_marks.use("calibration", [learned])
+        file_marks.use("calibration", [learned] if is_better else [])
     return in_use("calibration") == (learned,)
 
 
@@ -172,12 +187,11 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     answer.write(written)
     text = written.read_text("utf-8")
     learned = session_hardware.keep("calibration", calibration_name(mark.name), text.encode())
-    is_used = put_in_use(mark, learned)
+    is_used = put_in_use(mark, learned, answer.worth.standing == "better")
     with request.top:
         st.subheader(plain(f"What {mark.name} teaches"), anchor=False)
-        said = summary(answer, is_used)
-        st.markdown(f"**{plain(said)}**")
-        sharing.here()
+        answer_card.show(answer.card)
+        st.caption("Every page that predicts uses it" if is_used else "No page uses it")
     with st.container(horizontal=True):
         if is_used:
             st.button(
@@ -185,7 +199,10 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
             )
             if st.button("See it in Predict"):
                 st.switch_page("views/predict.py")
-        elif st.button("Use it on every page that predicts", type="primary"):
+        elif st.button(
+            "Use it on every page that predicts",
+            type="secondary" if answer.worth.standing == "worse" else "primary",
+        ):
             file_marks.use("calibration", [learned])
             st.rerun()
         st.download_button(
@@ -198,17 +215,17 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     shown = errors(answer)
     height = 150 + 30 * min(len(answer.answers), DRAWN)
     charts.draw(shown, "errors", "Errors of each run before and after", height=height)
+    meaning = "; ".join(f"{head}: {MEANING[field]}" for field, head in fields(answer).items())
+    st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
     st.dataframe(table(answer), hide_index=True)
     for line in answer.warnings:
-        st.warning(plain(sentence(f"{line}.")))
+        if line not in answer.worth.advice:
+            st.warning(plain(sentence(f"{line}.")))
     if answer.unmeasured is not None:
         st.caption(plain(f"{answer.unmeasured.words}."))
-    for words, runs in (
-        (sentence(WORSE_WORDS), [] if answer.warnings else worse(answer.answers)),
-        ("Missed as far as before, for a reason that no factor here describes", unmoved(answer.answers)),
-    ):
-        if runs:
-            st.warning(plain(f"{words}: {'; '.join(f'{each.where} ({each.run})' for each in runs)}"))
+    if still := unmoved(answer.answers):
+        runs = "; ".join(f"{each.where} ({each.run})" for each in still)
+        st.warning(plain(f"Missed as far as before, for a reason that no factor here describes: {runs}"))
     if rows := moved(answer):
         st.subheader("What moved", anchor=False)
         st.caption("Factors of the time of computation and of the rate of links")
@@ -217,8 +234,11 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
         if is_open:
             st.markdown(INTRODUCTION)
     with st.container(horizontal=True):
-        copies(mark.name, Card(advice=said))
-        download_buttons("runs", table(answer), answer.to_json)
+        copies(mark.name, answer.card)
+        once = {"data": mark.name, "output": calibration_name(mark.name)}
+        asked = command("calibrate").request(data=mark.name)
+        report = report_pages.of_command("calibrate", answer, asked, shell_command("calibrate", once))
+        download_buttons("runs", table(answer), answer.to_json, report)
 
 
 def page() -> None:

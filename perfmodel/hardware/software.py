@@ -12,6 +12,8 @@ from perfmodel.hardware.provenance import Id, Provenance, SourcedSpec, Spec, Tex
 
 DEFAULT_SOFTWARE = "pytorch"
 DEFAULT_FOR_LAYOUTS = "megatron-core"
+DEFAULT_FOR_QUANTIZED = "axolotl"
+"""Of adapters on weights in 4 bits (QLoRA), which its examples train."""
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software in measured data-parallel runs; a year outside counts as the nearest."""
 LATEST_RELEASE = 2026
@@ -352,6 +354,17 @@ def learned_year(text: str) -> int:
     """
     _, year = parts(text)
     return min(max(year or LATEST_YEAR, EARLIEST_YEAR), LATEST_YEAR)
+
+
+def default_for_layouts(frozen_weights: str | None, is_tpu: bool) -> str:
+    """Return the software of a transformer with a layout where none is stated.
+
+    >>> default_for_layouts(None, False), default_for_layouts("nf4", False), default_for_layouts(None, True)
+    ('megatron-core', 'axolotl', 'maxtext')
+    """
+    if is_tpu:
+        return "maxtext"
+    return DEFAULT_FOR_LAYOUTS if frozen_weights in (None, "16-bit") else DEFAULT_FOR_QUANTIZED
 
 
 def usual_year(accelerator_year: int) -> int:

@@ -886,7 +886,7 @@ def layouts(
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     image_tokens : [tokens] Tokens of one sample that are of images: read by a language model with a vision tower, where 0 leaves out the tower, or made by a diffusion transformer.  [default: one image]
-    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core]
+    framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...  [default: megatron-core; axolotl with frozen_weights in 4 bits]
     precision : Precision of matrix products.  [default: bf16]
     lora : [1] Rank of adapters that are trained instead of a transformer's own weights (LoRA, QLoRA).
     routing_nodes : [1] Most nodes that a token of a mixture of experts is sent to.  [default: as the network routes; deepseek-v3 to 4]

@@ -43,6 +43,8 @@ class Writes(NamedTuple):
     required: bool = False
     note: str = ""
     """What is printed where it was written: ``drawn``."""
+    page: Callable[[Any, Any, Context], Any] | None = None
+    """Of a report: makes the page of an answer and its request."""
 
 
 @dataclass(frozen=True, kw_only=True)

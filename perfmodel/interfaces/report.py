@@ -32,4 +32,4 @@ def report(page: Callable[[Any, Any, Context], Any]) -> Writes:
 
         write_page(file, page(answer, request, context))
 
-    return Writes(WORDS, check, write)
+    return Writes(WORDS, check, write, page=page)

@@ -136,7 +136,7 @@ class Diagnosis(Record):
     mismatch: str | None = None
     """What the measurement says of the hardware that contradicts the stated one; None where nothing does."""
     turns: list[TurningDefault] = fresh(list)
-    """Of a training run, options left open of which another usual value changes the verdict."""
+    """Options left open of which another usual value changes the verdict."""
     job: str
     """The machines and the job, in words."""
     normal: float

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from perfmodel.core.units import percent, show, show_range
+from perfmodel.core.units import percent, show, show_range, three_digits
 from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis, Pace, Verdict
 from perfmodel.model.prediction.answer_card import Card
 
@@ -112,14 +112,34 @@ _HEADS = {"slow": "Slow", "unclear": "Unclear", "fast": "Faster than predicted"}
 
 def _verdict(answer: Diagnosis) -> str:
     """Return the verdict as a clause, with the defaults that it turns on."""
+    turning = _turning(answer)
     if answer.kind == "collective":
-        return listing_verdict(answer)
+        return ", ".join(filter(None, (listing_verdict(answer), turning)))
+    if answer.verdict == "normal":
+        return f"Normal {turning}" if turning else "Normal for this job"
+    ratio = answer.measured / answer.predicted
+    head = f"{_HEADS[answer.verdict]} ({_times(ratio)} the predicted time)"
+    if answer.verdict == "fast":
+        head = f"{_HEADS['fast']} ({_times(1 / ratio)} as fast)"
+    return f"{head} {turning}" if turning else head
+
+
+def _times(ratio: float) -> str:
+    """Return a factor with two digits, below 2 with three, in words.
+
+    >>> _times(3.96), _times(1.151), _times(1497)
+    ('4 x', '1.15 x', '1,500 x')
+    """
+    return f"{three_digits(float(f'{ratio:.2g}' if ratio >= 2 else f'{ratio:.3g}'))} x"
+
+
+def _turning(answer: Diagnosis) -> str:
+    """Return the defaults that the verdict turns on as a condition; empty where it turns on none."""
     if not answer.turns:
-        return "Normal for this job" if answer.verdict == "normal" else _HEADS[answer.verdict]
-    head = "Normal" if answer.verdict == "normal" else _HEADS[answer.verdict]
+        return ""
     taken = " and ".join(turn.words for turn in answer.turns)
     other = ", ".join(f"with {turn.other_words} it is {turn.verdict}" for turn in answer.turns)
-    return f"{head} if {taken} (not given); {other}"
+    return f"if {taken} (not given); {other}"
 
 
 def _cause(answer: Diagnosis) -> str | None:
@@ -137,8 +157,8 @@ def _cause(answer: Diagnosis) -> str | None:
         said = f"most likely cause: {first.words} ({percent(share)})"
     else:
         said = (
-            f"most likely known cause: {first.words} ({percent(share)}); {percent(unknown)} that it is none "
-            "of the causes we know"
+            f"no single cause we know is likely: {percent(unknown)} that it is none of them; the likeliest: "
+            f"{first.words} ({percent(share)})"
         )
     return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
 

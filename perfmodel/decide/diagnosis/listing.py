@@ -16,8 +16,11 @@ from perfmodel.decide.diagnosis.answer import (
     Diagnosis,
     Pace,
     SimilarMeasurement,
+    TurningDefault,
+    Verdict,
 )
-from perfmodel.decide.diagnosis.card import with_card
+from perfmodel.decide.diagnosis.card import verdict_of, with_card
+from perfmodel.decide.diagnosis.turning import Trial, left_open_of_listing, turning_defaults
 from perfmodel.decide.diagnosis.weighed import Weighed, Weights, weigh
 from perfmodel.decide.quote.similar_runs import similar_collectives
 from perfmodel.equations.bandwidths import bus_bandwidth
@@ -83,6 +86,7 @@ def diagnose_listing(
         kind="collective",
         reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
         mismatch=_mismatch(timings, point, named, catalogue),
+        turns=_turns(timings, weights, scenario, point, catalogue),
         job=_job(point),
         normal=weights.normal,
         unknown=weights.unknown,
@@ -99,6 +103,29 @@ def diagnose_listing(
         defaults=[note.said for note in taken],
         notes=[*(note for note in point.notes if note not in taken), *_partial(point, scenario, catalogue)],
     )
+
+
+def _turns(
+    timings: Timings, own: Weights, scenario: Scenario, point: Point, catalogue: Catalogue
+) -> list[TurningDefault]:
+    """Return the options of the machines left open on which the verdict turns."""
+    sizes = [row.message_bytes for row in timings.rows]
+
+    def attempt(option: str, value: int | str) -> Trial | None:
+        changed = scenario.model_copy(update={option: value})
+        try:
+            at = point_of(timings, changed, point.collective, catalogue)
+        except InputError:
+            return None
+        weights = weigh(at, sizes, _times(timings), catalogue)
+        return Trial(_pace(weights), float(np.mean(weights.errors)), lambda: _verdict(weights))
+
+    return turning_defaults(_verdict(own), left_open_of_listing(scenario, point, catalogue), attempt)
+
+
+def _verdict(weights: Weights) -> Verdict:
+    odds = [cause.probability for cause in weights.causes]
+    return verdict_of(_pace(weights), weights.normal, weights.unknown, odds)
 
 
 def point_of(timings: Timings, scenario: Scenario, collective: str | None, catalogue: Catalogue) -> Point:

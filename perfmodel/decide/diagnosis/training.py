@@ -23,7 +23,7 @@ from perfmodel.decide.diagnosis.card import verdict_of, with_card
 from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predicted
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import Explained, next_measurements
-from perfmodel.decide.diagnosis.turning import BATCH, Judged, judged, pace_of, turning_defaults
+from perfmodel.decide.diagnosis.turning import BATCH, Trial, left_open_of_job, turning_defaults
 from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
@@ -42,6 +42,8 @@ from perfmodel.workloads import workload
 
 SHOWN = 4
 """Causes that the next measurements tell apart."""
+FITS = 0.5
+"""Least probability that a job with another value of an option fits, for which that value counts as usual."""
 UNCHANGED = 0.02
 """Relative change of the iteration time below which an option is no cause."""
 
@@ -104,7 +106,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         pace=pace,
         kind="training",
         reading=speed.words,
-        turns=_turns(speed, time, (pace, normal, unknown, causes), scenario, setting, catalogue),
+        turns=_turns(speed, (pace, normal, unknown, causes), scenario, setting, catalogue),
         job=job_words(setting),
         normal=normal,
         unknown=unknown,
@@ -125,7 +127,6 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
 
 def _turns(
     speed: Speed,
-    time: float,
     own: tuple[Pace, float, float, list[Weighed]],
     scenario: Scenario,
     setting: Setting,
@@ -133,24 +134,32 @@ def _turns(
 ) -> list[TurningDefault]:
     """Return the options left open on which the verdict turns."""
 
-    def time_of(prediction: Prediction, changed: Scenario) -> float:
-        if speed.quantity == "iteration_time":
-            return time
-        return iteration_time(speed, prediction, resolve(changed, catalogue))
-
     def verdict(pace: Pace, normal: float, unknown: float, causes: list[Weighed]) -> Verdict:
         return verdict_of(pace, normal, unknown, [cause.probability for cause in causes])
 
-    def judge(prediction: Prediction, changed: Scenario) -> Verdict:
-        then, interval = time_of(prediction, changed), prediction.interval
-        assert interval is not None
+    def attempt(option: str, value: int | str) -> Trial | None:
+        changed = scenario.model_copy(update={option: value})
+        prediction = predicted(changed, {}, catalogue)
+        if prediction is None or (prediction.memory and prediction.memory.probability < FITS):
+            return None
+        interval = prediction.interval
+        if interval is None:
+            return None
         of = resolve(changed, catalogue)
-        return verdict(pace_of(then, interval), *_weigh(then, prediction, interval, changed, of, catalogue))
+        then = iteration_time(speed, prediction, of)
+        pace = pace_of(then, interval)
+        return Trial(
+            pace,
+            math.log(then / prediction.iteration_time),
+            lambda: verdict(pace, *_weigh(then, prediction, interval, changed, of, catalogue)),
+        )
 
-    def place(prediction: Prediction, changed: Scenario) -> Judged | None:
-        return judged(time_of(prediction, changed), prediction)
+    return turning_defaults(verdict(*own), left_open_of_job(scenario, setting), attempt)
 
-    return turning_defaults(verdict(*own), scenario, setting, catalogue, place, judge)
+
+def pace_of(time: float, interval: Interval) -> Pace:
+    """Return where a time lies: inside, above or below an interval."""
+    return "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
 
 
 def iteration_time(speed: Speed, prediction: Prediction, setting: Setting) -> float:

@@ -1,17 +1,15 @@
-"""Which options left open turn the verdict about a run: their defaults against other usual values."""
+"""Which options left open turn a verdict: their defaults against other usual values."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from perfmodel.decide.diagnosis.answer import Pace, TurningDefault, Verdict
-from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.machine_words import link_words
+from perfmodel.model.collectives.place import Point
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.result import Interval
 from perfmodel.model.setting.resolve import Setting
 
 BATCH = ("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps")
@@ -30,64 +28,56 @@ OTHER_FORMATS = {
     "fp32": ("tf32", "amp"),
 }
 """Usual number formats other than the default."""
-FITS = 0.5
-"""Least probability that a job with another value fits, for which the value counts as usual."""
+NICS = 1, 2, 4, 8
+"""Usual numbers of network adapters of a machine."""
 
 
-class Judged(NamedTuple):
-    """Where a run lies for a job."""
+class Trial(NamedTuple):
+    """A measurement held against its job with one option changed."""
 
     pace: Pace
+    """Where it lies."""
     off: float
     """ln(measured / predicted)."""
+    verdict: Callable[[], Verdict]
+    """Says the verdict, which takes longer than where it lies."""
 
 
-class _Open(NamedTuple):
+class LeftOpen(NamedTuple):
     """An option left open, with other usual values."""
 
     option: str
     taken: int | str
     others: tuple[int | str, ...]
     words: str
-    """Format of the clause that states the default."""
-    other_words: str
-    """Format of another value."""
+    """Clause that states the default."""
+    other_words: Callable[[int | str], str] = str
+    """Another value in words."""
 
 
 def turning_defaults(
-    verdict: Verdict,
-    scenario: Scenario,
-    setting: Setting,
-    catalogue: Catalogue,
-    place: Callable[[Prediction, Scenario], Judged | None],
-    judge: Callable[[Prediction, Scenario], Verdict],
+    verdict: Verdict, left_open: Iterable[LeftOpen], attempt: Callable[[str, int | str], Trial | None]
 ) -> list[TurningDefault]:
     """Return the options left open of which one other usual value changes the verdict to a clear one.
 
-    A run that is normal turns where it would be slow: that it would be fast asks for nothing.
+    What is normal turns where it would be slow: that it would be fast asks for nothing.
 
     Parameters
     ----------
     verdict : with the defaults
-    scenario, setting : of the job
-    catalogue : hardware
-    place : says where the run lies for a changed job; None where nothing says it
-    judge : says the verdict about the run for a changed job, which takes much longer
+    left_open : options that were not given
+    attempt : holds the measurement against the job with an option changed; None where no such job is usual
     """
     result = []
-    for option in _left_open(scenario, setting):
-        placed = []
+    for option in left_open:
+        trials = []
         for other in option.others:
-            changed = scenario.model_copy(update={option.option: other})
-            prediction = predicted(changed, {}, catalogue)
-            if prediction is None or (prediction.memory and prediction.memory.probability < FITS):
-                continue
-            where = place(prediction, changed)
-            if where is not None and where.pace not in (verdict, "fast" if verdict == "normal" else None):
-                placed.append((where, other, prediction, changed))
-        placed.sort(key=lambda each: abs(each[0].off))
-        for _, other, prediction, changed in placed[:2]:
-            turned = judge(prediction, changed)
+            trial = attempt(option.option, other)
+            if trial is not None and trial.pace not in (verdict, "fast" if verdict == "normal" else None):
+                trials.append((trial, other))
+        trials.sort(key=lambda each: abs(each[0].off))
+        for trial, other in trials[:2]:
+            turned = trial.verdict()
             if turned not in (verdict, "unclear"):
                 result.append(
                     TurningDefault(
@@ -95,43 +85,59 @@ def turning_defaults(
                         taken=option.taken,
                         other=other,
                         verdict=turned,
-                        words=option.words.format(option.taken),
-                        other_words=option.other_words.format(other),
+                        words=option.words,
+                        other_words=option.other_words(other),
                     )
                 )
                 break
     return result
 
 
-def pace_of(time: float, interval: Interval) -> Pace:
-    """Return where a time lies: inside, above or below an interval."""
-    return "slow" if time > interval.high_80 else "fast" if time < interval.low_80 else "normal"
-
-
-def judged(time: float, prediction: Prediction) -> Judged | None:
-    """Return where a time lies for the job of a prediction; None where that has no interval."""
-    if prediction.interval is None:
-        return None
-    return Judged(pace_of(time, prediction.interval), math.log(time / prediction.iteration_time))
-
-
-def _left_open(scenario: Scenario, setting: Setting) -> Iterator[_Open]:
+def left_open_of_job(scenario: Scenario, setting: Setting) -> Iterator[LeftOpen]:
     """Yield batch, length of sequences and number format, where they were not given."""
     if all(getattr(scenario, name) is None for name in BATCH):
         if setting.layout is None:
             local = int(setting.local_batch_size)
             others = tuple(dict.fromkeys(int(local * factor) for factor in BATCHES if local * factor >= 1))
-            yield _Open("local_batch_size", local, others, "the batch is {} each", "{}")
+            yield LeftOpen("local_batch_size", local, others, f"the batch is {local} each")
         else:
             whole = int(setting.global_batch_size)
             others = tuple(whole * factor for factor in GLOBAL_BATCHES)
-            yield _Open("global_batch_size", whole, others, "the batch of a step is {}", "{}")
+            yield LeftOpen("global_batch_size", whole, others, f"the batch of a step is {whole}")
     length = setting.workload.sequence_length
     if scenario.sequence_length is None and length is not None:
         below = [each for each in LENGTHS if each < length][-1:]
         above = [each for each in LENGTHS if each > length][:1]
         others = (*below, *above)
-        yield _Open("sequence_length", int(length), others, "sequences have {} tokens", "{} tokens")
+        words = f"sequences have {length} tokens"
+        yield LeftOpen("sequence_length", int(length), others, words, lambda other: f"{other} tokens")
     if "precision" not in scenario.model_fields_set or scenario.precision is None:
         formats = OTHER_FORMATS.get(setting.precision, ())
-        yield _Open("precision", setting.precision, formats, "the precision is {}", "{}")
+        yield LeftOpen("precision", setting.precision, formats, f"the precision is {setting.precision}")
+
+
+def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue) -> Iterator[LeftOpen]:
+    """Yield adapters of a machine and the links, where they were not given.
+
+    The links of a machine that was given are its own, and not left open.
+
+    Parameters
+    ----------
+    scenario : machines, as they were given
+    point : the collective over them
+    catalogue : hardware; other usual values are those of other machines with the accelerator
+    """
+    nodes = map(catalogue.node, catalogue.ids("nodes")) if point.accelerator is not None else ()
+    alike = [node for node in nodes if node.accelerator == getattr(point.accelerator, "id", None)]
+    if point.nodes > 1 and scenario.nics is None:
+        taken = int(point.nics if point.host_nics is None else point.host_nics)
+        counts = {*NICS, *(node.nics for node in alike if node.nics)} - {taken}
+        words = f"each machine has {taken} network adapter{'s' * (taken != 1)}"
+        yield LeftOpen("nics", taken, tuple(sorted(counts)), words)
+    name, link = ("inter_link", point.inter_link) if point.nodes > 1 else ("intra_link", point.link)
+    if scenario.node is None and getattr(scenario, name) is None and link is not None:
+        others = {getattr(node, name) for node in alike} - {None, link.id}
+        words = f"the {'network' if point.nodes > 1 else 'link between ranks'} is {link_words(link)}"
+        yield LeftOpen(
+            name, link.id, tuple(sorted(others)), words, lambda other: link_words(catalogue.link(str(other)))
+        )

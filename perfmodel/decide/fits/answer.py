@@ -28,8 +28,8 @@ MOST_CHANGES = 8
 
 
 HOST_WEIGHTS = (
-    "weights in the host's memory (offload_params of FSDP, offload_param of DeepSpeed) are not modelled: "
-    "--offload moves optimizer states and activations alone"
+    "Weights in the host's memory (FSDP's offload_params, DeepSpeed's offload_param) would be up to {size} "
+    "there for each GPU; neither memory nor time of that is modelled."
 )
 """What is said where nothing makes a job fit on its accelerators."""
 
@@ -177,7 +177,8 @@ def fits(
     is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
     card = card_of(prediction)
     if memory.probability < confidence:
-        card = card.model_copy(update={"advice": _advice(memory, listed, confidence, setting.world_size)})
+        advice = _advice(memory, listed, confidence, setting.world_size, is_short)
+        card = card.model_copy(update={"advice": advice})
     return Fits.model_construct(
         headline=prediction.headline,
         card=card,
@@ -199,11 +200,7 @@ def fits(
         change_starts={} if first is None else starts_of(first.setting),
         software=setting.software_name,
         defaults=list(prediction.defaults),
-        warnings=[
-            *_few_passes(setting),
-            *setting.warnings,
-            *([HOST_WEIGHTS] if is_short else []),
-        ],
+        warnings=[*_few_passes(setting), *setting.warnings],
     )
 
 
@@ -214,13 +211,26 @@ def _first(changes: Sequence[Changed]) -> list[Changed]:
     return listed if more is None or more in listed else [*listed[:-1], more]
 
 
-def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: int) -> str:
-    """Return that a job does not fit as surely as asked, what comes nearest on its GPUs, and what fits."""
+def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: int, is_short: bool) -> str:
+    """Return that a job does not fit as surely as asked, what comes nearest on its GPUs, and what fits.
+
+    Parameters
+    ----------
+    memory : of the job
+    changes : what is listed
+    confidence : how sure to be
+    gpus : the job's own
+    is_short : whether nothing that is modelled makes it fit on these as surely
+    """
     lines = [f"It {memory.verdict}." if memory.fits else unfit_words(memory)]
+    if is_short:
+        lines.append(HOST_WEIGHTS.format(size=f"{memory.rows['weights'] / 2**30:.1f} GiB"))
     fitting = [change for change in changes if change.fits_probability >= confidence]
     nearest = [change for change in changes if not change.more_gpus and change not in fitting]
     if not changes:
-        return f"{lines[0]} No change of options was found that makes it fit: take GPUs with more memory."
+        return (
+            f"{' '.join(lines)} No change of options was found that makes it fit: take GPUs with more memory."
+        )
     if not fitting:
         lines.append(f"Nothing tried makes it fit with {percent(confidence)}; GPUs with more memory may.")
     if nearest:

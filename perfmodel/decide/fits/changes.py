@@ -175,7 +175,8 @@ def _pairs(job: _Job, savers: Sequence[_Saver], smallest: Sequence[_Saver]) -> l
 def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]:
     """Return the jobs that fit on more accelerators, on the fewest that do also with one other way.
 
-    Where none does with one, the most accelerators with all that helps are returned, whether they fit or not.
+    Where none does with one that the software is known to do, all that helps is tried, and what comes nearest
+    is returned, whether it fits or not.
 
     Parameters
     ----------
@@ -187,26 +188,34 @@ def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]
     tried: list[tuple[Way, list[_Saver]]] = []
     for of_size in more_gpus(job.setting):
         result += _each(job, [(way,) for way in of_size])
-        if result or not shares:
+        if any(map(_is_known, result)) or not shares:
             continue
         sharing = list(sharing_ways(job.setting, of_size[0].options["world_size"]))
         kinds = {way.kind for way in sharing}
         apart = [each.way for each in others if each.way.kind not in kinds]
-        tried, untried = [], sharing
+        of_this, untried = list[tuple[Way, list[_Saver]]](), sharing
         for way in of_size:
             # where the batch has too few samples for more replicas, only what leaves fewer of them can help
             savers = _savers(job, [*untried, *apart] if way is of_size[-1] else sharing, (way,))
             untried = [each for each in sharing if all(each is not saver.way for saver in savers)]
-            tried.append((way, savers))
+            of_this.append((way, savers))
             result += _alone(job, savers, (way,))
-    if result or not others:
+        if any(savers for _, savers in of_this):  # else the machines' network is not known
+            tried = of_this
+    if any(map(_is_known, result)) or not others:
         return result
     helping = [saver for _, savers in tried for saver in savers]
     for way, _ in tried:
         result += _nearest(job, _smallest(helping), (way,))
-        if fitting := [one for one in result if one.memory.probability >= job.confidence]:
+        fitting = [one for one in result if one.memory.probability >= job.confidence]
+        if any(map(_is_known, fitting)):
             return fitting
     return result
+
+
+def _is_known(changed: Changed) -> bool:
+    """Return whether a job's software is known to do a change."""
+    return not any(UNKNOWN in line for line in changed.warnings)
 
 
 def _each(job: _Job, chosen: Iterable[tuple[Way, ...]]) -> list[Changed]:

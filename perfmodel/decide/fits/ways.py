@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from perfmodel.core.choices import ONE_PROCESS
+from perfmodel.hardware.software import default_for_layouts, parts
 from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
@@ -66,13 +67,16 @@ def ways_of(setting: Setting, sure_batch: int) -> Iterator[Way]:
     layout, scenario = setting.layout, setting.scenario
     for recompute in RECOMPUTE[int(layout.recompute) + 1 :]:
         yield Way("recompute", {"recompute": recompute})
+    is_open = scenario.framework is None and scenario.strategy != "fsdp"
+    usual = default_for_layouts("nf4", setting.accelerator.is_tpu)
+    software: Options = {"framework": usual} if is_open and parts(setting.software_name)[0] != usual else {}
     if scenario.lora is None:
         yield from (Way("loss", {"loss": loss}) for loss in ("chunked", "fused"))
         yield Way("lora", {"lora": USUAL_RANK})
-        yield Way("lora", {"lora": USUAL_RANK, "frozen_weights": "nf4"})
+        yield Way("lora", {"lora": USUAL_RANK, "frozen_weights": "nf4", **software})
     else:
         narrower = NARROWER.get(scenario.frozen_weights or "16-bit", ())
-        yield from (Way("lora", {"frozen_weights": stored}) for stored in narrower)
+        yield from (Way("lora", {"frozen_weights": stored, **software}) for stored in narrower)
     kept_there = scenario.offload or "none"
     yield from (Way("offload", {"offload": what}) for what in MORE_OFFLOADED.get(kept_there, ()))
     if setting.optimizer in ("adam", "adam-bf16"):

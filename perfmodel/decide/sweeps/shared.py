@@ -218,7 +218,7 @@ def _blocks(
         size = picked_numbers["world_size"]
         of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
         options = base_options | rows.options(some)
-        sharding = (base_options["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0)
+        sharding = (base_options["strategy"] != "fsdp") * (picked_numbers["sharding"] < 0) * (size > 1)
         others = {"sharding": sharding, "recompute": picked_numbers["recompute"] < 0}
         opened = left_open_by(base_options["framework"], others)
         yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants, opened)

@@ -61,7 +61,7 @@ def warnings_of(runs: Sequence[OwnRun], learned: Update, relearn: Relearn) -> li
         where = _listed([answers[n].where for n in sorted(wrong)])
         lines[-1] += f"; without {where} the others are predicted from one another within {error:.1%} (mean)"
     for answer in (answers[n] for n in alone):
-        lines.append(f"{answer.where} is {_slowness(answer)}, and there is no other run like it: check it")
+        lines.append(f"{answer.where} is {_slowness(answer)}, and there is no other run like it")
     return [*lines, *_far_factors(runs, learned, without)]
 
 

@@ -1,4 +1,4 @@
-"""The result of an update by own runs: the file that ``--calibration`` reads, and a summary in words."""
+"""The result of an update by own runs, and the file that ``--calibration`` reads."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from perfmodel.core.files.reading import LARGEST_TEXT, read_bytes
 from perfmodel.core.files.writing import write_whole
-from perfmodel.core.units import show
 from perfmodel.evidence.fitting.components import shipped_components
 from perfmodel.evidence.fitting.odd_runs import in_milliseconds, warnings_of
 from perfmodel.evidence.fitting.own_fabric import read_own_fabric
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update
+from perfmodel.evidence.fitting.own_summary import Worth, summary_lines, worth_of
 from perfmodel.evidence.fitting.own_table import read_own_runs
 from perfmodel.evidence.fitting.own_update import update_by_own_runs
 from perfmodel.evidence.fitting.unmeasured import Unmeasured, unmeasured_job
@@ -25,20 +24,15 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import FITTED, Calibration, calibration, with_own_effects
 from perfmodel.model.fitted.own_effects import KIND, VERSION, fingerprint, seal
 from perfmodel.model.options.scenario import Scenario
-
-WORSE = 0.005
-"""Growth of a left-out run's absolute error above which the summary names the run."""
-
-FAR = 0.2
-"""Logarithmic error above which the summary names a run whose error remains."""
-WORSE_WORDS = "predicted worse from the others than before"
-"""What is said of such runs."""
-UNMOVED = 0.95
-"""Share of an error that remains after the update, above which it counts as unchanged."""
+from perfmodel.model.prediction.answer_card import Card
 
 
 def file_table(
-    learned: Update, files: Sequence[str], warnings: Sequence[str], unmeasured: Unmeasured | None
+    learned: Update,
+    files: Sequence[str],
+    warnings: Sequence[str],
+    unmeasured: Unmeasured | None,
+    worth: Worth,
 ) -> dict[str, Any]:
     """Return the content of the file that ``--calibration`` reads; equal runs give equal content.
 
@@ -48,6 +42,7 @@ def file_table(
     files : paths of the files that the runs were read from
     warnings : what to look at in the runs
     unmeasured : a larger job than those measured
+    worth : what the update is worth
     """
     own = learned.own
     rows = [_row(answer) for answer in learned.answers]
@@ -55,6 +50,8 @@ def file_table(
         "kind": KIND,
         "version": VERSION,
         "made_by": "perfmodel calibrate",
+        "standing": worth.standing,
+        "advice": worth.advice,
         "beside": fingerprint(FITTED.read_bytes()),
         "inputs": [Path(file).name for file in files],
         "sha256": fingerprint(b"".join(read_bytes(file, LARGEST_TEXT) for file in files)),
@@ -90,88 +87,6 @@ def _relative(half_width: float) -> float | None:
     return None if math.isnan(half_width) else math.expm1(half_width)
 
 
-def worse(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the runs whose error is larger after an update by the others than before."""
-    return [one for one in answers if abs(math.expm1(one.left_out)) > abs(math.expm1(one.before)) + WORSE]
-
-
-def unmoved(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the runs with a large error that the update does not reduce."""
-    return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
-
-
-def summary_lines(
-    learned: Update,
-    warnings: Sequence[str] = (),
-    unmeasured: Unmeasured | None = None,
-    unit_in_doubt: bool = False,
-) -> list[str]:
-    """Return a summary of an update as lines of text: errors, what to look at, and what changed.
-
-    Where there are no other runs to predict one from, or a unit is in doubt, no error from the others is
-    said; an interval that runs in a wrong unit would widen, neither.
-    """
-    answers = learned.answers
-    errors = {
-        name: [math.expm1(getattr(one, name)) for one in answers] for name in ("before", "left_out", "after")
-    }
-    before, left_out = (fmean(map(abs, errors[name])) for name in ("before", "left_out"))
-    runs = f"{len(answers)} run{'s' if len(answers) > 1 else ''}"
-    about = "" if learned.refitted else ", about: too many to fit without each"
-    from_others = f", {left_out:.1%} each from the others (mean{about})"
-    heads = {"before": "before", "left_out": "from the others", "after": "after"}
-    if len(answers) == 1 or unit_in_doubt:
-        from_others = ""
-        del heads["left_out"]
-    lines = [
-        f"{runs}: {before:.1%} off before{from_others}",
-        *_columns(
-            [("", "run", "measured", *heads.values())]
-            + [
-                (one.where, one.run, show(one.time, "s"), *(f"{errors[name][n]:+.1%}" for name in heads))
-                for n, one in enumerate(answers)
-            ]
-        ),
-    ]
-    lines += [f"look at: {line}" for line in warnings]
-    lines += [] if unit_in_doubt else _narrower(answers)
-    lines += [unmeasured.words] if unmeasured is not None else []
-    if not warnings and from_others and (named := worse(answers)):
-        lines.append(f"{WORSE_WORDS}: " + "; ".join(f"{one.where} ({one.run})" for one in named))
-    if named := unmoved(answers):
-        far = "; ".join(f"{one.where} ({one.run})" for one in named)
-        lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
-    moved = [
-        (
-            name.replace("/", " ", 1),
-            f"x {math.exp(learned.own.logarithms[name]):.3f}",
-            f"+- {after:.0%}, before {before:.0%}",
-        )
-        for name, (before, after) in learned.deviations.items()
-    ]
-    return [*lines, *(["moved (time of computation, rate of links):", *_columns(moved)] if moved else [])]
-
-
-def _narrower(answers: Sequence[Answer]) -> list[str]:
-    """Return a line on the widest interval of these jobs before and after; none without intervals."""
-    widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
-    if not widths:
-        return []
-    before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
-    return [
-        f"80 % intervals of these measured jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"
-    ]
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows of cells as indented lines with aligned columns."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
 @dataclass(frozen=True, repr=False)
 class OwnRuns:
     """The shipped fit, updated by runs of one's own."""
@@ -198,8 +113,21 @@ class OwnRuns:
         return with_own_effects(calibration(), self.learned.own)
 
     @cached_property
+    def worth(self) -> Worth:
+        """Whether jobs that were not measured gain by it."""
+        return worth_of(self.learned, self.warnings, self.unit_in_doubt)
+
+    @property
+    def card(self) -> Card:
+        """The answer in short."""
+        count = len(self.answers)
+        tested = f", each predicted by what the other {count - 1} teach" if self.worth.is_tested else ""
+        files = ", ".join(Path(file).name for file in self.files)
+        return Card(advice=self.worth.advice, rests_on=f"{count} run{'s' * (count != 1)} of {files}{tested}")
+
+    @cached_property
     def _table(self) -> dict[str, Any]:
-        return file_table(self.learned, self.files, self.warnings, self.unmeasured)
+        return file_table(self.learned, self.files, self.warnings, self.unmeasured, self.worth)
 
     def to_json(self) -> str:
         """Return what ``perfmodel calibrate --json`` prints, and the file holds."""
@@ -216,7 +144,7 @@ class OwnRuns:
 
     def __str__(self) -> str:
         """Return what ``perfmodel calibrate`` prints."""
-        return "\n".join(summary_lines(self.learned, self.warnings, self.unmeasured, self.unit_in_doubt))
+        return "\n".join(summary_lines(self.learned, self.worth, self.warnings, self.unmeasured))
 
     def __repr__(self) -> str:
         return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from perfmodel.core.units import percent, show, show_range
+from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.card import LEAST, shares
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
-from perfmodel.model.step.terms import TERMS
+from perfmodel.interfaces.reports.diagnosed import sizes, terms
 
 if TYPE_CHECKING:
     from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -44,29 +45,23 @@ def show_diagnosis(answer: Diagnosis) -> None:
 def _sizes(out: Console, answer: Diagnosis) -> None:
     """Print a row for message sizes, the largest in any case."""
     every = -(-len(answer.sizes) // MOST_SIZES)
-    rows = table("size", "time", "80 % interval", "busbw", "predicted", "of it", "", left=0)
-    for row in answer.sizes[::-1][::every][::-1]:
-        rows.add_row(
-            show(row.message_bytes, "B"),
-            show(row.measured_time, "s"),
-            show_range(row.low_80, row.high_80, "s"),
-            show(row.measured_bus_bandwidth, "B/s"),
-            show(row.predicted_bus_bandwidth, "B/s"),
-            f"{100 * row.ratio:.0f} %",
-            row.verdict,
-        )
-    out.print(rows)
+    listing = sizes(answer)
+    _print(out, listing.columns, listing.rows[::-1][::every][::-1], left=0)
+
+
+def _print(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """Print rows as a table."""
+    shown = table(*columns, left=left)
+    for row in rows:
+        shown.add_row(*row)
+    out.print(shown)
 
 
 def _terms(out: Console, answer: Diagnosis) -> None:
     """Print how much each term would have to take to hold the gap."""
-    rows = table("term", "predicted", "needed", "could be", "by")
-    shown = sorted(answer.terms, key=lambda term: not term.plausible)[:MOST_TERMS]
-    for term in shown:
-        reached = show(term.reached, "s") if term.by else "-"
-        by = f"{term.by}{'' if term.plausible else ', not enough'}" if term.by else "no cause"
-        rows.add_row(TERMS[term.name].label, show(term.time, "s"), show(term.needed, "s"), reached, by)
-    out.print(rows)
+    listing = terms(answer)
+    order = sorted(range(len(answer.terms)), key=lambda index: not answer.terms[index].plausible)
+    _print(out, listing.columns, [listing.rows[index] for index in order[:MOST_TERMS]])
 
 
 def _causes(out: Console, answer: Diagnosis) -> None:

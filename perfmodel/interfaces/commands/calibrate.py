@@ -10,12 +10,14 @@ from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
 from perfmodel.interfaces.forms import JSON
+from perfmodel.interfaces.report import report
 from perfmodel.model.fitted.calibration import FITTED
 from perfmodel.model.options.scenario import SHORT, Scenario
 
 if TYPE_CHECKING:
     from perfmodel.evidence.fitting.fit_everything import Comparison, Fit
     from perfmodel.evidence.fitting.own_file import OwnRuns
+    from perfmodel.interfaces.reports.page import Page
     from perfmodel.model.setting.profile import Profile
 
 NEAR = 1e-5
@@ -168,7 +170,7 @@ def text(answer: Any, request: Typed) -> None:
             click.echo(to_toml(answer), nl=False)
     elif not isinstance(answer, Fit):
         click.echo(str(answer))
-        if isinstance(answer, OwnRuns) and request.output is None:
+        if isinstance(answer, OwnRuns) and request.output is None and answer.worth.standing != "worse":
             click.echo("nothing was written: give --output FILE, for predict --calibration FILE", err=True)
 
 
@@ -188,11 +190,32 @@ def _write(file: Path, answer: Any, request: Typed, context: Context) -> None:
     if request.check:
         return
     answer.write(file)
-    more = f"; use it: perfmodel predict --calibration {file}" if isinstance(answer, OwnRuns) else ""
+    more = ""
+    if isinstance(answer, OwnRuns):
+        how = {"worse": "do not use it: it predicts worse", "unchecked": "check the runs before you use it"}
+        use = f"use it: perfmodel predict --calibration {file}"
+        more = f"; {how.get(answer.worth.standing, use)}"
     if isinstance(answer, Fit):
         counts = answer.runs
         more = f": from {counts['one accelerator']} runs on one accelerator, {counts['anchored']} on several"
     click.echo(f"wrote {file}{more}", err=True)
+
+
+def _page(answer: Any, request: Typed, context: Context) -> "Page":
+    """Return the page of what own runs teach."""
+    from perfmodel.interfaces.reports.own_runs import page_of_own_runs
+
+    return page_of_own_runs(answer, context.typed, request)
+
+
+_REPORT = report(_page)
+
+
+def _check_report(file: Path, request: Typed) -> None:
+    """Check that a report can be written: one of runs, not of a profile or of a fit to everything."""
+    if request.of_a_job or not request.updates:
+        raise refusal("calibrate.report", "report")
+    _REPORT.check(file, request)
 
 
 def _status(answer: Any) -> int:
@@ -222,12 +245,13 @@ COMMAND = Command(
     text=text,
     forms={"json": JSON._replace(words="Print what was learned as JSON.")},
     writes={
+        "report": _REPORT._replace(check=_check_report),
         "output": Writes("Where the result goes; with --check, what to compare with.", _check, _write),
     },
     status=_status,
     examples=(
         "perfmodel calibrate --times times.csv --local-batch-size 32 --json",
-        "perfmodel calibrate --data mine.csv --output mine.json",
+        "perfmodel calibrate --data mine.csv --output mine.json --report mine.html",
     ),
     bodies={"times of one accelerator": {"times": "times.csv"}},
     without={"http": "it learns from files of one's own machine, and writes one that requests take along"},

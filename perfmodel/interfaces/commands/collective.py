@@ -11,9 +11,11 @@ from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.interfaces.command import Command, Context, Writes
 from perfmodel.interfaces.commands.diagnose import Measured, sent
+from perfmodel.interfaces.report import report
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
+    from perfmodel.interfaces.reports.page import Page
     from perfmodel.model.collectives.place import Point
     from perfmodel.model.prediction.collectives.by_size import Collectives
     from perfmodel.model.prediction.collectives.collective import Collective
@@ -166,6 +168,13 @@ def _read(answer: Any, _: object) -> "Collective | Collectives":
     one = MeasuredCollective if "after_listing" in rows[0] else Collective
     read = tuple(map(one.model_validate, rows))
     return Collectives(read) if isinstance(answer, list) else read[0]
+
+
+def _page(answer: Any, request: CollectiveRequest, context: Context) -> "Page":
+    """Return the page of a collective."""
+    from perfmodel.interfaces.reports.collected import page_of_collective
+
+    return page_of_collective(answer, context.typed, request)
 
 
 def _check_plot(file: Path, request: CollectiveRequest) -> None:
@@ -352,7 +361,8 @@ COMMAND = Command(
             _plot,
             metavar="FILE.html",
             note="drawn",
-        )
+        ),
+        "report": report(_page),
     },
     examples=(
         "perfmodel collective --ranks 8 --size 100MB --intra-link nvlink3-nvswitch",

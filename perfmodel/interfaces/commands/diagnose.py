@@ -9,6 +9,7 @@ from perfmodel.core.records.record import Within
 from perfmodel.equations.algorithm import CollectiveName
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import card_and_table, forms_of
+from perfmodel.interfaces.report import report
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -99,6 +100,13 @@ def text(answer: "Diagnosis", request: object) -> None:
     show_diagnosis(answer)
 
 
+def _page(answer: "Diagnosis", request: DiagnoseRequest, context: Context) -> Any:
+    """Return the page of a diagnosis."""
+    from perfmodel.interfaces.reports.diagnosed import page_of_diagnosis
+
+    return page_of_diagnosis(answer, context.typed, context.catalogue, request, request.alone())
+
+
 _LISTING = """\
 # Collective test starting: all_reduce_perf
 #       size         count      type   redop    root     time   algbw   busbw
@@ -119,12 +127,13 @@ COMMAND = Command(
     text=text,
     forms=forms_of(markdown=card_and_table),
     positional=("measured",),
+    writes={"report": report(_page)},
     examples=(
         "perfmodel diagnose --gpus 32 --measured 400ms",
         "perfmodel diagnose --workload llama-3-8b --node dgx-h100 --gpus 64 --sharding zero3 "
         "--measured 3000tok/s/gpu",
         "perfmodel diagnose --workload vgg16 --gpus 8 --measured train.log",
-        "perfmodel diagnose --node dgx-h100 --measured all_reduce.txt",
+        "perfmodel diagnose --node dgx-h100 --measured all_reduce.txt --report page.html",
     ),
     bodies={
         "a time": {"gpus": 32, "measured": "400ms"},

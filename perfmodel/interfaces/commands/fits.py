@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from perfmodel.core.records.record import same_as
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import card_and_table, forms_of
+from perfmodel.interfaces.report import report
 from perfmodel.model.options.risk import Risk
 from perfmodel.model.options.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.decide.fits.answer import Fits, Place
+    from perfmodel.interfaces.reports.page import Page
 
 BAR = 36
 """Width of the bar of a full accelerator, in columns; less where a longer bar has to fit as well."""
@@ -25,8 +27,6 @@ LETTERS = {
     "other": "g",
 }
 """Rows of a bar, by their letters; all others are ``+``."""
-MOST_PLACES = 16
-"""Stages in plain text; of more, the first, the last and the fullest."""
 
 
 class FitsRequest(Scenario):
@@ -65,6 +65,7 @@ def text(answer: "Fits", request: object) -> None:
     """Print the answer card, the memory of every stage as bars, and what would make the job fit."""
     from rich.text import Text
 
+    from perfmodel.decide.fits.listing import largest_words, shown_places, started_words
     from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card
     from perfmodel.model.step.memory import listed
 
@@ -108,40 +109,6 @@ def _gib(size: float) -> str:
     return f"{size / 2**30:.1f}"
 
 
-def largest_words(answer: "Fits") -> str:
-    """Return the largest batch that fits, in words."""
-    from perfmodel.core.units import counted
-
-    if not answer.largest_batch:
-        return "not even 1 fits"
-    now = f"(now {answer.batch})"
-    if answer.largest_sure_batch == answer.largest_batch:
-        return f"{counted(answer.largest_batch, 'sample')} {now}"
-    sure = f"{answer.largest_sure_batch or 'none'} surely"
-    return f"{counted(answer.largest_batch, 'sample')} with even odds, {sure} {now}"
-
-
-def started_words(answer: "Fits") -> "tuple[str, dict[str, list[str]]]":
-    """Return which job start lines are shown of, in words, and the lines by software.
-
-    They are the job's own where it fits as surely as asked or no change does, else of the first that does.
-    """
-    if answer.fits_probability >= answer.confidence:
-        return "it", answer.starts
-    if answer.fitting is not None:
-        return f"the first change that fits ({answer.fitting.words})", answer.change_starts
-    return "it as it is", answer.starts
-
-
-def shown_places(answer: "Fits") -> "list[Place]":
-    """Return all places of a short pipeline; of a long one the first, the fullest and the last."""
-    places = answer.places
-    if len(places) <= MOST_PLACES:
-        return places
-    fullest = max(range(len(places)), key=lambda index: places[index].bytes)
-    return [places[index] for index in sorted({0, 1, fullest, len(places) - 1})]
-
-
 def _line(place: "Place", end: int, scale: float, width: int) -> str:
     """Return name, bar, size and verdict of a place.
 
@@ -164,21 +131,12 @@ def _line(place: "Place", end: int, scale: float, width: int) -> str:
     )
 
 
-def changes_title(answer: "Fits") -> str:
-    """Return which changes are listed, and in which order."""
-    if answer.fitting is None:
-        return f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes nearest"
-    order = "the same training first, then without a warning, then by cost"
-    if answer.fitting is answer.changes[0]:
-        return f"what makes it fit, on as many GPUs before more: {order}"
-    return f"what comes nearest on as many GPUs, then what makes it fit on more: {order}"
-
-
 def _print_changes(answer: "Fits") -> None:
     """Print what would make the job fit."""
     from rich.text import Text
 
     from perfmodel.core.units import show
+    from perfmodel.decide.fits.listing import changes_title
     from perfmodel.interfaces.cli.render import console, lines_to, table
     from perfmodel.model.prediction.memory_odds import short_verdict
 
@@ -205,6 +163,13 @@ def _print_changes(answer: "Fits") -> None:
         lines_to(out, line, "!: ")
 
 
+def _page(answer: "Fits", request: FitsRequest, context: Context) -> "Page":
+    """Return the page of whether a job fits."""
+    from perfmodel.interfaces.reports.fitted import page_of_fits
+
+    return page_of_fits(answer, context.typed, context.catalogue, request, request.alone())
+
+
 COMMAND = Command(
     name="fits",
     summary="Whether a job fits into memory, how sure that is, and what would make it fit.",
@@ -214,6 +179,7 @@ COMMAND = Command(
     constants=True,
     text=text,
     forms=forms_of(markdown=card_and_table),
+    writes={"report": report(_page)},
     examples=(
         "perfmodel fits --workload llama-3-8b --accelerator h100-sxm5-80gb --gpus 8",
         "perfmodel fits --workload llama-3-70b --node dgx-h100 --gpus 64 --tensor-parallel 8 "

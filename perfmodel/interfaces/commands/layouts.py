@@ -19,7 +19,7 @@ from perfmodel.core.choices import (
 )
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
-from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, default_for_layouts
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import Form, card_and_table, forms_of
 from perfmodel.interfaces.report import report
@@ -55,7 +55,7 @@ class LayoutsRequest(Described):
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     sequence_length : [tokens] Tokens of a sample.  [default: the network's]
     framework : NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...
-        [default: megatron-core]
+        [default: megatron-core; axolotl with --frozen-weights in 4 bits]
     precision : Precision of matrix products.
     expert_tensor_parallel : [1] Accelerators that split every product of an expert.
         [default: 1, and tensor parallel]
@@ -118,7 +118,10 @@ class LayoutsRequest(Described):
     def question(self) -> dict[str, Any]:
         """Return the job as options by name."""
         fields = LayoutsRequest.model_fields
-        return {name: getattr(self, name) for name in fields if name not in _OF_ANSWER}
+        given = {name: getattr(self, name) for name in fields if name not in _OF_ANSWER}
+        if "framework" not in self.model_fields_set:
+            given["framework"] = default_for_layouts(self.frozen_weights, is_tpu=False)
+        return given
 
 
 class Typed(LayoutsRequest):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from perfmodel.decide.comparison import Comparison
 from perfmodel.decide.comparison.comparison_words import label, shown, shown_input, shown_percent
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -24,7 +25,7 @@ def page_of_comparison(
     conditions : of each case
     """
     first, *others = result.names
-    tables = [Listing("In short", ("", ""), result.card.rows, texts=2)]
+    tables = [in_short(result.card)]
     if result.inputs:
         inputs = [[entry.option, *map(shown_input, entry.values)] for entry in result.inputs]
         tables.append(Listing("What differs", ("option", *result.names), inputs, texts=1 + len(result.names)))

@@ -8,6 +8,7 @@ from perfmodel.core.units import duration, rate, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import name_of, payback_words
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -21,7 +22,7 @@ def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) ->
     command : shell command that repeats it, or None
     catalogue : of the compared hardware
     """
-    card = Listing("In short", ("", ""), answer.card.rows, texts=2)
+    card = in_short(answer.card)
     tables = (card, _options(answer), _costs(answer), _mixed(answer))
     caveats = list(dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes))
     return Page(

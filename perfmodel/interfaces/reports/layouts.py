@@ -9,6 +9,7 @@ from perfmodel.interfaces.api.layouts import SHOWN, Layouts
 from perfmodel.interfaces.api.run_costs import options_of_layout
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import ruled_out_lines
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.layout_comparison import against_lines, full_name, tie_lines
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
@@ -41,7 +42,7 @@ def page_of_layouts(
     capacity = answer.capacity / 2**30
     ruled_out = "; ".join(line.strip() for line in ruled_out_lines(answer.ruled_out))
     tables = [
-        Listing("In short", ("", ""), answer.card.rows, texts=2),
+        in_short(answer.card),
         _listed([row for row, _ in rows], len(answer.distinct())),
         _memory(taken),
         *([] if answer.economics is None else [cost_listing(answer.economics)]),

@@ -16,6 +16,7 @@ from perfmodel.decide.planning.price_words import price_rows, priced_name
 from perfmodel.decide.planning.table_words import MOST, front_words, mark_of, of_front
 from perfmodel.decide.planning.within import payment
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -39,7 +40,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     shown = of_front(front, chosen)
     rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
-        Listing("In short", ("", ""), card.rows, texts=2),
+        in_short(card),
         Listing(
             "At each kind of price", COLUMNS, [each.cells for each in best_of_each_kind(result)], texts=2
         ),

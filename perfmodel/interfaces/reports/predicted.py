@@ -16,6 +16,7 @@ from perfmodel.interfaces.reports.figures import (
     target_lines,
     term_rows,
 )
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Shares, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -74,7 +75,7 @@ def page_of_prediction(
             Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
         )
     card = card_with(prediction, money, confidence)
-    tables.insert(0, Listing("In short", ("", ""), card.rows, texts=2))
+    tables.insert(0, in_short(card))
     answer = [card.advice, f"{card.time}, {speed}.", prediction.verdict]
     if not prediction.memory.fits:
         answer = [card.advice, f"It would take {card.time} if it did.", prediction.verdict]

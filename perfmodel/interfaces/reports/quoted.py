@@ -20,6 +20,7 @@ from perfmodel.decide.quote.listing import (
     worst_first,
 )
 from perfmodel.decide.quote.sentence import shown_verdict
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 
 DRAWN = 20
@@ -48,7 +49,7 @@ def page_of_quote(quote: Quote | QuoteAnswer, checked: Sequence[Checked], comman
     ]
     card = card_of_quote(checked)
     columns = ("claim", "verdict", "limit", "expected", "80 % interval")
-    tables = [Listing("In short", ("", ""), card.rows, texts=2)]
+    tables = [in_short(card)]
     tables.append(Listing("The claims", columns, rows, texts=2))
     for index, claim in enumerate(checked, 1):
         lines = lines_of(claim, quote.sources)

@@ -7,24 +7,50 @@ from pathlib import Path
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.arguments import FILE, TEXT, a, expect
 from perfmodel.decide.comparison import Comparison
+from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.planning.fleets.result import Fleets
 from perfmodel.decide.planning.plans import Plans
 from perfmodel.decide.quote import Quote, check_quote
+from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layouts import Layouts
+from perfmodel.interfaces.reports.collected import page_of_collective
 from perfmodel.interfaces.reports.compared import page_of_comparison
+from perfmodel.interfaces.reports.diagnosed import page_of_diagnosis
+from perfmodel.interfaces.reports.fitted import page_of_fits
 from perfmodel.interfaces.reports.fleet import page_of_fleets
 from perfmodel.interfaces.reports.layouts import page_of_layouts
+from perfmodel.interfaces.reports.own_runs import page_of_own_runs
 from perfmodel.interfaces.reports.page import Page, check_page, write_page
 from perfmodel.interfaces.reports.planned import page_of_plan
 from perfmodel.interfaces.reports.predicted import page_of_prediction
 from perfmodel.interfaces.reports.quoted import page_of_quote
 from perfmodel.interfaces.reports.scaled import page_of_scaling
 from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.prediction.collectives.by_size import Collectives
+from perfmodel.model.prediction.collectives.collective import Collective
 from perfmodel.model.prediction.result import Prediction
 from perfmodel.model.prediction.scaling import Scaling
 
-Answer = Prediction | Comparison | Plans | Fleets | Quote | Layouts | Scaling
+ANSWERS = (
+    *(Prediction, Comparison, Plans, Fleets, Quote, Layouts, Scaling),
+    *(Diagnosis, Fits, Collective, Collectives, OwnRuns),
+)
+Answer = (
+    Prediction
+    | Comparison
+    | Plans
+    | Fleets
+    | Quote
+    | Layouts
+    | Scaling
+    | Diagnosis
+    | Fits
+    | Collective
+    | Collectives
+    | OwnRuns
+)
 
 
 def write_report(
@@ -41,8 +67,8 @@ def write_report(
 
     Parameters
     ----------
-    answer : of ``predict``, ``scale``, ``layouts``, ``compare``, ``plan``, ``fleets``, or of
-        ``read_quote``, whose claims are checked
+    answer : of ``predict``, ``scale``, ``layouts``, ``compare``, ``plan``, ``fleets``, ``diagnose``,
+        ``fits``, ``collective``, ``calibrate`` by own runs, or of ``read_quote``, whose claims are checked
     path : FILE.html, or FILE.md for Markdown; written completely or not at all
     command : shell command that repeats it, if the page should show one
     catalogue : of the answer; by default the built-in one
@@ -62,7 +88,7 @@ def write_report(
     ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
     # How long does an iteration take: ResNet-50 on 8 x V100 SXM2 16 GB, amp, batch 64 each, all-reduce?
     """
-    expect(a(Prediction, Comparison, Plans, Fleets, Quote, Layouts, Scaling), answer=answer)
+    expect(a(*ANSWERS), answer=answer)
     expect(FILE, path=path)
     expect(TEXT.or_none, command=command)
     expect(FILE.or_none, calibration=calibration)
@@ -91,4 +117,12 @@ def _page(
         return page_of_layouts(answer, command, catalogue)
     if isinstance(answer, Scaling):
         return page_of_scaling(answer, command, catalogue)
+    if isinstance(answer, Diagnosis):
+        return page_of_diagnosis(answer, command, catalogue)
+    if isinstance(answer, Fits):
+        return page_of_fits(answer, command, catalogue)
+    if isinstance(answer, Collective | Collectives):
+        return page_of_collective(answer, command)
+    if isinstance(answer, OwnRuns):
+        return page_of_own_runs(answer, command)
     return page_of_prediction(answer, command, catalogue, Conditions())

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.core.units import percent, plural, three_digits
+from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, parts
 from perfmodel.model.fitted.ledger_scales import FEW, sources_for
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
@@ -51,7 +52,16 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
 def _machines(prediction: Prediction) -> str:
     """Return the accelerators of a job by name, with their placement."""
     count, id = prediction.scenario["world_size"], prediction.scenario["accelerator"]
-    return f"{count} x {accelerator_name(id)}: {prediction.placement}"
+    return f"{count} x {accelerator_name(id)}: {prediction.placement}{_software(prediction)}"
+
+
+def _software(prediction: Prediction) -> str:
+    """Return the software taken for a job with a layout, where that is not the one of most; else nothing."""
+    taken = next((line for line in prediction.defaults if line.startswith("--framework ")), "")
+    name = taken.removeprefix("--framework ")
+    if prediction.layout is None or not name or parts(name)[0] == DEFAULT_FOR_LAYOUTS:
+        return ""
+    return f"; {name} by default"
 
 
 def with_card(fields: Mapping[str, Any], confidence: float = PLANNING_CONFIDENCE) -> Prediction:

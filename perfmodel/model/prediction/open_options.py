@@ -14,11 +14,15 @@ OPTIONS = "framework", "sharding", "recompute"
 
 
 def not_stated(setting: Setting) -> list[str]:
-    """Return the options of a transformer's layout and software that are left to their defaults."""
+    """Return the options of a transformer's layout and software that are left to their defaults.
+
+    On one accelerator there is nothing to share, so that sharding is not open.
+    """
     if setting.layout is None:
         return []
     given = {name for name in OPTIONS if getattr(setting.scenario, name) is not None}
-    given |= {"sharding"} if setting.scenario.strategy == "fsdp" else set()
+    is_settled = setting.scenario.strategy == "fsdp" or setting.world_size == 1
+    given |= {"sharding"} if is_settled else set()
     return [name for name in OPTIONS if name not in given]
 
 

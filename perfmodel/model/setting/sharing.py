@@ -17,6 +17,7 @@ from perfmodel.hardware.software import (
     DEFAULT_FOR_LAYOUTS,
     DEFAULT_SOFTWARE,
     LATEST_RELEASE,
+    default_for_layouts,
     parts,
     usual_year,
     with_year,
@@ -133,7 +134,7 @@ def stack_of(
     if scenario.framework is None:
         if scenario.strategy == "fsdp":
             return "fsdp"
-        return "maxtext" if accelerator.is_tpu else DEFAULT_FOR_LAYOUTS
+        return default_for_layouts(scenario.frozen_weights, accelerator.is_tpu)
     shards = scenario.strategy == "fsdp" or SHARDS.get(scenario.sharding or "")
     return transformer_software(scenario.framework, workload, shards, catalogue)
 

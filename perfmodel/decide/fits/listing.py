@@ -1,0 +1,51 @@
+"""What every interface says of whether a job fits: its largest batch, its stages, its start lines."""
+
+from __future__ import annotations
+
+from perfmodel.core.units import counted
+from perfmodel.decide.fits.answer import Fits, Place
+
+MOST_PLACES = 16
+"""Stages in plain text; of more, the first, the last and the fullest."""
+
+
+def largest_words(answer: Fits) -> str:
+    """Return the largest batch that fits, in words."""
+    if not answer.largest_batch:
+        return "not even 1 fits"
+    now = f"(now {answer.batch})"
+    if answer.largest_sure_batch == answer.largest_batch:
+        return f"{counted(answer.largest_batch, 'sample')} {now}"
+    sure = f"{answer.largest_sure_batch or 'none'} surely"
+    return f"{counted(answer.largest_batch, 'sample')} with even odds, {sure} {now}"
+
+
+def started_words(answer: Fits) -> tuple[str, dict[str, list[str]]]:
+    """Return which job start lines are shown of, in words, and the lines by software.
+
+    They are the job's own where it fits as surely as asked or no change does, else of the first that does.
+    """
+    if answer.fits_probability >= answer.confidence:
+        return "it", answer.starts
+    if answer.fitting is not None:
+        return f"the first change that fits ({answer.fitting.words})", answer.change_starts
+    return "it as it is", answer.starts
+
+
+def shown_places(answer: Fits) -> list[Place]:
+    """Return all places of a short pipeline; of a long one the first, the fullest and the last."""
+    places = answer.places
+    if len(places) <= MOST_PLACES:
+        return places
+    fullest = max(range(len(places)), key=lambda index: places[index].bytes)
+    return [places[index] for index in sorted({0, 1, fullest, len(places) - 1})]
+
+
+def changes_title(answer: Fits) -> str:
+    """Return which changes are listed, and in which order."""
+    if answer.fitting is None:
+        return f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes nearest"
+    order = "the same training first, then without a warning, then by cost"
+    if answer.fitting is answer.changes[0]:
+        return f"what makes it fit, on as many GPUs before more: {order}"
+    return f"what comes nearest on as many GPUs, then what makes it fit on more: {order}"

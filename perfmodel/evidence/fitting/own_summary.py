@@ -1,0 +1,226 @@
+"""What an update by own runs is worth, and a summary of it in words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Literal, NamedTuple
+
+from perfmodel.core.units import show
+from perfmodel.evidence.fitting.own_runs import Answer, Update
+from perfmodel.evidence.fitting.unmeasured import Unmeasured
+
+SAME = 0.005
+"""Difference of errors up to which they count as the same."""
+FAR = 0.2
+"""Logarithmic error above which the summary names a run whose error remains."""
+UNMOVED = 0.95
+"""Share of an error that remains after the update, above which it counts as unchanged."""
+NAMED = 3
+"""Most runs that a sentence names."""
+WIDTH = 80
+"""Columns of the summary."""
+COLUMNS = {"before": "before", "left_out": "left out", "after": "after"}
+"""Field of an answer -> what its errors are called."""
+MEANING = {
+    "before": "off by the model that comes with the package",
+    "left_out": "off by what all other runs teach, without this one",
+    "after": "off by what all runs teach",
+}
+"""Field of an answer -> what its errors are."""
+SIGN = "a minus: it ran slower than predicted"
+
+Standing = Literal["better", "equal", "worse", "untested", "unchecked"]
+
+
+class Worth(NamedTuple):
+    """Whether jobs that were not measured are predicted better by an update than without it."""
+
+    standing: Standing
+    """better, equal or worse: runs predicted by what the others teach, against the shipped model; untested:
+    there are no others; unchecked: better, but a run or a unit must be looked at first."""
+    before: float
+    """Mean absolute relative error of the runs by the shipped model."""
+    left_out: float
+    """The same, each run predicted by what the others teach."""
+    worse: list[Answer]
+    """Runs whose error grows where they are left out, by how much."""
+    advice: str
+    """Whether to use it, and why."""
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether runs can be predicted from others, in units that are not in doubt."""
+        return self.standing != "untested" and not math.isnan(self.left_out)
+
+
+def worth_of(learned: Update, warnings: Sequence[str] = (), unit_in_doubt: bool = False) -> Worth:
+    """Return what an update is worth to jobs that were not measured.
+
+    Parameters
+    ----------
+    learned : update by the runs
+    warnings : what to look at in the runs
+    unit_in_doubt : whether a time may be in another unit than it was read in, so that no run tests another
+    """
+    answers = learned.answers
+    before = fmean(abs(math.expm1(one.before)) for one in answers)
+    left_out = math.nan if unit_in_doubt else fmean(abs(math.expm1(one.left_out)) for one in answers)
+    grown = [] if unit_in_doubt else sorted(filter(_grows, answers), key=_growth, reverse=True)
+    standing: Standing = "worse" if left_out > before + SAME else "equal"
+    if unit_in_doubt or (warnings and left_out < before - SAME):
+        standing = "unchecked"
+    elif len(answers) == 1:
+        standing = "untested"
+    elif left_out < before - SAME:
+        standing = "better"
+    parts = [_reason(standing, answers, before, left_out, learned.refitted)]
+    if standing in ("better", "unchecked", "worse") and grown:
+        parts.append(f"worse for {_named([_growth_words(one) for one in grown])}")
+    said = [f"{'; '.join(parts)}.", _sides(answers)]
+    if standing == "unchecked":
+        said.insert(0, f"Check before you use it: {warnings[0]}.")
+    elif standing == "worse" and warnings:
+        said.append(f"Look first: {warnings[0]}.")
+    return Worth(standing, before, left_out, grown, " ".join(filter(None, said)))
+
+
+def _reason(
+    standing: Standing, answers: Sequence[Answer], before: float, left_out: float, refitted: bool
+) -> str:
+    """Return whether to use an update, with the errors that say so."""
+    runs = "your run is" if len(answers) == 1 else f"your {len(answers)} runs are"
+    shipped = f"{before:.1%} off before"
+    if standing == "untested" and math.isnan(answers[0].width_before):  # a listing, which has no interval
+        return f"Use it on this network: your listing is {shipped}, and nothing else tests what it teaches"
+    if standing == "untested":
+        return f"Use it for this job alone: {runs} {shipped}, and one run cannot say whether others gain"
+    about = "" if refitted else "about "
+    others = f"{about}{left_out:.1%} when each is predicted by what the others teach (means)"
+    heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
+    if math.isnan(left_out):
+        return f"{runs[0].upper()}{runs[1:]} {shipped} (mean)"
+    gains = ", so that others gain nothing" if standing == "equal" else ""
+    said = f"{runs} {shipped}, {others}{gains}"
+    return f"{heads[standing]}{said}" if standing in heads else f"{said[0].upper()}{said[1:]}"
+
+
+def _grows(one: Answer) -> bool:
+    return _growth(one) > SAME
+
+
+def _growth(one: Answer) -> float:
+    """Return by how much the absolute error of a run grows where it is left out."""
+    return abs(math.expm1(one.left_out)) - abs(math.expm1(one.before))
+
+
+def _growth_words(one: Answer) -> str:
+    """Return a run with its errors before and left out."""
+    before, after = abs(math.expm1(one.before)), abs(math.expm1(one.left_out))
+    return f"{one.where} by {100 * _growth(one):.0f} points ({before:.1%} to {after:.1%})"
+
+
+def _named(words: Sequence[str]) -> str:
+    """Return the first few of a list as a phrase, with the number of others.
+
+    >>> _named(["line 2", "line 3"]), _named(["a", "b", "c", "d", "e"])
+    ('line 2 and line 3', 'a, b, c and 2 more')
+    """
+    shown = [*words[:NAMED], *([f"{len(words) - NAMED} more"] if len(words) > NAMED else [])]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
+
+def _sides(answers: Sequence[Answer]) -> str:
+    """Return which runs took longer and which less than was predicted without them."""
+    slow = [one.where for one in answers if one.before < -SAME]
+    fast = [one.where for one in answers if one.before > SAME]
+    if len(answers) == 1:
+        return f"It ran {'slower' if slow else 'faster'} than predicted." if slow or fast else ""
+    parts: list[str] = []
+    for where, side in (slow, "slower"), (fast, "faster"):
+        if where:
+            few = len(where) <= NAMED and len(where) < len(answers)
+            who = _named(where) if few else f"{'all' if len(where) == len(answers) else len(where)} of them"
+            parts.append(f"{who} {'' if parts else 'ran '}{side}")
+    said = " and ".join(parts)
+    return f"{said[0].upper()}{said[1:]} than predicted." if said else ""
+
+
+def unmoved(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the runs with a large error that the update does not reduce."""
+    return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
+
+
+def summary_lines(
+    learned: Update, worth: Worth, warnings: Sequence[str] = (), unmeasured: Unmeasured | None = None
+) -> list[str]:
+    """Return a summary of an update as lines of text: its worth, errors, what to look at, and what changed.
+
+    Where runs test nothing, no error of a run left out is said; an interval that runs in a wrong unit would
+    widen, neither.
+    """
+    answers = learned.answers
+    heads = {name: head for name, head in COLUMNS.items() if worth.is_tested or name != "left_out"}
+    lines = [worth.advice, *_columns([(head, MEANING[name]) for name, head in heads.items()]), f"  {SIGN}"]
+    lines += _columns(
+        [("", "measured", *heads.values(), "run")]
+        + [
+            (
+                one.where,
+                show(one.time, "s"),
+                *(f"{math.expm1(getattr(one, name)):+.1%}" for name in heads),
+                one.run,
+            )
+            for one in answers
+        ]
+    )
+    lines += [f"look at: {line}" for line in warnings if line not in worth.advice]
+    lines += _narrower(answers) if worth.is_tested or worth.standing == "untested" else []
+    lines += [unmeasured.words] if unmeasured is not None else []
+    if named := unmoved(answers):
+        far = "; ".join(f"{one.where} ({one.run})" for one in named)
+        lines.append(f"error as large as before, for a reason that no factor here describes: {far}")
+    moved = [(factor, known, name) for name, factor, known in moved_rows(learned)]
+    lines += ["moved (time of computation, rate of links):", *_columns(moved)] if moved else []
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
+    """Return name, factor and how well it is known, now and before, of what the runs move."""
+    return [
+        (
+            name.replace("/", " ", 1),
+            f"x {math.exp(learned.own.logarithms[name]):.3f}",
+            f"+- {after:.0%}, before {before:.0%}",
+        )
+        for name, (before, after) in learned.deviations.items()
+    ]
+
+
+def _wrapped(line: str) -> list[str]:
+    """Return a line in lines of 80 columns; those of a table are wrapped already."""
+    return [line] if line.startswith(" ") else textwrap.wrap(line, WIDTH, break_long_words=False)
+
+
+def _narrower(answers: Sequence[Answer]) -> list[str]:
+    """Return a line on the widest interval of these jobs before and after; none without intervals."""
+    widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
+    if not widths:
+        return []
+    before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
+    return [
+        f"80 % intervals of these measured jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"
+    ]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows of cells as indented lines with aligned columns, the last one wrapped."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        front = "  " + "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        last = textwrap.wrap(row[-1], WIDTH - len(front), break_long_words=False)
+        lines += [front + last[0], *(" " * len(front) + more for more in last[1:])]
+    return lines

@@ -1,0 +1,159 @@
+"""The page of a diagnosis, and its tables as every interface has them."""
+
+from __future__ import annotations
+
+from perfmodel.core.records.names import spaced
+from perfmodel.core.records.options import Described
+from perfmodel.core.units import percent, show, show_range
+from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.interfaces.reports.given import given, in_short
+from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
+from perfmodel.interfaces.reports.sources import sources_behind
+from perfmodel.model.options.conditions import Conditions
+from perfmodel.model.options.scenario import Scenario
+from perfmodel.model.step.terms import TERMS
+
+DRAWN = 24
+"""Most message sizes in the chart; of more, every second, and so on."""
+
+
+def sizes(answer: Diagnosis) -> Listing:
+    """Return the message sizes of a listing as a table."""
+    rows = [
+        (
+            show(row.message_bytes, "B"),
+            show(row.measured_time, "s"),
+            show_range(row.low_80, row.high_80, "s"),
+            show(row.measured_bus_bandwidth, "B/s"),
+            show(row.predicted_bus_bandwidth, "B/s"),
+            f"{100 * row.ratio:.0f} %",
+            row.verdict,
+        )
+        for row in answer.sizes
+    ]
+    columns = ("size", "time", "80 % interval", "busbw", "predicted", "of it", "")
+    return Listing("Each message size", columns, rows, texts=0)
+
+
+def terms(answer: Diagnosis) -> Listing:
+    """Return the terms of the iteration as a table: what each would have to take to hold the gap."""
+    rows = [
+        (
+            TERMS[term.name].label,
+            show(term.time, "s"),
+            show(term.needed, "s"),
+            show(term.reached, "s") if term.by else "-",
+            f"{spaced(term.by)}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
+        )
+        for term in answer.terms
+    ]
+    return Listing("Each term of the iteration", ("term", "predicted", "needed", "could be", "by"), rows)
+
+
+def causes(answer: Diagnosis) -> Listing:
+    """Return what may have happened as a table, with probabilities that sum to 1, and what to try."""
+    rows = [("nothing is wrong", "", percent(answer.normal), show(_predicted(answer), "s"))]
+    for cause in answer.causes:
+        time = show(cause.predicted_time, "s")
+        rows.append((f"{cause.words} ({cause.change})", cause.next, percent(cause.probability), time))
+    rows.append(("none of these", "", percent(answer.unknown), "-"))
+    of = show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
+    columns = ("cause", "what to try", "probability", f"{of} would take")
+    return Listing("Likely causes", columns, rows, texts=2)
+
+
+def next_steps(answer: Diagnosis) -> Listing:
+    """Return what to measure next as a table, with a column for each cause."""
+    labels = {name: spaced(name) for each in answer.next for name in each.expected}
+    rows = [
+        (each.words, *(show(each.expected[name], "s") if name in each.expected else "-" for name in labels))
+        for each in answer.next
+    ]
+    return Listing("What to measure next", ("measure", *labels.values()), rows)
+
+
+def similar(answer: Diagnosis) -> Listing:
+    """Return published runs or listings like it as a table."""
+    is_run = answer.kind == "training"
+    rows = [
+        (show(each.value, "s" if is_run else "B/s"), each.words, each.software or "", each.title)
+        for each in answer.similar
+    ]
+    heading = "Published runs like it" if is_run else "Published listings"
+    columns = "for this job" if is_run else "bus bandwidth", "what was measured", "software", "source"
+    return Listing(heading, columns, rows, texts=4)
+
+
+def _predicted(answer: Diagnosis) -> float:
+    """Return the predicted time that causes are held against [s]."""
+    return answer.sizes[-1].predicted_time if answer.sizes else answer.predicted
+
+
+def page_of_diagnosis(
+    answer: Diagnosis,
+    command: str | None,
+    catalogue: Catalogue,
+    request: Described | None = None,
+    scenario: Scenario | None = None,
+) -> Page:
+    """Return the page of a diagnosis.
+
+    Parameters
+    ----------
+    command : shell command that repeats it, or None
+    catalogue : hardware
+    request : what was given, or None
+    scenario : of a training run, the job, for its sources; or None
+    """
+    is_run = answer.kind == "training"
+    tables = [in_short(answer.card), *given(request), terms(answer) if is_run else sizes(answer)]
+    tables += [table for table in (causes(answer), next_steps(answer), similar(answer)) if table.rows]
+    sources = [answer.card.rests_on]
+    if is_run and scenario is not None:
+        sources = sources_behind([scenario.model_dump(exclude_unset=True)], catalogue, Conditions())
+    return Page(
+        question=f"Is it normal: {answer.job}?",
+        answer=[answer.card.advice, f"Measured: {answer.reading}."],
+        charts=[_in_interval(answer) if is_run else _over_sizes(answer)],
+        tables=tables,
+        assumptions=[f"defaults taken: {', '.join(answer.defaults)}"] if answer.defaults else [],
+        notes=answer.notes,
+        sources=[*sources, *dict.fromkeys(each.title for each in answer.similar)],
+        command=command,
+    )
+
+
+def _in_interval(answer: Diagnosis) -> Spans:
+    """Return a chart of the measured time in the predicted interval, and with the likeliest causes."""
+    low, high = answer.low_80, answer.high_80
+    spans = [
+        Span("predicted", answer.predicted, low, high, show_range(low, high, "s"), mark=answer.measured),
+        *(
+            Span(
+                f"with {spaced(cause.id)}", cause.predicted_time, None, None, show(cause.predicted_time, "s")
+            )
+            for cause in answer.causes[:4]
+        ),
+    ]
+    caption = (
+        f"Time of an iteration, from 0: the point is predicted, its bar the 80 % interval, the red mark (a "
+        f"diamond in text) the {show(answer.measured, 's')} measured."
+    )
+    return Spans("Measured against predicted", spans, caption)
+
+
+def _over_sizes(answer: Diagnosis) -> Spans:
+    """Return a chart of the measured bus bandwidth of each size in the predicted interval."""
+    spans = []
+    for row in answer.sizes[::-1][:: -(-len(answer.sizes) // DRAWN)][::-1]:
+        moved = row.predicted_bus_bandwidth * row.predicted_time
+        ends = moved / row.high_80, moved / row.low_80
+        words = f"{show(row.measured_bus_bandwidth, 'B/s')}, {row.verdict}"
+        size = show(row.message_bytes, "B")
+        spans.append(Span(size, row.predicted_bus_bandwidth, *ends, words, mark=row.measured_bus_bandwidth))
+    caption = (
+        "Bus bandwidth, equal steps are equal factors: the point is predicted, its bar the 80 % interval, "
+        "the red mark (a diamond in text) measured."
+    )
+    return Spans("Measured against predicted", spans, caption, logarithmic=True)
