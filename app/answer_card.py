@@ -26,6 +26,8 @@ LINE = 80
 """Most characters of a row in one line."""
 SHORT = 14
 """Most characters of a text in the largest letters."""
+_BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
+"""The beginning of a text up to its first colon or full stop outside brackets."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
     r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
@@ -58,18 +60,36 @@ def cut(text: str) -> Shown | None:
     return None if large is None else Shown(large[0].strip(), text[large.end() :].lstrip(" ;,:"))
 
 
+def decision(advice: str) -> Shown:
+    """Return what an advice says to do, and the reasons behind its first colon or full stop.
+
+    >>> decision("Take A (80 %: 1 to 2): it is faster. No other is.")
+    Shown(value='Take A (80 %: 1 to 2):', rest='it is faster. No other is.')
+    """
+    first = _BREAK.match(advice)
+    return Shown(advice, "") if first is None else Shown(first[0], advice[first.end() :].lstrip())
+
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 
 
-def show(card: Card) -> None:
-    """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold."""
+def show(card: Card, reasons: bool = False) -> None:
+    """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
+
+    Parameters
+    ----------
+    card : to draw
+    reasons : whether the advice is long, with reasons behind what to do, which alone is bold then
+    """
     large = [LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]]
     figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
     short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
     rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
-        st.markdown(f"**{plain(labelled(card.advice))}**")
+        advice = labelled(card.advice)
+        first, rest = decision(advice) if reasons else Shown(advice, "")
+        st.markdown(f"**{plain(first)}** {plain(rest)}".rstrip())
         if figures:
             drawn = (_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items())
             st.html(f'<div class="answer-figures">{"".join(drawn)}</div>')

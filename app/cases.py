@@ -199,6 +199,24 @@ def names(cases: Sequence[Variant], scenarios: Sequence[Mapping[str, Any]]) -> l
     return result
 
 
+def by_letters(text: str, names: Iterable[str], said: bool = False) -> str:
+    """Return text with the names of cases as letters, but for the first mention of each.
+
+    Parameters
+    ----------
+    text : with names
+    names : by ``names``
+    said : whether the names were mentioned before, so that letters stand everywhere
+
+    >>> by_letters("Take B (16 GPUs): B (16 GPUs) is faster than A", ["A", "B (16 GPUs)"])
+    'Take B (16 GPUs): B is faster than A'
+    """
+    for name in names:
+        begin = 0 if said else text.find(name) + len(name)
+        text = text[:begin] + text[begin:].replace(name, name.partition(" ")[0])
+    return text
+
+
 def _title(which: Iterable[str], case: Variant, scenario: Mapping[str, Any]) -> str:
     parts = []
     for name in which:

@@ -19,8 +19,8 @@ STYLE = """
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) {
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
-  .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #56B4E9 !important; }
-  .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #56B4E9 !important; }
+  .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
+  .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }
   .js-plotly-plot :is(.points, .legendpoints) path[style*="stroke: rgb(255, 255, 255)"] {
     stroke: #16151480 !important;
   }
@@ -60,15 +60,15 @@ label:has(:focus-visible) {
 .answer-rows dd { overflow-wrap: anywhere; font-size: 0.9375rem; line-height: 1.5; }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
-.st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }
+[class*=st-key-ratios] table td:is(*, :not(:first-child)) { white-space: normal; overflow-wrap: anywhere; }
 @media (max-width: 900px) {
   .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
   .st-key-sharing > * { flex: 0 0 auto; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
-  .st-key-ratios table { min-width: 0; font-size: 0.875rem; }
-  .st-key-ratios :is(td, th) { padding: 0.375rem; }
+  [class*=st-key-ratios] table { min-width: 0; font-size: 0.875rem; }
+  [class*=st-key-ratios] :is(td, th) { padding: 0.375rem; }
   .js-plotly-plot .modebar { display: none !important; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import (
     answer_card,
+    assumed,
     cases,
     charts,
     file_marks,
@@ -36,21 +37,24 @@ from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, v
 from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, show_range
-from perfmodel.decide.comparison import Comparison
-from perfmodel.decide.comparison.comparison_words import shown_input
+from perfmodel.decide.comparison import Comparison, comparison_words
+from perfmodel.decide.comparison.option_words import NAMES
+from perfmodel.decide.comparison.side_by_side import Row
 from perfmodel.interfaces.jobs import all_conditions
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.risk import USUAL_CONFIDENCE
 from perfmodel.model.options.scenario import field_of
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.answer_card import LABELS, Card
 from perfmodel.model.prediction.names import network_name
-from perfmodel.model.step.terms import TERMS
 
 EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
 # Cases that the page opens with by default.
 CONFIDENCE = options("compare")["confidence"]
 FEWEST = 3
 # Least number of cases whose sections are drawn.
+ASSUMED = "assumed: "
+# Beginning of a note on prices and power.
 WIDEST_LABEL = 46
 # Characters in a line of a bar's label: a phone is 390 pixels wide.
 
@@ -81,17 +85,10 @@ SHARES = ("scaling_efficiency", "mfu", "mfu_nominal", "hfu")
 # Quantities shown in per cent.
 
 
-def shown(value: float | None, unit: str, quantity: str = "") -> str:
+def shown(value: float | None, unit: str, quantity: str) -> str:
     """Return a quantity of the table as text."""
-    if value is None:
-        return "-"
-    if quantity in SHARES:
-        return f"{value:.1%}"
-    if unit == "B":  # of memory
-        return f"{value / 2**30:.3g} GiB"
-    if unit == "s":
-        return show(value, unit)
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    share = quantity in SHARES and value is not None
+    return f"{value:.1%}" if share else comparison_words.shown(value, unit)
 
 
 def bar(name: str) -> str:
@@ -101,23 +98,10 @@ def bar(name: str) -> str:
     return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
 
 
-QUANTITIES = {
-    "mfu": "MFU",
-    "mfu_nominal": "MFU, nominal",
-    "hfu": "HFU",
-    "memory_bytes": "memory of a GPU",
-    "speedup": "speed-up",
-}
-
-
-def _label(quantity: str) -> str:
-    if quantity in TERMS:
-        return TERMS[quantity].label
-    return QUANTITIES.get(quantity) or quantity.replace("_", " ")
-
-
-def _change(relative: float | None) -> str:
-    return "" if relative is None else f"{relative:+.1%}" if relative else "same"
+def lettered(card: Card, names: list[str]) -> Card:
+    """Return a card that says the name of each case once, in its advice, and its letter from there on."""
+    fields = ("advice", *LABELS)
+    return Card(**{each: cases.by_letters(getattr(card, each), names, each != "advice") for each in fields})
 
 
 def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
@@ -150,24 +134,31 @@ def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) 
     return [f"{', '.join(those)}: {warning}" for warning, those in letters.items()]
 
 
-def table(result: Comparison) -> list[dict[str, str]]:
-    """Return a row for each quantity: its value in every case, and the change from the first."""
+def table(result: Comparison) -> tuple[str, list[str]]:
+    """Return a Markdown table of the quantities that differ, with changes from A, and those that do not.
+
+    Cases of which all quantities are the same share a column.
+    """
     letters = [name.partition(" ")[0] for name in result.names]
-    return [
-        {
-            "": _label(row.quantity),
-            "unit": "" if row.unit in ("s", "B", "1") else row.unit,
-            **{
-                letter: shown(value, row.unit, row.quantity)
-                for letter, value in zip(letters, row.values, strict=True)
-            },
-            **{
-                f"{letter} - A": _change(change)
-                for letter, change in list(zip(letters, row.relative, strict=True))[1:]
-            },
-        }
-        for row in result.rows
-    ]
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for index, letter in enumerate(letters):
+        columns.setdefault(tuple(_cell(row, index) for row in result.rows), []).append(letter)
+    heads = [f"{', '.join(some)} (the same)" if len(some) > 1 else some[0] for some in columns.values()]
+    lines = [f"| {' | '.join(['', *heads])} |", f"| --- |{' --- |' * len(heads)}"]
+    same = []
+    for row, *cells in zip(result.rows, *columns, strict=True):
+        if len({shown(value, row.unit, row.quantity) for value in row.values}) == 1:
+            if row.quantity != "memory_bytes":  # of which its capacity is also said
+                same.append(f"{comparison_words.label(row).strip()} {cells[0]}")
+        else:
+            lines.append(f"| {' | '.join(map(plain, [comparison_words.label(row).strip(), *cells]))} |")
+    return ("\n".join(lines) if len(lines) > 2 else ""), same
+
+
+def _cell(row: Row, index: int) -> str:
+    """Return a quantity of a case, with its change from the first case where it differs."""
+    text, relative = shown(row.values[index], row.unit, row.quantity), row.relative[index]
+    return f"{text} ({relative:+.1%})" if index and relative else text
 
 
 def questions(base: dict[str, Any], variants: list[Variant]) -> None:
@@ -220,29 +211,24 @@ def page(request: PageRequest) -> None:
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
-        answer_card.show(shown_card)
+        answer_card.show(lettered(shown_card, result.names), reasons=True)
         drawn = charts.side_by_side(named)
         charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
-    if result.inputs:
-        labels = {field_of(name): options()[name].label for name in SCENARIO}
-        inputs = {
-            labels.get(entry.option) or _label(entry.option): " / ".join(map(shown_input, entry.values))
-            for entry in result.inputs
-        }
-        differ = "; ".join(f"{label}: {choices}" for label, choices in inputs.items())
-        st.caption(plain(f"What differs: {differ}"))
+    quantities, same = table(result)
+    with st.container(key="ratios-of-quantities"):
+        st.markdown(quantities)
     bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
-    memory_chart.draw_memory(bars, "memory")
-    st.dataframe(table(result), hide_index=True, height="content")
-    shown_above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
-    for note in result.notes:
-        if note in shown_above:
-            continue
-        st.caption(plain(for_planners(begun(note))))
+    if len({tuple(bar.rows.values()) for bar in bars.values()}) == 1:
+        same.append(f"memory of the fullest GPU {next(iter(bars.values())).words}")
+    else:
+        memory_chart.draw_memory(bars, "memory")
+    if same:
+        st.caption(plain(f"The same in all cases: {', '.join(same)}."))
+    explain(result)
     sets = [each.set_argument for each in which[1:] if each.changed]
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
@@ -252,6 +238,24 @@ def page(request: PageRequest) -> None:
         under = [each or Conditions() for each in conditions_under(base | money, which)]
         report = report_pages.of_comparison(result, command, under)
         download_buttons("compare", sharing.csv_of("compare", result), result.model_dump(mode="json"), report)
+
+
+def explain(result: Comparison) -> None:
+    """Draw what differs, the notes, and the fold with what was assumed."""
+    labels = {field_of(name): options()[name].label for name in SCENARIO}
+    differ = [
+        f"{labels.get(entry.option) or entry.option.replace('_', ' ')}: "
+        + " / ".join(NAMES.get(entry.option, str)(value) if value else "-" for value in entry.values)
+        for entry in result.inputs
+    ]
+    above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
+    of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
+    for note in [f"What differs: {'; '.join(differ)}"] * bool(differ) + result.notes:
+        if note not in above and note not in of_assumed:
+            st.caption(plain(cases.by_letters(for_planners(begun(note)), result.names, said=True)))
+    first, *others = (case.defaults for case in result.cases)
+    common = [each for each in first if all(each in other for other in others)]
+    assumed.draw(common, [note.removeprefix(ASSUMED) for note in of_assumed])
 
 
 def conditions_under(base: dict[str, Any], variants: list[Variant]) -> Iterator[Conditions | None]:
@@ -287,6 +291,11 @@ def heading(letter: str) -> str:
     return f"{letter.upper()}, where it differs from A"
 
 
+def heading_of_next(letter: str) -> str:
+    """Return the heading of the section of a case that is not there yet."""
+    return f"Add a case {letter.upper()}"
+
+
 def columns(stated: set[str]) -> dict[str, list[Option]]:
     """Return heading -> options: a section for each case, and one for the names of all.
 
@@ -297,7 +306,12 @@ def columns(stated: set[str]) -> dict[str, list[Option]]:
     used = [letter for letter in LETTERS if any(name.startswith(f"{letter}-") for name in stated)]
     last = LETTERS.index(used[-1]) + 2 if used else 0
     letters = LETTERS[: max(last, FEWEST - 1)]
-    result = {heading(letter): cases.offered_options(letter, stated, _also(letter)) for letter in letters}
+    result = {
+        heading(letter) if letter in ("b", *used) else heading_of_next(letter): cases.offered_options(
+            letter, stated, _also(letter)
+        )
+        for letter in letters
+    }
     return result | {"Names": [cases.name_option(letter) for letter in ("a", *letters)]}
 
 

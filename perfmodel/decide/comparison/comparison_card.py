@@ -11,11 +11,15 @@ from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case, cost_words
 from perfmodel.decide.comparison.gains import gains
-from perfmodel.decide.comparison.network_advice import on_networks
+from perfmodel.decide.comparison.network_advice import (
+    as_fast_because,
+    is_as_fast,
+    on_networks,
+    others_named,
+)
 from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
     NETWORK,
-    common_limit,
     differ_in_network,
     differing,
     network_limits,
@@ -30,7 +34,7 @@ from perfmodel.model.prediction.card import limit_of, memory_words, rests_on
 from perfmodel.model.prediction.intervals.ratio import network_order
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.names import accelerator_name, link_name
-from perfmodel.model.prediction.speed_words import SAME, about_as_fast, range_words
+from perfmodel.model.prediction.speed_words import SAME, range_words
 
 LITTLE = 1.05
 """Speed ratio below which the answer also says what would gain more."""
@@ -196,12 +200,9 @@ def further_reasons(standing: Standing) -> list[str]:
     if len(cases) == 2:
         lines += network_limits(first, fastest)
     for case in standing.able:
-        if case in (first, fastest) or abs(case.rate / first.rate - 1) >= SAME:
+        if case in (first, fastest, *others_named(standing, best)) or not is_as_fast(case, first):
             continue
-        reason, limit = why_nothing(first, case), common_limit(first, case)
-        if limit is not None:  # a note has it in full
-            reason = reason.replace(limit, limit.partition(" (")[0])
-        lines.append(f"{case.name} is {about_as_fast(standing.speed(case, first))}: {reason}")
+        lines.append(as_fast_because(standing, case, first))
     return lines[:MOST]
 
 
@@ -261,15 +262,19 @@ def _which(standing: Standing, best: Best) -> str:
         return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:
         nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
-        return f"{other} is {ratio.sentence}, {nothing}: {_cheaper(able, sure)}."
+        return f"{_begun(_cheaper(able, sure))}: {other} is {ratio.sentence}, {nothing}."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if _cheapest(able) is fastest:
         return f"Take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
     return (
-        f"{_taken(fastest, sure)} seems the {most}: {is_faster}. That is too little to decide by"
-        f"{_asked(sure)}: {_instead(able, best, sure)}, or measure."
+        f"{_begun(_instead(able, best, sure))}, or measure: {_taken(fastest, sure)} seems the {most}, too "
+        f"little to decide by{_asked(sure)}: {is_faster}."
     )
+
+
+def _begun(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _asked(confidence: float) -> str:

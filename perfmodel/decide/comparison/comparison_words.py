@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.core.units import show
+from perfmodel.core.units import show, three_digits
 from perfmodel.decide.comparison.side_by_side import Row
 from perfmodel.model.step.terms import TERMS
 
@@ -16,7 +16,7 @@ def shown(value: float | None, unit: str) -> str:
     if unit in ("s", "B"):
         return f"{value / 2**30:.1f} GiB" if unit == "B" else show(value, unit)
     if unit == "1":
-        return f"{value:.3g}"
+        return three_digits(value)
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 

@@ -8,7 +8,13 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.units import plural
 from perfmodel.decide.comparison.case import Case
-from perfmodel.decide.comparison.reasons import NETWORK, differing, runs_of_tcp
+from perfmodel.decide.comparison.reasons import (
+    NETWORK,
+    common_limit,
+    differing,
+    runs_of_tcp,
+    why_nothing,
+)
 from perfmodel.decide.comparison.standing import Best, Standing
 from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -16,7 +22,7 @@ from perfmodel.model.options.run import Shared
 from perfmodel.model.options.scenario import Scenario, scenario_of
 from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
-from perfmodel.model.prediction.speed_words import about_as_fast
+from perfmodel.model.prediction.speed_words import SAME, about_as_fast
 
 PASSED_ON = ("precision", "algorithm", "strategy", *Shared.model_fields)
 """Options of a job, but its batch, that ``plan --have`` takes."""
@@ -28,14 +34,35 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
     """Yield sentences that follow the advice where the network between machines differs."""
     if not differing(best.first, best.case) & {*NETWORK}:
         return
-    if not best.gains_nothing:
-        others = [case for case in standing.able if case not in (best.first, best.case)]
-        clauses = [f"{case.name} is {about_as_fast(standing.speed(case, best.first))}" for case in others]
-        if clauses and len(clauses) <= MOST:
-            yield f"{'; '.join(clauses)}."
+    for case in others_named(standing, best):
+        if is_as_fast(case, best.first):
+            yield f"{as_fast_because(standing, case, best.first)}."
+        else:
+            yield f"{case.name} is {standing.speed(case, best.first).sentence}."
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This holds if your TCP is like that in {runs}: iperf3 settles it."
     yield from _with_all_adapters(standing, best)
+
+
+def others_named(standing: Standing, best: Best) -> list[Case]:
+    """Return the cases besides the first and the best that the advice on networks names."""
+    if best.gains_nothing or not differing(best.first, best.case) & {*NETWORK}:
+        return []
+    others = [case for case in standing.able if case not in (best.first, best.case)]
+    return others if len(others) <= MOST else []
+
+
+def is_as_fast(case: Case, first: Case) -> bool:
+    """Return whether no difference in speed of two cases is expected."""
+    return abs(case.rate / first.rate - 1) < SAME
+
+
+def as_fast_because(standing: Standing, case: Case, first: Case) -> str:
+    """Return that a case is as fast as another, and why, as a clause; a note has the numbers of a limit."""
+    reason, limit = why_nothing(first, case), common_limit(first, case)
+    if limit is not None:
+        reason = reason.replace(limit, limit.partition(" (")[0])
+    return f"{case.name} is {about_as_fast(standing.speed(case, first))}: {reason}"
 
 
 def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:
