@@ -147,7 +147,7 @@ def test_what_is_added_on_other_pages_stands_in_an_address_that_a_fresh_session_
 
 def test_a_point_of_a_curve_and_a_plan_are_added_by_their_names():
     test = opened("scale", gpus="8,16", networks="ethernet-25g-tcp")
-    sound(test.selectbox(key="case-to-add").set_value("ethernet-25g-tcp, 16 GPUs").run())
+    sound(test.selectbox(key="case-to-add").set_value("25 Gbit/s Ethernet with TCP, 16 GPUs").run())
     sound(button(test, "Add it").click().run())
     plan = {"epochs": "1", "max-gpus": "8", "instance": "p3.16xlarge", "input": "real"}
     test.switch_page("views/plan.py")

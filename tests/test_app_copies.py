@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app import file_marks, quotes, samples
+from app import cases, file_marks, quotes, samples
 from app.layout import sentence
 from app.looks import labelled
 from app.plain import plain
@@ -158,10 +159,16 @@ def planned(test: Any, answers: list[Any], printed: str) -> None:
 
 def compared(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert sentence(printed.strip()) in plain_words(test)
-    times = next(row["values"] for row in answer["rows"] if row["quantity"] == "iteration_time")
-    (shown,) = (table.value for table in test.dataframe if "unit" in table.value)
-    assert list(shown.iloc[0][["A", "B", "C"][: len(times)]]) == [show(time, "s") for time in times]
+    said = cases.by_letters(sentence(printed.strip()), answer["names"])
+    assert said in plain_words(test).replace(":** ", ": ")
+    first, *others = (
+        show(time, "s")
+        for row in answer["rows"]
+        for time in row["values"]
+        if row["quantity"] == "iteration_time"
+    )
+    (line,) = re.findall(r"\| iteration time \| (.*) \|", words(test))
+    assert [cell.partition(" (")[0] for cell in line.split(" | ")] == [first, *others]
 
 
 def collective(test: Any, answers: list[Any], printed: str) -> None:

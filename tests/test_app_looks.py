@@ -14,7 +14,7 @@ from app.menu import PAGES
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.intervals.ratio import ratio_between
-from perfmodel.model.prediction.scaling import headline_of
+from perfmodel.model.prediction.scaling_card import card_of_scaling
 from perfmodel.model.prediction.speed_words import range_words
 from tests.test_app import by_algorithm, opened, sound, words
 
@@ -119,11 +119,13 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
         for link in ("ethernet-25g-tcp", "ethernet-100g-tcp", "ethernet-100g-rdma")
     )
     last = tcp.rows[-1]
-    assert tcp.headline.startswith(f"On 64 GPUs: {last.samples_per_second:,.0f} images/s (80 %: ")
-    assert tcp.headline.endswith(f") at {last.scaling_efficiency:.0%} efficiency.")
-    others = {"a": same.predictions[-1], "b": rdma.predictions[-1]}
-    said = headline_of(tcp.predictions, others).removeprefix(tcp.headline)
+    answer = tcp.card.advice
+    assert answer.startswith("It pays up to 64 GPUs, the most asked for: ")
+    assert f": {last.samples_per_second:,.0f} images/s (80 %: " in answer
+    assert answer.endswith(f"), {last.scaling_efficiency:.0%} of linear scaling.")
+    others = {"a": same.predictions, "b": rdma.predictions}
+    said = card_of_scaling(tcp.predictions, others).advice.removeprefix(answer)
     faster = rdma.rows[-1].samples_per_second
     gain = faster / last.samples_per_second - 1
-    about = f" a is about as fast{range_words(ratio_between(others['a'], tcp.predictions[-1], 'a'))}."
+    about = f" a is about as fast{range_words(ratio_between(others['a'][-1], tcp.predictions[-1], 'a'))}."
     assert said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."

@@ -67,9 +67,9 @@ def test_a_scaling_begins_with_its_range_and_what_the_other_network_gives():
     said = words(
         opened("scale", gpus="8,16", **{"inter-link": "ethernet-25g-tcp", "networks": "ib-edr-100g"})
     )
-    (first,) = [line for line in said.splitlines() if line.startswith("**On 16 GPUs: ")]
+    (first,) = [line for line in said.splitlines() if line.startswith("**It pays up to 16 GPUs")]
     assert first.count(" (80 %: ") == 1
-    assert re.search(r"efficiency\. ib-edr-100g gives [\d,]+ images/s, \d+% more", first)
+    assert re.search(r"linear scaling\. InfiniBand EDR 100 Gbit/s gives [\d,]+ images/s, \d+% more", first)
 
 
 def test_a_mistake_in_a_field_that_is_folded_away_says_where_it_is():

@@ -1,20 +1,18 @@
 """Page Scale: efficiency, throughput and cost by the number of GPUs, for several strategies and networks."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from app import (
-    charts,
+    answer_card,
     layout_options,
     money,
     report_pages,
+    scaling_chart,
     session_hardware,
     sharing,
-    similar_runs,
     to_compare,
 )
 from app.backend import backend
@@ -34,36 +32,21 @@ from app.options import values as option_values
 from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
-from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.decide.comparison.option_words import option_words, words_of_values
+from perfmodel.hardware.machine_words import several_words
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction import Prediction, card
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
-from perfmodel.model.prediction.scaling import COLUMNS, headline_of, notes_of, scaling_of
+from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
+from perfmodel.model.prediction.scaling_card import card_of_scaling
 from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60
 # Most counts in a chart.
-MOST_TICKS = 12
-HIGH = 0.6
-# Least efficiency above which the axis does not begin at 0.
-YS = {
-    "efficiency": "scaling efficiency",
-    "throughput": "throughput [samples/s]",
-    "speedup": "speed-up over one GPU [1]",
-    "time": "iteration time [s]",
-    "cost": "cost of an epoch [USD]",
-}
-FIELDS = {
-    "efficiency": "scaling_efficiency",
-    "throughput": "samples_per_second",
-    "speedup": "speedup",
-    "time": "iteration_time",
-}
-# Quantity of the chart -> field of a prediction; the cost is computed separately.
 COUNTS = options("scale")["gpus"]._replace(session="counts", label="GPUs, e.g. 1,2,4 or 1-16")
-SHOWN = one_of("show", YS, "efficiency", "What is drawn against the number of GPUs.")
+SHOWN = one_of("show", scaling_chart.YS, "efficiency", "What is drawn against the number of GPUs.")
 STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over the chosen one.")._replace(
     label="Overlay strategies"
 )
@@ -103,12 +86,14 @@ def overlaid(request: PageRequest) -> dict[str, dict[str, Any]]:
         name: {"strategy": name} if name == "parameter-server" else {"strategy": name, "servers": None}
         for name in request.picked.get("strategies", ())
     }
-    return plans | {name: {"inter-link": name} for name in request.picked.get("networks", ())}
+    names = words_of_values("inter_link", request.picked.get("networks", ()))
+    return plans | {name: {"inter-link": id} for id, name in names.items()}
 
 
 def _chosen(last: Prediction, request: PageRequest) -> str:
     """Return the name of the chosen plan's curve among overlaid ones."""
-    name = str(last.scenario["inter_link" if request.picked.get("networks") else "strategy"])
+    field = "inter_link" if request.picked.get("networks") else "strategy"
+    name = option_words(field, last.scenario[field])
     return f"{name} (chosen)" if len(overlaid(request)) > 1 else name
 
 
@@ -116,8 +101,8 @@ def values(
     result: dict[str, list[Prediction]], request: PageRequest, y: str
 ) -> dict[str, list[float | None]]:
     """Return curve's name -> values of the drawn quantity."""
-    if y in FIELDS:
-        return {name: [getattr(p, FIELDS[y]) for p in line] for name, line in result.items()}
+    if y in scaling_chart.FIELDS:
+        return {name: [getattr(p, scaling_chart.FIELDS[y]) for p in line] for name, line in result.items()}
     return {name: [_epoch_cost(p, request) for p in line] for name, line in result.items()}
 
 
@@ -138,7 +123,7 @@ def table(
             "exposed_communication_time": sent(p.terms),
             "low_80": p.interval.low_80 if p.interval else None,
             "high_80": p.interval.high_80 if p.interval else None,
-            **({} if y in FIELDS else {"cost_per_epoch": value}),
+            **({} if y in scaling_chart.FIELDS else {"cost_per_epoch": value}),
         }
         for name, line in result.items()
         for p, value in zip(line, drawn[name], strict=True)
@@ -149,90 +134,17 @@ def answer_of(
     result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
 ) -> dict[str, Any]:
     """Return what ``perfmodel scale --json`` prints of every curve, each row with the name of its curve."""
+    answers = {name: json.loads(scaling_of(tuple(line)).to_json()) for name, line in result.items()}
     rows = []
-    for name, line in result.items():
-        scaling = scaling_of(tuple(line))
-        for row, value in zip(json.loads(scaling.to_json())["rows"], drawn[name], strict=True):
-            rows.append({"curve": name, **row, **({} if y in FIELDS else {"cost_per_epoch": value})})
-    last = next(iter(result.values()))[-1]
-    return {"rows": rows, "model": last.model, "scenario": last.scenario}
-
-
-def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
-    """Draw the chart of one quantity: all curves with bands, the ideal, and similar measured runs."""
-    xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
-    first = next(iter(result.values()))
-    counts = xs[next(iter(result))]
-    straight: dict[str, tuple[Sequence[float], Sequence[float]]] = {
-        "efficiency": (counts, [1.0 for _ in counts]),
-        "speedup": (counts, counts),
-    }
-    figure = charts.lines(
-        {name: (xs[name], drawn[name]) for name in result},
-        "GPUs [1]",
-        YS[y],
-        log_y=y in ("throughput", "speedup"),
-        bands=_bands(result, y),
-        points=_measured(first[-1].scenario, y),
-        ideal=straight.get(y),
-        percent=y == "efficiency",
-        ticks=_ticks(counts),
-    )
-    least = min((value for line in drawn.values() for value in line if value is not None), default=0.0)
-    if y == "efficiency" and least > HIGH:
-        figure.update_yaxes(rangemode="normal", range=[math.floor(10 * least - 0.5) / 10, 1.02])
-    charts.draw(figure, y, f"{YS[y]} against GPUs")
-
-
-def _ticks(counts: list[int]) -> list[int] | None:
-    """Return the counts that get ticks: all of a few, else powers of two; None for automatic ticks."""
-    some = counts if len(counts) <= MOST_TICKS else [count for count in counts if count & (count - 1) == 0]
-    return some if len(some) <= MOST_TICKS and (some == counts or len(some) > 2) else None
-
-
-def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
-    """Return curve's name -> ends of the 80 % interval, of the time or the throughput."""
-    bands = {}
-    for name, line in result.items():
-        spans = [(p, p.interval) for p in line if p.interval]
-        if len(spans) < len(line) or y not in ("time", "throughput"):
-            continue
-        if y == "time":
-            bands[name] = ([i.low_80 for _, i in spans], [i.high_80 for _, i in spans])
-        else:
-            rate = [p.samples_per_second * p.iteration_time for p, _ in spans]
-            bands[name] = (
-                [samples / i.high_80 for samples, (_, i) in zip(rate, spans, strict=True)],
-                [samples / i.low_80 for samples, (_, i) in zip(rate, spans, strict=True)],
-            )
-    return bands
-
-
-def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
-    """Return measured points of runs with the same network, accelerator, precision and batch."""
-    runs = [
-        run
-        for run in similar_runs.family(scenario)
-        if (run.precision, run.local_batch_size) == (scenario["precision"], scenario["local_batch_size"])
-    ]
-    value = {"throughput": lambda run: run.samples_per_second, "time": measured_time}.get(y)
-    points = [(run, seen) for run in runs if value and (seen := value(run)) is not None]
-    if not points:
-        return {}
-    labels = [
-        f"{run.source}: {run.strategy}, {run.inter_link or run.node or 'one machine'}" for run, _ in points
-    ]
-    return {
-        "measured (same batch and precision)": (
-            [run.world_size for run, _ in points],
-            [seen for _, seen in points],
-            labels,
-        )
-    }
+    for name, answer in answers.items():
+        for row, value in zip(answer["rows"], drawn[name], strict=True):
+            cost = {} if y in scaling_chart.FIELDS else {"cost_per_epoch": value}
+            rows.append({"curve": name, **row, **cost})
+    return next(iter(answers.values())) | {"card": card_of(result).model_dump(), "rows": rows}
 
 
 def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
-    """Return the last point of the chosen plan, what each other curve gives there, and what limits the plan.
+    """Return the card of the chosen plan, with what each other curve gives.
 
     Parameters
     ----------
@@ -240,11 +152,9 @@ def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
     remedy : advice for the chosen plan if it does not fit
     """
     chosen, *others = result
-    last = result[chosen][-1]
-    text = headline_of(result[chosen], {name: result[name][-1] for name in others})
-    text += f" What to do: {remedy}." if remedy else ""
-    text += " This is too wide to plan with: measure first." if card.is_too_wide(last) else ""
-    return Card(advice=text, limit=last.verdict)
+    card = card_of_scaling(result[chosen], {name: result[name] for name in others})
+    more = f" What to do: {remedy}." if remedy else ""
+    return card.model_copy(update={"advice": f"{card.advice}{more}"})
 
 
 def captions(result: dict[str, list[Prediction]]) -> list[str]:
@@ -311,21 +221,19 @@ def page(request: PageRequest) -> None:
     with request.top:
         last = first[-1]
         network = network_name(last.scenario["workload"])
-        st.subheader(
-            plain(f"{network} on {accelerator_name(last.scenario['accelerator'])}"),
-            anchor=False,
-        )
+        several = several_words(2, accelerator_name(last.scenario["accelerator"])).removeprefix("2 ")
+        st.subheader(plain(f"How far does {network} scale on {several}?"), anchor=False)
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
-        st.markdown(f"**{plain(shown.advice)}**\n\n{labelled(sentence(shown.limit))}")
-        sharing.here()
+        answer_card.show(shown)
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
-    picture(result, drawn, y)
-    notes = [plain(labelled(note)) for note in captions(result)]
-    st.caption("  \n".join([*notes, f"By the {first[-1].model} model."]))
+    scaling_chart.draw(result, drawn, y)
+    notes = [*scaling_chart.band_words(result, y), *captions(result), f"by the {first[-1].model} model"]
+    st.caption(labelled(sentence(last.verdict)))
+    st.caption(plain(" ".join(labelled(sentence(note)) for note in notes)))
     rows = table(result, drawn, y)
     to_compare.offer(points_to_compare(request, result))
     with st.container(horizontal=True):

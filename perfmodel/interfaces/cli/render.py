@@ -253,6 +253,8 @@ def show_scaling(scaling: Scaling) -> None:
     if lacking := overflows(scaling.predictions):
         out.print(Text(lacking), style="bold")
     out.print(Text(_network(max(scaling.predictions, key=lambda each: each.scenario["world_size"]))))
+    out.print()
+    show_card(out, scaling.card)
     shown = table(
         "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0
     )
@@ -269,7 +271,6 @@ def show_scaling(scaling: Scaling) -> None:
             short_verdict(row.fits_probability),
         )
     out.print(shown)
-    out.print(Text(scaling.headline, style="bold"))
     for note in scaling.notes:
         out.print(Text(note))
     at = f"at {scenario['world_size']} GPUs " if len(scaling.rows) > 1 else ""

@@ -100,10 +100,12 @@ def _csv(answer: "Scaling", _: object) -> str:
 
 
 def _markdown(answer: "Scaling", _: object) -> str:
-    """Return the rows and notes as Markdown."""
+    """Return card, rows and notes as Markdown."""
     from perfmodel.core.files.tables import markdown_table
+    from perfmodel.interfaces.cli.card_markdown import card_markdown
 
-    return "\n".join([markdown_table(answer.records(), HEADINGS), *answer.notes]).rstrip()
+    lines = [card_markdown(answer.card), "", markdown_table(answer.records(), HEADINGS), *answer.notes]
+    return "\n".join(lines).rstrip()
 
 
 def _page(answer: "Scaling", request: object, context: Context) -> Any:

@@ -24,7 +24,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
     command : shell command that repeats it, or None
     catalogue : of the predictions
     """
-    last, row = scaling.predictions[-1], scaling.rows[-1]
+    last = scaling.predictions[-1]
     scenario = last.scenario
     lacking = overflows(scaling.predictions)
     warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
@@ -34,8 +34,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
         f"{scenario['precision']}, {scenario['strategy']}, {last.scaling} scaling, by the {last.model} "
         "model?",
         answer=[
-            f"{row.scaling_efficiency:.1%} efficient at {counted(row.world_size, 'GPU')}: "
-            f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
+            scaling.card.advice,
             *([f"{lacking}."] if lacking else []),
             last.verdict,
         ],

@@ -43,6 +43,8 @@ StragglerRows = list[StragglerPrediction]
 class ScaleAnswer(TypedDict):
     """A job on several numbers of accelerators."""
 
+    card: Card
+    """The answer in short: up to how many accelerators it pays, how fast, how sure."""
     rows: list[ScalingRow]
     """A row for each number, in the order of the request."""
     model: str

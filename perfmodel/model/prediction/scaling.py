@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.units import counted, rate, show, three_digits
-from perfmodel.model.prediction.card import samples_per_second, throughput_range
+from perfmodel.core.units import rate, show
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.result import Interval, Prediction, Ratio
-from perfmodel.model.prediction.speed_words import SAME, range_words
+from perfmodel.model.prediction.scaling_card import card_of_scaling, gpus
 from perfmodel.model.step.terms import sent
 
 COLUMNS = (
@@ -66,13 +66,13 @@ class Scaling(Table):
     """The prediction of each row."""
 
     @property
-    def headline(self) -> str:
-        """The answer in a sentence: throughput and efficiency of the last row."""
-        return headline_of(self.predictions)
+    def card(self) -> Card:
+        """The answer in short: up to how many accelerators it pays, how fast, how sure."""
+        return card_of_scaling(self.predictions)
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the ratio of the last to the first row, and on cut intervals."""
+        """Notes on the first row where it does not fit, and on cut intervals."""
         return notes_of(self.predictions)
 
     def records(self) -> list[Record]:
@@ -80,13 +80,14 @@ class Scaling(Table):
         return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
 
     def to_json(self) -> str:
-        """Return JSON of ``rows``, and of ``model`` and ``scenario`` of the last row."""
+        """Return JSON of ``card`` and ``rows``, and of ``model`` and ``scenario`` of the last row."""
         rows = [
             vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
             for row in self.rows
         ]
         last = self.predictions[-1]
-        return json.dumps({"rows": rows, "model": last.model, "scenario": last.scenario})
+        answer = {"card": self.card.model_dump(), "rows": rows}
+        return json.dumps(answer | {"model": last.model, "scenario": last.scenario})
 
     def __repr__(self) -> str:
         last = self.predictions[-1]
@@ -131,60 +132,19 @@ def _row(prediction: Prediction, first: Prediction) -> ScalingRow:
         interval=interval,
         low_80=interval.low_80 if interval else None,
         high_80=interval.high_80 if interval else None,
-        ratio=None if prediction is first else ratio_between(prediction, first, _gpus(first)),
+        ratio=None if prediction is first else ratio_between(prediction, first, gpus(first)),
         fits=prediction.memory.fits,
         fits_probability=prediction.memory.probability,
     )
 
 
-def _gpus(prediction: Prediction) -> str:
-    """Return the number of accelerators of a prediction, as text."""
-    return counted(prediction.scenario["world_size"], "GPU")
-
-
-def headline_of(predictions: Sequence[Prediction], others: Mapping[str, Prediction] = {}) -> str:
-    """Return a sentence on the last prediction, and on what each other gives in its place.
-
-    Parameters
-    ----------
-    predictions : of the same job on different numbers of accelerators
-    others : name -> prediction of another job on the last number
-    """
-    last = predictions[-1]
-    if not last.memory.fits:
-        return f"On {_gpus(last)} it {last.memory.verdict}."
-    between = "" if (rates := throughput_range(last)) is None else f" ({_span(rates)})"
-    speed = f"{samples_per_second(last, last.samples_per_second)}{between}"
-    more = "".join(f" {_gain(name, other, last)}." for name, other in others.items())
-    return f"On {_gpus(last)}: {speed} at {last.scaling_efficiency:.0%} efficiency.{more}"
-
-
-def _span(rates: tuple[float, float]) -> str:
-    return f"80 %: {' to '.join(map(three_digits, rates))}"
-
-
-def _gain(name: str, other: Prediction, last: Prediction) -> str:
-    """Return what another job gives in place of the last prediction's, and whether that is certain."""
-    if not other.memory.fits:
-        return f"{name} {other.memory.verdict}"
-    ratio = ratio_between(other, last, name)
-    if abs(ratio.value - 1) < SAME:
-        return f"{name} is about as fast{range_words(ratio)}"
-    speed = samples_per_second(other, other.samples_per_second)
-    words = f"{name} gives {speed}, {abs(ratio.value - 1):.0%} {'more' if ratio.value > 1 else 'less'}"
-    if ratio.low_80 is None or ratio.high_80 is None:
-        return words
-    return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words
-
-
 def notes_of(predictions: Sequence[Prediction]) -> list[str]:
-    """Return notes on the speed ratio of the last to the first prediction, and on cut intervals."""
+    """Return notes on the first row where it does not fit, and on cut intervals."""
     first, last = predictions[0], predictions[-1]
-    if last is first:
-        return _cut(predictions)
-    ratio = ratio_between(last, first, _gpus(first))
-    unfit = "" if first.memory.fits else f"; on {_gpus(first)} it {first.memory.verdict}"
-    return [f"{_gpus(last)}: {ratio.sentence}{unfit}", *_cut(predictions)]
+    unfit = (
+        [f"on {gpus(first)} it {first.memory.verdict}"] if first is not last and not first.memory.fits else []
+    )
+    return [*unfit, *_cut(predictions)]
 
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:

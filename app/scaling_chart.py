@@ -1,0 +1,124 @@
+"""The chart of page Scale: a quantity against the number of GPUs, a curve with its interval for each plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app import charts, similar_runs
+from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.card import throughput_range
+from perfmodel.model.prediction.intervals.ratio import ratio_between
+from perfmodel.model.prediction.scaling_card import gpus
+
+MOST_TICKS = 12
+"""Most ticks, one for each count."""
+HIGH = 0.6
+"""Least efficiency above which the axis does not begin at 0."""
+YS = {
+    "efficiency": "scaling efficiency",
+    "throughput": "throughput [samples/s]",
+    "speedup": "speed-up over one GPU [1]",
+    "time": "iteration time [s]",
+    "cost": "cost of an epoch [USD]",
+}
+"""Quantity of the chart -> title of its axis."""
+FIELDS = {
+    "efficiency": "scaling_efficiency",
+    "throughput": "samples_per_second",
+    "speedup": "speedup",
+    "time": "iteration_time",
+}
+"""Quantity of the chart -> field of a prediction; the cost is computed separately."""
+RATIOS = ("efficiency", "speedup")
+"""Quantities against one GPU, whose interval is that of the speed over the first point's."""
+
+
+def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
+    """Draw the chart of one quantity: all curves with bands, the ideal, and similar measured runs."""
+    xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
+    first = next(iter(result.values()))
+    counts = xs[next(iter(result))]
+    straight: dict[str, tuple[Sequence[float], Sequence[float]]] = {
+        "efficiency": (counts, [1.0 for _ in counts]),
+        "speedup": (counts, counts),
+    }
+    bands = _bands(result, y)
+    figure = charts.lines(
+        {name: (xs[name], drawn[name]) for name in result},
+        "GPUs [1]",
+        YS[y],
+        log_y=y in ("throughput", "speedup"),
+        bands=bands,
+        points=_measured(first[-1].scenario, y),
+        ideal=straight.get(y),
+        percent=y == "efficiency",
+        ticks=_ticks(counts),
+    )
+    lines = [*drawn.values(), *(low for low, _ in bands.values())]
+    least = min((value for line in lines for value in line if value is not None), default=0.0)
+    if y == "efficiency" and least > HIGH:
+        figure.update_yaxes(rangemode="normal", range=[math.floor(10 * least - 0.5) / 10, 1.02])
+    charts.draw(figure, y, f"{YS[y]} against GPUs")
+
+
+def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
+    """Return what the bands of the chart are, as at most one note."""
+    first = next(iter(result.values()))[0]
+    of = f" of the speed over that of {gpus(first)}" if y in RATIOS else ""
+    return [f"shaded: the 80 % interval{of}"] if _bands(result, y) else []
+
+
+def _ticks(counts: list[int]) -> list[int] | None:
+    """Return the counts that get ticks: all of a few, else powers of two; None for automatic ticks."""
+    some = counts if len(counts) <= MOST_TICKS else [count for count in counts if count & (count - 1) == 0]
+    return some if len(some) <= MOST_TICKS and (some == counts or len(some) > 2) else None
+
+
+def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
+    """Return curve's name -> ends of the 80 % interval, where all its points have one."""
+    bands = {}
+    for name, line in result.items():
+        ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
+        if len(ends) == len(line) and (y not in RATIOS or len(line) > 1):
+            bands[name] = ([low for low, _ in ends], [high for _, high in ends])
+    return bands
+
+
+def _span(prediction: Prediction, first: Prediction, y: str) -> tuple[float, float] | None:
+    """Return the 80 % interval of a drawn quantity; of efficiency and speed-up against the first point."""
+    if y in RATIOS:
+        ratio = ratio_between(prediction, first, gpus(first))
+        if ratio.low_80 is None or ratio.high_80 is None:
+            return None
+        value = getattr(prediction, FIELDS[y]) / ratio.value
+        return value * ratio.low_80, value * ratio.high_80
+    if y == "throughput":
+        return throughput_range(prediction)
+    interval = prediction.interval
+    return (interval.low_80, interval.high_80) if interval and y == "time" else None
+
+
+def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
+    """Return measured points of runs with the same network, accelerator, precision and batch."""
+    runs = [
+        run
+        for run in similar_runs.family(scenario)
+        if (run.precision, run.local_batch_size) == (scenario["precision"], scenario["local_batch_size"])
+    ]
+    value = {"throughput": lambda run: run.samples_per_second, "time": measured_time}.get(y)
+    points = [(run, seen) for run in runs if value and (seen := value(run)) is not None]
+    if not points:
+        return {}
+    labels = [
+        f"{run.source}: {run.strategy}, {run.inter_link or run.node or 'one machine'}" for run, _ in points
+    ]
+    return {
+        "measured (same batch and precision)": (
+            [run.world_size for run, _ in points],
+            [seen for _, seen in points],
+            labels,
+        )
+    }
