@@ -43,6 +43,11 @@ label:has(:focus-visible) {
   .st-key-page-body > :only-child { max-width: 30rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
+.stMultiSelect [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; height: auto; max-height: none; }
+.stMultiSelect :is([role=group], span):has(> [data-testid=stMultiSelectTagsContainer], > span[title]) {
+  height: auto; min-height: 28px; max-height: none;
+}
+.stMultiSelect span > span[title] { white-space: normal; height: auto; }
 .answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .answer-figures > div { flex: 1 1 9rem; max-width: 20rem; }
 .answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }
@@ -70,6 +75,7 @@ label:has(:focus-visible) {
   [class*=st-key-ratios] table { min-width: 0; font-size: 0.875rem; }
   [class*=st-key-ratios] :is(td, th) { padding: 0.375rem; }
   .js-plotly-plot .modebar { display: none !important; }
+  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
 }

@@ -68,7 +68,8 @@ def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
     """Return what the bands of the chart are, as at most one note."""
     first = next(iter(result.values()))[0]
     of = f" of the speed over that of {gpus(first)}" if y in RATIOS else ""
-    return [f"shaded: the 80 % interval{of}"] if _bands(result, y) else []
+    whose = " of the first curve" if len(result) > 1 else ""
+    return [f"shaded: the 80 % interval{whose}{',' * bool(whose and of)}{of}"] if _bands(result, y) else []
 
 
 def _ticks(counts: list[int]) -> list[int] | None:
@@ -78,13 +79,15 @@ def _ticks(counts: list[int]) -> list[int] | None:
 
 
 def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
-    """Return curve's name -> ends of the 80 % interval, where all its points have one."""
-    bands = {}
-    for name, line in result.items():
-        ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
-        if len(ends) == len(line) and (y not in RATIOS or len(line) > 1):
-            bands[name] = ([low for low, _ in ends], [high for _, high in ends])
-    return bands
+    """Return the first curve's name -> ends of its 80 % interval, where all its points have one.
+
+    The bands of several curves would cover each other: the table has them.
+    """
+    name, line = next(iter(result.items()))
+    ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
+    if len(ends) < len(line) or (y in RATIOS and len(line) == 1):
+        return {}
+    return {name: ([low for low, _ in ends], [high for _, high in ends])}
 
 
 def _span(prediction: Prediction, first: Prediction, y: str) -> tuple[float, float] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, memory_chart, report_pages, session_hardware, sharing
+from app import answer_card, charts, memory_chart, report_pages, session_hardware, sharing
 from app.backend import backend
 from app.figure import Figure
 from app.layout import (
@@ -14,6 +14,7 @@ from app.layout import (
     copy_buttons,
     download_buttons,
     errors_shown,
+    fold,
     scenario_form,
     sentence,
     shell_command,
@@ -21,13 +22,13 @@ from app.layout import (
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
-from perfmodel.core.units import show, show_range
+from app.titles import job_of
+from perfmodel.core.units import three_digits
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
 from perfmodel.decide.sensitivity.per_sample import Effect, effects
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
-from perfmodel.model.prediction.answer_card import Card
 
 DRAWN = 12
 """Most inputs in the chart, the strongest ones."""
@@ -68,44 +69,56 @@ def _input(effect: Effect) -> str:
 
 def decision(report: SensitivityReport, rows: list[Effect], prediction: Prediction) -> str:
     """Return the sentence on the input that matters most, after a warning if the job does not fit."""
-    unfit, interval = "", prediction.interval
+    unfit = ""
     if not prediction.memory.fits:
-        unfit, interval = (
-            f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. ",
-            None,
-        )
+        unfit = f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. "
     if not rows:
         return f"{unfit}No input moves the time."
     first = rows[0]
-    ends = f" (80 %: {show_range(interval.low_80, interval.high_80, 's')})" if interval else ""
-    return (
-        f"{unfit}{_input(first)} matters most: a quarter less of it changes the time per sample by "
-        f"{_percent(first.less)}, a quarter more by {_percent(first.more)}. "
-        f"An iteration takes {show(report.iteration_time, 's')}{ends}."
-    )
+    changes = [
+        f"a quarter {name} {'costs' if change > 0 else 'saves'} {three_digits(abs(100 * change))} %"
+        for name, change in (("more", first.more), ("less", first.less))
+        if change is not None
+    ]
+    return f"{unfit}{_input(first)} matters most: of the time per sample {', '.join(changes)}."
 
 
 def _percent(share: float | None) -> str:
-    """Return a change in percent as text, with two digits below 10 %; "" if it is not known."""
-    if share is None:
-        return ""
-    percent = 100 * share
-    return f"{percent:+.0f} %" if abs(percent) >= 9.5 else f"{percent:+.2g} %"
+    """Return a change in percent as text with a sign and three digits; "" if it is not known."""
+    if not share:
+        return "" if share is None else "0 %"
+    return f"{'-' if share < 0 else '+'}{three_digits(abs(100 * share))} %"
 
 
-def table(rows: list[Effect]) -> list[dict[str, Any]]:
-    """Return all inputs as a table for display, in the order of the chart."""
-    return [
-        {
-            "input": _input(each),
-            "effect of +1 %": _percent(None if each.one_percent is None else each.one_percent / 100),
-            "a quarter less": _percent(each.less),
-            "a quarter more": _percent(each.more),
-            "value": value_words(each.row["value"], each.row["unit"]),
-            "what it is": each.row["meaning"],
-        }
+def table(rows: list[Effect]) -> str:
+    """Return inputs as a Markdown table, in the order of the chart, their effects next to their names."""
+    lines = [
+        (
+            f"{_input(each)}: {value_words(each.row['value'], each.row['unit'])}",
+            _percent(each.less),
+            _percent(each.more),
+            _percent(None if each.one_percent is None else each.one_percent / 100),
+        )
         for each in rows
     ]
+    head = ("input", "a quarter less", "a quarter more", "1 % more")
+    shown = [f"| {' | '.join(map(plain, line))} |" for line in [head, *lines]]
+    return "\n".join([shown[0], f"|{' --- |' * len(head)}", *shown[1:]])
+
+
+def inputs(rows: list[Effect]) -> None:
+    """Draw the table of the inputs that move the time, those that do not, and what each is."""
+    moving = [each for each in rows if each.most > LEAST]
+    if moving:
+        st.markdown("**What each input changes of the time per sample**")
+        with st.container(key="ratios-of-inputs"):
+            st.markdown(table(moving))
+    if still := [_input(each) for each in rows if each not in moving]:
+        st.caption(plain(f"Under {LEAST:.1%} or none: {', '.join(still)}."))
+    with fold("What the inputs are") as is_open:
+        if is_open:
+            lines = [f"{_input(each)}: {each.row['meaning']}" for each in rows]
+            st.markdown("\n".join(f"* {plain(line)}" for line in lines))
 
 
 def python(picked: dict[str, Any]) -> str:
@@ -132,12 +145,11 @@ def page(request: PageRequest) -> None:
     every = effects(report.inputs, report.iteration_time)
     rows = [each for each in every if each.most > LEAST][:DRAWN]
     advice = decision(report, rows, prediction)
+    card = prediction.card.model_copy(update={"advice": advice})
     with request.top:
-        st.subheader(plain(report.title), anchor=False)
-        if report.unfit:
-            st.markdown(f"**{plain('The job ' + report.unfit + '.')}**")
-        st.markdown(f"**{plain(advice)}**")
-        sharing.here()
+        job = job_of(prediction.scenario["workload"], card)
+        st.subheader(plain(f"What would make {job} faster?"), anchor=False)
+        answer_card.show(card)
     if rows:
         charts.draw(tornado(rows), "tornado", advice, height=120 + 28 * len(rows))
     for heading, lines in (
@@ -147,13 +159,12 @@ def page(request: PageRequest) -> None:
         bullets = "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
         if bullets:
             st.markdown(f"**{heading}**\n{bullets}")
-    st.caption("What each input changes of the time per sample; more is slower")
-    st.dataframe(table(every), hide_index=True)
+    inputs(every)
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
         code = python(request.picked)
-        copy_buttons("sensitivity", request.picked, code, card=Card(advice=advice))
+        copy_buttons("sensitivity", request.picked, code, card=card)
         command = shell_command("sensitivity", request.picked)
         page = report_pages.of_sensitivity(report, request.scenario(), command, conditions)
         download_buttons(
