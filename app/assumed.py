@@ -7,11 +7,13 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from app import names, session_hardware
 from app.layout import fold, sentence
 from app.looks import for_planners, option_value_words
 from app.plain import plain
 from perfmodel.core.units import three_digits
 
+_WORD = re.compile(r"[\w.-]*\w")
 _LONG = re.compile(r"\d+\.\d{3,}")
 
 
@@ -27,7 +29,18 @@ def draw(defaults: Iterable[str], notes: Iterable[str] = ()) -> None:
         if is_open:
             lines = [rounded(option_value_words(each)) for each in defaults]
             lines += [for_planners(sentence(note)) for note in notes]
+            lines = [called_by_names(each) for each in lines]
             st.markdown("\n".join(f"* {plain(line)}" for line in lines) or "Nothing: every option is given.")
+
+
+def called_by_names(text: str) -> str:
+    """Return text with what people call the hardware and networks in it, in place of their ids.
+
+    >>> called_by_names("Accelerator: v100-sxm2-16gb"), called_by_names("Precision: amp")
+    ('Accelerator: V100 SXM2 16 GB', 'Precision: amp')
+    """
+    catalogue = session_hardware.catalogue()
+    return _WORD.sub(lambda word: names.called(word[0], catalogue), text)
 
 
 def rounded(text: str) -> str:

@@ -556,8 +556,7 @@ def test_text_of_others_is_shown_and_never_read_as_markdown():
 def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():
     test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
     assert not test.error
-    assert "Taken: “Machine” dgx-h100, the usual machine of H100 SXM5 80 GB" in words(test)
-    assert "8 x InfiniBand NDR 400 Gbit/s" in words(test)
+    assert "machines: 64 x H100 SXM5 80 GB on 8 machines, 8 x InfiniBand NDR 400 Gbit/s" in words(test)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     names = [trace["name"] for trace in figure["data"]]
     answer = perfmodel.collective(ranks=64, size="1GB", accelerator="h100-sxm5-80gb")
@@ -575,7 +574,8 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
     where = {"node": "dgx-a100-80gb", "rack-nodes": "4", "oversubscription": "8", "placement": "random"}
     test = opened("communication", ranks="64", size="1GB", **where)
     assert not test.error
-    assert "racks of 4 machines, filled in random order" in words(test)
+    test.session_state["fold-What was assumed"] = True
+    assert "acks of 4 machines, filled in random order" in words(test.run())
     (line,) = (code.value for code in test.code if code.value.startswith("perfmodel collective"))
     assert all(f"--{option} {value}" in line for option, value in where.items())
     assert "--accelerator" not in line
@@ -587,7 +587,10 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
 
 def test_collectives_begin_with_the_usual_accelerator_and_say_so():
     test = opened("communication")
-    assert "Taken: “Accelerator” v100-sxm2-16gb, by default; “Machine”" in words(test)
+    test.session_state["fold-What was assumed"] = True
+    test.run()
+    assert "* “Accelerator” V100 SXM2 16 GB, by default." in words(test)
+    assert re.search(r"\* “Machine” .*DGX-1.*, the usual machine of V100 SXM2 16 GB", words(test))
     assert any("--accelerator v100-sxm2-16gb" in code.value for code in test.code)
 
 
@@ -613,7 +616,9 @@ def test_any_number_of_ranks_that_spreads_evenly_is_drawn(query):
     assert len(test.get("plotly_chart")) == 3
 
 
-@pytest.mark.parametrize(("shown", "title"), [("time", "time"), ("bus-bandwidth", "bus bandwidth")])
+@pytest.mark.parametrize(
+    ("shown", "title"), [("time", "time of one exchange"), ("bus-bandwidth", "bus bandwidth")]
+)
 def test_one_chart_of_a_collective_has_room_for_its_labels(shown, title):
     test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB", show=shown)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
@@ -703,4 +708,4 @@ def test_an_exchange_is_told_by_its_time_and_its_limit():
     assert (
         f"**It takes {show(answer.time, 's')} (80 %: {answer.interval_text}), at a bus bandwidth of " in said
     )
-    assert "What limits it: the kernel's TCP (" in said
+    assert "limit: the kernel's TCP (" in said

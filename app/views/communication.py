@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app import charts, exchanges, report_pages, session_hardware, sharing
+from app import answer_card, assumed, charts, exchanges, report_pages, session_hardware, sharing
 from app.backend import backend
 from app.command_answer import answer_of
 from app.figure import Figure
@@ -26,7 +26,7 @@ from app.plain import plain
 from perfmodel.core.choices import Algorithm
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
-from perfmodel.core.units import plural, show
+from perfmodel.core.units import show
 from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
@@ -42,7 +42,7 @@ DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exc
 CHOICES = ("auto", "best")
 """Values of ``--algorithm`` that choose among algorithms."""
 BY_ALGORITHM = "By algorithm: message sizes, numbers of GPUs"
-YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
+YS = {"time": ("time of one exchange [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
 RANGE = (math.log10(1e3), math.log10(LARGEST))
 # Message sizes of the chart with measured curves, as logarithms, which plotly needs.
@@ -125,21 +125,18 @@ def page(request: PageRequest) -> None:
         return
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
     with request.top:
+        article = "an" if name[0] in "aeiou" else "a"
         st.subheader(
-            f"{name[:1].upper()}{name[1:]} of {show(size, 'B')} over {ranks} GPUs on "
-            f"{fabric.hosts} {plural('machine', fabric.hosts)}",
-            anchor=False,
+            f"How long does {article} {name} of {show(size, 'B')} over {ranks} GPUs take?", anchor=False
         )
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)
-        said = _for_planners(answer, at, wanted)
-        st.markdown(said)
-        sharing.here()
-        if fabric.notes:
-            notes = "; ".join(note.said if isinstance(note, Note) else note for note in fabric.notes)
-            st.caption(for_planners(sentence(f"taken: {notes}")))
+        card = _card(answer, place)
+        answer_card.show(card)
     _measured_curves(name, place, size, y)
+    if said := _by_formula(at, wanted):
+        st.caption(said)
     with fold(BY_ALGORITHM) as is_open:
         if is_open:
             if marks:
@@ -165,10 +162,11 @@ def page(request: PageRequest) -> None:
         with fold("Where parameter servers run") as is_open:
             if is_open:
                 placed(fabric, servers, size)
+    assumed.draw([], [note.said if isinstance(note, Note) else note for note in fabric.notes])
     command = {"collective": name, **where, "ranks": ranks, "size": picked.get("size", "100MB")}
     with st.container(horizontal=True):
         python = _python(name, ranks, values(where, where, "collective"), size)
-        copy_buttons("collective", command, python, card=Card(advice=said.replace("**", "")))
+        copy_buttons("collective", command, python, card=card)
         report = report_pages.of_command("collective", answer, asked, shell_command("collective", command))
         download_buttons("communication", sharing.csv_of("collective", answer), {"rows": rows}, report)
 
@@ -251,26 +249,35 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
     return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
-def _for_planners(row: Collective, at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str]) -> str:
-    """Return what the exchange takes, what limits it, and what would make it faster.
+def _card(row: Collective, place: exchanges.Ranks) -> Card:
+    """Return the card of the library's own choice: what it takes, where it runs, and what limits it."""
+    ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
+    fabric = place.fabric
+    chips = f"{fabric.group_size} x {accelerator_name(fabric.accelerator.id)} " if fabric.accelerator else ""
+    _, _, placed_on = title_of("", fabric).partition(" ranks ")
+    reasons = row.interval.wider_because if row.interval else []
+    rate = show(row.bus_bandwidth, "B/s")
+    return Card(
+        advice=f"It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.",
+        machines=for_planners(f"{chips}{placed_on}"),
+        limit=for_planners(row.network_limit or "the links; for small messages, latency"),
+        rests_on="; ".join(["a fit to published measurements", *(f"wider: {reason}" for reason in reasons)]),
+    )
+
+
+def _by_formula(at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str]) -> str:
+    """Return what the fastest algorithm would take without the losses of a library; empty without any.
 
     Parameters
     ----------
-    row : the library's own choice
     at : algorithm -> its transfer
     wanted : algorithms that are drawn
     """
-    ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
-    rate = show(row.bus_bandwidth, "B/s")
-    text = f"**It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.**"
-    limit = row.network_limit or "the links; for small messages, latency"
-    text += f" What limits it: {for_planners(limit)}."
     others = {known: at[known][0].time for known in wanted if known != exchanges.NCCL}
     if not others:
-        return text
+        return ""
     best = min(others, key=lambda known: others[known])
-    time = show(others[best], "s")
-    return f"{text} By its formula, without the losses of a library, {best} would take {time}."
+    return f"By its formula, without the losses of a library, {best} would take {show(others[best], 's')}."
 
 
 def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> None:
@@ -293,14 +300,8 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
             predicted=lambda sizes: answers.collective(name, *place, sizes),
             say_size=lambda each: show(each, "B"),
         )
-        (row,) = answers.collective(name, *place, [size])
-    where = for_planners(title_of(name, place.fabric))
-    title = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
-    reasons = row.interval.wider_because if row.interval else []
-    notes = [f"the interval is wider: {reason}" for reason in reasons]
-    if row.network_limit is not None:
-        notes.append(f"what binds is {row.network_limit}")
-    st.caption("; ".join([title, *notes]))
+    title = f"{exchanges.NCCL}, with the 80 % interval and the nearest measured curves"
+    st.caption(title)
     whole = figure.to_dict()
     axis = {"time": "y", "bus-bandwidth": "y2"}[y]
     drawn = Figure(layout={"legend": dict(charts.UNDER), "showlegend": True})
@@ -308,9 +309,9 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
         if trace.get("yaxis", "y") == axis:
             one = {word: value for word, value in trace.items() if word not in ("xaxis", "yaxis")}
             drawn.data.append({**one, "name": for_planners(trace["name"]), "showlegend": True})
-    drawn.update_xaxes(title="message [B]", range=RANGE, **charts.scale(True))
+    drawn.update_xaxes(title="size of the message [B]", range=RANGE, **charts.scale(True))
     drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
-    charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=560)
+    charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=520)
     _say_measured_on(name, place)
 
 

@@ -151,7 +151,8 @@ def _network(
             lines.append(Crossover(words, "world_size", None))
         elif below:
             last, first = rows[below - 1][0], rows[below][0]
-            words = f"weak scaling falls below {least:.0%} of linear between {last:,} and {first:,} accelerators"
+            between = f"between {last:,} and {first:,} accelerators"
+            words = f"weak scaling falls below {least:.0%} of linear {between}"
             lines.append(Crossover(words, "world_size", first))
     return lines[:1] if lines and lines[0].at is None else lines
 

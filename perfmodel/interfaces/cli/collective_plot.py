@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ from perfmodel.core.errors import needed, refusal
 from perfmodel.core.files.writing import check_writable, write_whole
 from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.evidence.accuracy.source_titles import source_titles
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli.plot import BLUE, GREY, page_of
 from perfmodel.model.collectives.place import Point
@@ -215,7 +217,7 @@ def _measured(
 def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
     """Return the legend of a curve in three parts, each a line on a phone: source, ranks, machines.
 
-    As ``measured by SOURCE``, ``16 x A100 SXM4 80 GB``, ``on 2 nodes, 4 x EFA 100 Gbit/s``.
+    As ``measured by TITLE``, ``16 x A100 SXM4 80 GB``, ``on 2 nodes, 4 x EFA 100 Gbit/s``.
     """
     at = curve.point
     ranks = f"x {accelerator_name(curve.accelerator)}" if curve.accelerator else "ranks"
@@ -224,7 +226,12 @@ def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
         place = f"in one node, {link_words(at.link)}"
     else:
         place = f"on {at.nodes} nodes, {at.nics} x {link_words(at.inter_link)}"
-    return f"{MEASURED_BY} {curve.source}", chips, place
+    return f"{MEASURED_BY} {_short_title(curve.source)}", chips, place
+
+
+def _short_title(source: str) -> str:
+    """Return the title of a source without its details; its key where it has none."""
+    return re.split(r"[:,;(]", source_titles().get(source, source))[0].strip()
 
 
 def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> None:
