@@ -75,6 +75,12 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def show(card: Card, reasons: bool = False) -> None:
+    """Draw an answer card as ``draw`` does, and make the place of the buttons under it."""
+    draw(card, reasons)
+    sharing.here()
+
+
+def draw(card: Card, reasons: bool = False) -> None:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
 
     Parameters
@@ -97,7 +103,6 @@ def show(card: Card, reasons: bool = False) -> None:
             st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
         with st.expander("How sure is this?"):
             st.html(_rows(card.rows))
-    sharing.here()
 
 
 def _figure(label: str, shown: Shown, text: str) -> str:

@@ -27,6 +27,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "
 HIDDEN = "hidden communication"
 BELOW, CAP = 0.37, 0.07
 """Place of an interval below the middle of its bar, and half the height of its ends; bars are 1 apart."""
+UNDER_BAR, THIN = 0.32, 0.14
+"""Place of a thin bar below the middle of its bar, and its height."""
 UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "maxheight": 1.0}
 """Plotly's settings of a legend below the chart, where on a phone its many lines keep no bar from view."""
 LEAST = 1e-9
@@ -240,6 +242,30 @@ def parts(
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title=x, rangemode="tozero")
     return figure
+
+
+def under_bars(figure: Figure, ends: Mapping[str, tuple[float, float]], part: str, label: str) -> None:
+    """Add thin bars under those of ``parts``: what goes on next to a part, up to the end of it.
+
+    Parameters
+    ----------
+    ends : name of a bar -> where its thin bar ends, and how long that is; it begins at 0 at the least
+    part, label : as of ``parts``
+    """
+    if not any(length for _, length in ends.values()):
+        return
+    figure.add_bar(
+        y=list(ends),
+        x=[length for _, length in ends.values()],
+        base=[max(0.0, end - length) for end, length in ends.values()],
+        offset=UNDER_BAR,
+        width=THIN,
+        name=label,
+        orientation="h",
+        marker=filled(colours.look_of(part) or (GREY, "")),
+        customdata=[_seconds(length) for _, length in ends.values()],
+        hovertemplate="%{y}, " + label + ": %{customdata}<extra></extra>",
+    )
 
 
 def lines(

@@ -372,7 +372,7 @@ def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
     test = opened("trace", **TRACED)
     test.file_uploader(key="trace-files").set_value([a_trace()])
     sound(test.run())
-    assert "step.json" in test.subheader[0].value
+    assert "step.json" in of_card(test, "machines")
     button(test, "Calibrate on this trace").click()
     sound(test.run())
     assert "resnet50 on v100-sxm2-16gb" in test.success[0].value

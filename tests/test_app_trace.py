@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.test_app import TRACED, a_trace, button, errors, opened, sound, words
+from tests.test_app import TRACED, a_trace, button, errors, of_card, opened, sound, words
 
 
 def handed_over(file, **query):
@@ -51,7 +51,7 @@ def test_the_accelerator_of_the_file_stands_in_heading_sidebar_and_address():
     assert not test.error
     assert test.selectbox(key="option-accelerator").value == "a100-sxm4-40gb"
     assert test.query_params["accelerator"] == "a100-sxm4-40gb"
-    assert "a100-sxm4-40gb" in test.subheader[0].value
+    assert "a100-sxm4-40gb" in of_card(test, "machines")
 
 
 def test_another_accelerator_than_the_files_is_refused():
@@ -139,3 +139,13 @@ def test_a_sample_is_one_click_away():
     assert "a step, the GPU is busy" in words(test)
     sound(button(test, "Calibrate on this trace").click().run())
     assert any("In use on every page" in each.value for each in test.success)
+
+
+def test_the_bar_of_a_step_ends_at_its_time_and_what_is_hidden_lies_under_it():
+    test = opened("trace")
+    assert "82 ms a step" in words(test)
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    under = [trace for trace in figure["data"] if "offset" in trace]
+    assert [trace["name"] for trace in under] == ["hidden communication"]
+    ends = sum(trace["x"][0] for trace in figure["data"] if trace not in under)
+    assert ends == pytest.approx(0.082, abs=0.0005)

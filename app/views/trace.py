@@ -1,12 +1,12 @@
 """Page Trace: summary of a profiler's trace, and calibration of the model on it."""
 
-from collections.abc import Collection
 from html import escape
 from typing import Any
 
 import streamlit as st
 
 from app import (
+    answer_card,
     charts,
     file_marks,
     own_profile,
@@ -14,11 +14,11 @@ from app import (
     report_pages,
     samples,
     session_hardware,
+    trace_chart,
     traced_job,
     uploads,
 )
 from app.backend import backend
-from app.figure import Figure
 from app.file_marks import in_use
 from app.layout import (
     PageRequest,
@@ -38,10 +38,12 @@ from perfmodel.core.units import show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
 from perfmodel.evidence.traces.recommendations import recommendations
-from perfmodel.evidence.traces.summary import PARTS, summary
+from perfmodel.evidence.traces.summary import summary
 from perfmodel.evidence.traces.trace_page import html_report
+from perfmodel.model.prediction.answer_card import Card
 
 START = {"gpus": 2}
+QUESTION = "Where does a step spend its time?"
 SAMPLE_JOB = {
     "workload": "resnet50",
     "accelerator": "v100-sxm2-16gb",
@@ -49,47 +51,7 @@ SAMPLE_JOB = {
     "precision": "fp32",
     "local-batch-size": "32",
 }
-MOST_DEVICES = 16
 SKIP = options("calibrate")["skip"]._replace(label="Steps to leave out first", usual="0 (default)")
-
-
-def title(device: dict[str, Any]) -> str:
-    """Return the name of a device: its file, number and rank."""
-    rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
-    return f"{device['file']}: device {device['device']}{rank}"
-
-
-def short_titles(devices: list[dict[str, Any]]) -> list[str]:
-    """Return names of devices for bars: without the file, to save space, if they stay distinct."""
-    full = [title(device) for device in devices]
-    short = [name.removeprefix(f"{device['file']}: ") for name, device in zip(full, devices, strict=True)]
-    return short if len(set(short)) == len(short) else full
-
-
-def step(devices: list[dict[str, Any]]) -> None:
-    """Draw the parts of a step of each device; of the whole file if no steps are marked."""
-    marked = all(device["per_step"] for device in devices)
-    shown = devices[:MOST_DEVICES]
-    rows = {
-        escape(name): device["per_step"]
-        if marked
-        else {
-            "compute_time": device["totals"]["compute_time"],
-            "exposed_communication_time": device["totals"]["communication_time"]
-            - device["totals"]["overlap_time"],
-            "hidden_communication_time": device["totals"]["overlap_time"],
-        }
-        for name, device in zip(short_titles(shown), shown, strict=True)
-    }
-    figure = charts.parts(rows, PARTS, "time of one step [s]" if marked else "time in the file [s]")
-    charts.draw(figure, "step", "Parts of a step of each device", height=height_of(figure, rows))
-
-
-def height_of(figure: Figure, rows: Collection[str]) -> int:
-    """Return the height of a chart of bars [px], with a line of the legend for each part."""
-    for trace in figure.data:
-        trace["width"] = 0.6
-    return 100 + 40 * len(rows) + 20 * len(figure.data)
 
 
 def differing(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
@@ -120,14 +82,15 @@ def collectives(devices: list[dict[str, Any]]) -> None:
 
 def uses(devices: list[dict[str, Any]]) -> None:
     """Draw each device's time by kind of work, its utilisation, and its memory."""
-    shown = [device for device in devices[:MOST_DEVICES] if device["shares"]]
+    shown = [device for device in devices[: trace_chart.MOST_DEVICES] if device["shares"]]
     recorded = {
-        escape(name): device["shares"] for name, device in zip(short_titles(shown), shown, strict=True)
+        escape(name): device["shares"]
+        for name, device in zip(trace_chart.short_titles(shown), shown, strict=True)
     }
     if recorded:
         figure = charts.parts(recorded, SHARES, "share of the time", share)
         figure.update_xaxes(tickformat=".0%")
-        charts.draw(figure, "shares", "Time by kind of work", height=height_of(figure, recorded))
+        charts.draw(figure, "shares", "Time by kind of work", height=trace_chart.height_of(figure, recorded))
     st.dataframe(
         [
             {
@@ -137,23 +100,23 @@ def uses(devices: list[dict[str, Any]]) -> None:
                 "achieved occupancy": share(device["achieved_occupancy"]),
                 "peak memory": f"{device['memory']['peak'] / 2**30:.2f} GiB" if device["memory"] else "",
             }
-            for name, device in zip(short_titles(devices), devices, strict=True)
+            for name, device in zip(trace_chart.short_titles(devices), devices, strict=True)
         ],
         hide_index=True,
     )
     curves = {
-        escape(title(device)): (
+        escape(trace_chart.title(device)): (
             [time - device["memory"]["curve"][0][0] for time, _ in device["memory"]["curve"]],
             [size / 2**30 for _, size in device["memory"]["curve"]],
         )
-        for device in devices[:MOST_DEVICES]
+        for device in devices[: trace_chart.MOST_DEVICES]
         if device["memory"]
     }
     if curves:
         figure = charts.lines(curves, "time [s]", "allocated [GiB]")
         charts.draw(figure, "memory", "Memory over time")
     held = [
-        {"device": title(device), "what": CATEGORIES[name], "GiB": round(size / 2**30, 3)}
+        {"device": trace_chart.title(device), "what": CATEGORIES[name], "GiB": round(size / 2**30, 3)}
         for device in devices
         for name, size in ((device["memory"] or {}).get("peak_by_category") or {}).items()
     ]
@@ -273,11 +236,18 @@ def learn(files: uploads.TraceFiles, request: PageRequest) -> None:
         st.code(text, language="toml")
 
 
-def verdict_words(device: dict[str, Any]) -> str:
-    """Return what limits the step of a device, how long it takes, and how busy the GPU is."""
+def card_of(device: dict[str, Any], traced: str) -> Card:
+    """Return the card of a device: what limits its step, how long it takes, and how busy the GPU is.
+
+    Parameters
+    ----------
+    device : of a summary
+    traced : what the trace is of
+    """
     each = device["iteration_time"]
     pace = f"{show(each, 's')} a step, " if each is not None else ""
-    return f"{device['verdict']}: {pace}the GPU is busy {device['utilisation']:.0%} of the time"
+    busy = f"the GPU is busy {device['utilisation']:.0%} of the time"
+    return Card(advice=sentence(f"{device['verdict']}: {pace}{busy}"), rests_on="the trace", machines=traced)
 
 
 def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
@@ -286,14 +256,16 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     with errors_shown():
         traced_job.take_from_files(files, in_use("trace"), request.picked)
         result = summary(files.traces, skip)
-    devices = result["devices"]
+    devices, card = result["devices"], None
     with request.top:
         if devices:
             first = devices[0]
             device = traced_job.device_of(files)
             named = request.picked.get("accelerator") or device.called
-            st.subheader(plain(f"{title(first)}{f', {named}' if named else ''}"), anchor=False)
-            st.markdown(f"**{sentence(verdict_words(first))}**")
+            st.subheader(QUESTION, anchor=False)
+            card = card_of(first, f"{trace_chart.title(first)}{f', {named}' if named else ''}")
+            answer_card.show(card)
+            trace_chart.draw_step(devices)
         else:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(files.timings)} file(s) of timings: calibrate on them below.**")
@@ -302,7 +274,6 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
     job: dict[str, Any] = {}
     if devices:
-        step(devices)
         result["recommendations"], job = advice_for_job(files, result, request, skip)
         advice(result["recommendations"])
         uses(devices)
@@ -324,7 +295,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
         names = uploads.names()
         command = f"trace summary {file_words(names)}"
         described = {**job, **({"skip": skip} if skip else {})}
-        copy_buttons(command, described, _python(names, skip))
+        copy_buttons(command, described, _python(names, skip), card=card)
         download_buttons("trace", rows, result, (lambda: html_report(result)) if devices else None)
     learn(files, request)
 
@@ -345,20 +316,17 @@ def predicted(request: PageRequest) -> None:
     traces = uploads.sample().traces
     result = summary(traces, 0)
     with request.top:
-        st.subheader("Where does a step spend its time?", anchor=False)
-        st.markdown(
-            f"**{sentence(verdict_words(result['devices'][0]))}** That is a sample of two GPUs: hand over a "
-            "trace of your own to see the same of it, and to predict from it."
-        )
+        st.subheader(QUESTION, anchor=False)
+        answer_card.draw(card_of(result["devices"][0], "a sample of two GPUs"))
+        st.caption("Hand over a trace of your own to see the same of it, and to predict from it.")
+        trace_chart.draw_step(result["devices"])
         if st.button("Try it with a sample trace"):
             try_sample()
-    step(result["devices"])
     advice(recommendations(traces, result, 0, None, session_hardware.catalogue()))
     with fold("The step that the model expects of the job described in the sidebar") as is_open:
         if is_open:
             st.caption(labelled(sentence(answer.verdict)))
-            figure = charts.side_by_side({"predicted": answer})
-            charts.draw(figure, "predicted", "The predicted step", height=charts.height_beside(figure, [""]))
+            charts.draw(charts.waterfall(answer), "predicted", "The predicted step")
     with st.container(horizontal=True):
         picked = {name: value for name, value in request.picked.items() if name != SKIP.name}
         copy_buttons("predict", picked)
