@@ -57,7 +57,7 @@ def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None
         percent=y == "efficiency",
         ticks=_ticks(counts),
     )
-    lines = [*drawn.values(), *(low for low, _ in bands.values())]
+    lines: list[Sequence[float | None]] = [*drawn.values(), *(low for low, _ in bands.values())]
     least = min((value for line in lines for value in line if value is not None), default=0.0)
     if y == "efficiency" and least > HIGH:
         figure.update_yaxes(rangemode="normal", range=[math.floor(10 * least - 0.5) / 10, 1.02])

@@ -245,7 +245,9 @@ def explain(result: Comparison) -> None:
     labels = {field_of(name): options()[name].label for name in SCENARIO}
     differ = [
         f"{labels.get(entry.option) or entry.option.replace('_', ' ')}: "
-        + " / ".join(NAMES.get(entry.option, str)(value) if value else "-" for value in entry.values)
+        + " / ".join(
+            "-" if value is None else NAMES.get(entry.option, str)(str(value)) for value in entry.values
+        )
         for entry in result.inputs
     ]
     above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}

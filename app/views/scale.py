@@ -93,7 +93,7 @@ def overlaid(request: PageRequest) -> dict[str, dict[str, Any]]:
 def _chosen(last: Prediction, request: PageRequest) -> str:
     """Return the name of the chosen plan's curve among overlaid ones."""
     field = "inter_link" if request.picked.get("networks") else "strategy"
-    name = option_words(field, last.scenario[field])
+    name = option_words(field, dict(last.scenario)[field])
     return f"{name} (chosen)" if len(overlaid(request)) > 1 else name
 
 
@@ -140,7 +140,8 @@ def answer_of(
         for row, value in zip(answer["rows"], drawn[name], strict=True):
             cost = {} if y in scaling_chart.FIELDS else {"cost_per_epoch": value}
             rows.append({"curve": name, **row, **cost})
-    return next(iter(answers.values())) | {"card": card_of(result).model_dump(), "rows": rows}
+    first: dict[str, Any] = next(iter(answers.values()))
+    return first | {"card": card_of(result).model_dump(), "rows": rows}
 
 
 def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:

@@ -29,6 +29,7 @@ from perfmodel.decide.sensitivity.per_sample import Effect, effects
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.prediction.card import card_of
 
 DRAWN = 12
 """Most inputs in the chart, the strongest ones."""
@@ -145,7 +146,7 @@ def page(request: PageRequest) -> None:
     every = effects(report.inputs, report.iteration_time)
     rows = [each for each in every if each.most > LEAST][:DRAWN]
     advice = decision(report, rows, prediction)
-    card = prediction.card.model_copy(update={"advice": advice})
+    card = card_of(prediction).model_copy(update={"advice": advice})
     with request.top:
         job = job_of(prediction.scenario["workload"], card)
         st.subheader(plain(f"What would make {job} faster?"), anchor=False)
