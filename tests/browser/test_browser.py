@@ -27,7 +27,7 @@ REAL = "ddp_resnet50_a100_ws2_rank0.json.gz"
 def test_the_menu_leads_to_pages_that_are_drawn(window):
     page = window.open()
     page.get_by_text("25 or 100 Gbit/s for 4 DGX-1 (32 V100s)?").click()  # one click to a useful picture
-    page.wait_for_selector("strong:has-text('100 Gbit/s Ethernet with RDMA')")
+    page.wait_for_selector(".st-key-answer-card:has-text('100 Gbit/s Ethernet with RDMA')")
     window.settled()
     assert "b-inter-link=ethernet-100g-tcp" in page.url
     for name, title in PAGES[::3]:
@@ -194,7 +194,7 @@ def test_a_trace_is_seen_and_calibrated_on(window, tmp_path, name):
     job = "workload=resnet50&precision=fp32&local-batch-size=32"
     page = window.open(f"trace?accelerator={accelerator}&gpus=2&{job}")
     page.set_input_files("input[type=file]", file)
-    page.wait_for_selector(f"h3:has-text('{name}')")
+    page.wait_for_selector(f".st-key-answer-card:has-text('{name}')")
     page.get_by_text("Calibrate on this trace").click()
     page.wait_for_selector("text=In use on every page that predicts")
     page.get_by_text("See it in Predict").click()
