@@ -191,7 +191,7 @@ def test_a_scenario_goes_along_to_the_next_page():
     test.switch_page("views/scale.py")
     test.query_params.clear()
     sound(test.run())
-    assert test.subheader[0].value.startswith("AlexNet on")
+    assert test.subheader[0].value.startswith("How far does AlexNet scale on ")
     assert test.query_params["workload"] == "alexnet"
 
 

@@ -91,7 +91,7 @@ def test_an_uploaded_trace_is_readable(visitor, tmp_path):
         "trace?accelerator=v100-sxm2-32gb&gpus=2&workload=resnet50&precision=fp32&local-batch-size=32"
     )
     page.set_input_files("input[type=file]", trace(tmp_path / "step.json.gz", packed=True))
-    page.wait_for_selector("h3:has-text('step.json.gz')")
+    page.wait_for_selector(".st-key-answer-card:has-text('step.json.gz')")
     page.get_by_role("button", name="Calibrate on this trace").wait_for()
     visitor.settled()
     assert grave(visitor) == {}
