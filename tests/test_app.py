@@ -541,7 +541,8 @@ def test_servers_stay_with_the_strategy_that_has_them():
     query = {"strategy": "parameter-server", "servers": "4", "strategies": "all-reduce", "gpus": "8,16"}
     test = opened("scale", **query)
     assert not test.error
-    assert "parameter-server (chosen)" in words(test)
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    assert "parameter-server (chosen)" in {trace.get("name") for trace in figure["data"]}
     assert "all-reduce gives " in words(test)
 
 
@@ -638,7 +639,7 @@ def test_where_the_fastest_changes_is_labelled_at_the_place():
 
 def test_an_unmeasured_network_is_named_on_the_page():
     test = opened("communication", **{"intra-link": "pcie3-x16", "inter-link": "cray-aries", "ranks": "16"})
-    assert "the interval is wider: fewer than two sources measured collectives over aries" in words(test)
+    assert "wider: fewer than two sources measured collectives over aries" in words(test)
 
 
 def test_what_staleness_leaves_of_a_learning_rate_is_listed_by_variant():

@@ -156,7 +156,7 @@ def test_a_profile_and_hardware_of_ones_own_are_asked_for_by_name(contents):
     assert asked(other) == address
     sound(other.checkbox(key="use-profile").uncheck().run())
     assert not other.error
-    assert other.subheader[0].value.endswith("on mine")
+    assert other.subheader[0].value.endswith("on mine?")
     lacking = opened("scale", **address)
     sound(lacking.button(key="without-files").click().run())
     assert "'mine'" in errors(lacking) or "mine" in errors(lacking)  # an accelerator nobody knows

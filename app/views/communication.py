@@ -309,7 +309,7 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
         if trace.get("yaxis", "y") == axis:
             one = {word: value for word, value in trace.items() if word not in ("xaxis", "yaxis")}
             drawn.data.append({**one, "name": for_planners(trace["name"]), "showlegend": True})
-    drawn.update_xaxes(title="size of the message [B]", range=RANGE, **charts.scale(True))
+    drawn.update_xaxes(title="message [B]", range=RANGE, **charts.scale(True))
     drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
     charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=520)
     _say_measured_on(name, place)

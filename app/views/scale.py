@@ -222,7 +222,11 @@ def page(request: PageRequest) -> None:
     with request.top:
         last = first[-1]
         network = network_name(last.scenario["workload"])
-        several = several_words(2, accelerator_name(last.scenario["accelerator"])).removeprefix("2 ")
+        several = (
+            several_words(2, accelerator_name(last.scenario["accelerator"]))
+            .removeprefix("2 ")
+            .removeprefix("x ")
+        )
         st.subheader(plain(f"How far does {network} scale on {several}?"), anchor=False)
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
