@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -62,21 +62,29 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 
 
-def show(card: Card) -> None:
-    """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold."""
+def show(card: Card, more: Mapping[str, Shown] = {}) -> None:
+    """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
+
+    Parameters
+    ----------
+    card : of the answer
+    more : label -> figure of a page whose quantities a card has no field for
+    """
     large = [LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]]
     figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
     short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
     rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
         st.markdown(f"**{plain(labelled(card.advice))}**")
-        if figures:
-            drawn = (_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items())
+        drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]
+        drawn += [_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items()]
+        if drawn:
             st.html(f'<div class="answer-figures">{"".join(drawn)}</div>')
         if rows:
             st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
-        with st.expander("How sure is this?"):
-            st.html(_rows(card.rows))
+        if card.rows:
+            with st.expander("How sure is this?"):
+                st.html(_rows(card.rows))
     sharing.here()
 
 
