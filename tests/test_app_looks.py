@@ -100,17 +100,20 @@ def test_plotly_knows_all_that_a_page_draws(page):
 
 @pytest.mark.parametrize("kind", ["accelerators", "nodes", "links", "software"])
 def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
-    _, listed = [frame.value for frame in opened("hardware", kind=kind).dataframe]
+    (listed,) = [frame.value for frame in opened("hardware", kind=kind).dataframe]
     assert sorted(listed["id"]) == sorted(Catalogue.built_in().ids(kind))
     assert (listed.columns[0], listed.columns[-1]) == ("name", "id")
     years = [year for year in listed.get("year", []) if year == year]
     assert years == sorted(years, reverse=True)
 
 
-def test_hardware_says_first_what_a_planner_asks():
+def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
     said = words(opened("hardware")).replace("\\", "")
-    numbers = "125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W"
-    assert f"{numbers} (all from data sheets)" in said
+    assert "**125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W rated power; 13" in said
+    assert "Rated power\n300 W\ndata sheet" in said.replace("rated", "Rated")
+    source = Catalogue.built_in().accelerator("v100-sxm2-16gb").sources["techpowerup"]
+    assert f"| base clock | 1,290 MHz | data sheet: [{source.title.split(', ')[0]}" in said
+    assert f"]({source.url})" in said
 
 
 def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
