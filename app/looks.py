@@ -62,6 +62,8 @@ label:has(:focus-visible) {
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 .st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
+[class*=st-key-sources-of] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
+[class*=st-key-sources-of] td:first-child { min-width: 7rem; }
 @media (max-width: 900px) {
   .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
   .st-key-sharing > * { flex: 0 0 auto; }
