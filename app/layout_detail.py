@@ -27,10 +27,12 @@ def _figures(row: LayoutRow) -> None:
     """Draw the numbers of a layout that are not in its charts: throughput, MFU, idle stages."""
     with st.container(horizontal=True):
         tokens = row.tokens_per_second * row.iteration_time
+        computed_again = f", HFU {row.hfu:.1%}" if row.hfu != row.mfu else ""
+        below_mfu = f"nominal {row.mfu_nominal:.1%}{computed_again}"
         slow, fast = (three_digits(tokens / row.interval[end]) for end in ("high_80", "low_80"))
         for label, value, below, words in (
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
-            ("MFU", f"{row.mfu:.1%}", f"nominal {row.mfu_nominal:.1%}, HFU {row.hfu:.1%}", UTILISATION),
+            ("MFU", f"{row.mfu:.1%}", below_mfu, UTILISATION),
             (
                 "Idle stages",
                 f"{row.bubble_fraction:.1%}",
