@@ -141,14 +141,6 @@ def linked(title: str, address: str | None) -> str:
     return f"[{plain(short)}]({escaped})" if is_link else plain(short)
 
 
-def markdown(rows: list[dict[str, str]]) -> str:
-    """Return rows as a table in Markdown, values to the right."""
-    names = [*rows[0]]
-    ends = ["--:" if name == "value" else "---" for name in names]
-    lines = [names, ends, *([row[name].replace("\n", " ") for name in names] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def in_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of specs, which have the same columns, with the unit of a column's numbers in its name.
 

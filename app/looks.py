@@ -62,16 +62,19 @@ label:has(:focus-visible) {
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 .st-key-ratios [data-testid=stMarkdownContainer] > table td { white-space: normal; overflow-wrap: anywhere; }
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
-[class*=st-key-sources-of] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
-[class*=st-key-sources-of] td:first-child { min-width: 7rem; }
+[class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
+[class*=st-key-wrapped] td:first-child { min-width: 7rem; }
 @media (max-width: 900px) {
   .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
   .st-key-sharing > * { flex: 0 0 auto; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
-  :is(.st-key-ratios, [class*=st-key-sources]) table { min-width: 0; font-size: 0.875rem; }
-  :is(.st-key-ratios, [class*=st-key-sources]) :is(td, th) { padding: 0.375rem; }
+  :is(.st-key-ratios, [class*=st-key-sources], [class*=st-key-wrapped]) table {
+    min-width: 0; font-size: 0.875rem;
+  }
+  :is(.st-key-ratios, [class*=st-key-sources], [class*=st-key-wrapped]) :is(td, th) { padding: 0.375rem; }
+  .st-key-wrapped-changes table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }

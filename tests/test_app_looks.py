@@ -111,7 +111,7 @@ def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
 
 
 def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
-    said = words(opened("hardware")).replace("\\", "")
+    said = words(opened("hardware")).replace("\\", "").replace("\u00a0", " ")
     assert "**125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W rated power; 13" in said
     assert "Rated power\n300 W\ndata sheet" in said.replace("rated", "Rated")
     source = Catalogue.built_in().accelerator("v100-sxm2-16gb").sources["techpowerup"]

@@ -20,7 +20,7 @@ from app import (
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, options_form, sentence
 from app.looks import refused_words
 from app.options import offered, one_of
-from app.plain import plain
+from app.plain import markdown, plain
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.kinds import KINDS, Kind
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -180,7 +180,7 @@ def page(request: PageRequest) -> None:
     picture(kind, id, escape(result.name))
     for group, numbers in hardware_numbers.grouped(result).items():
         with st.expander(group), st.container(key=f"sources-{group.partition(' ')[0]}"):
-            st.markdown(hardware_numbers.markdown(numbers))
+            st.markdown(markdown(numbers, right=("value",)))
     if result.note:
         st.caption(plain(sentence(result.note)))
     with st.expander("The file"):

@@ -60,13 +60,13 @@ def page(request: PageRequest) -> None:
         answer_card.show(card, figures)
         if predicted:
             picture(predicted, picked.get("by", "source"))
-    with st.container(key="sources-of-kinds"):
+    with st.container(key="wrapped-kinds"):
         st.caption(
             "By kind, on rows that nobody had seen when they were predicted; means over sources / rows"
         )
         st.markdown(measured_runs.by_kind())
     if predicted:
-        with st.container(key="sources-of-misses"):
+        with st.container(key="wrapped-misses"):
             st.caption("The largest misses, each family of runs by its worst, and why")
             st.markdown(measured_runs.families_table(predicted, FAMILIES))
     with fold("Every run, the largest misses first") as is_open:
