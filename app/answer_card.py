@@ -28,7 +28,7 @@ SHORT = 14
 """Most characters of a text in the largest letters."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
-    r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
+    r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mµn]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
 )
 _VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import parse
 
-_AMOUNT = r"(\$?[\d.,]*\d[kMBT]?)(?: ([A-Za-z]+))?"
+_AMOUNT = r"(\$?[\d.,]*\d[kMBT]?)(?: ([A-Za-zµ]+))?"
 _VALUE = re.compile(rf"(?:(?:under|over|at most) )?{_AMOUNT}(?![\d.,]* %)")
 _ENDS = re.compile(rf"80 %: {_AMOUNT}(?:-| to ){_AMOUNT}")
 _MOST = re.compile(rf"at most {_AMOUNT} with \d+ %")
