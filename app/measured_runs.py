@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from app.answer_card import Shown
 from perfmodel.core.files.resources import folder
 from perfmodel.core.files.tables import markdown_table
-from perfmodel.core.units import plural, show
+from perfmodel.core.units import per_cent, plural, show
 from perfmodel.evidence.accuracy import Row, shipped_runs
 from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import BASELINES, counted, statistics, trusted
@@ -77,7 +77,7 @@ def off_words(error: float) -> str:
     way, factor = ("too fast", 1 / (1 + error)) if error < 0 else ("too slow", 1 + error)
     if factor >= 2:
         return f"{factor:.0f} x {way}" if factor >= 10 else f"{factor:.2g} x {way}"
-    return f"{abs(error):.0%} {way}".replace("%", " %")
+    return f"{per_cent(abs(error), 0)} {way}"
 
 
 @cache

@@ -642,8 +642,8 @@ def test_what_staleness_leaves_of_a_learning_rate_is_listed_by_variant():
     sound(test.run())
     shown = next(table.value for table in test.dataframe if "mean staleness" in table.value)
     rates = shown.set_index("variant")
-    assert rates.loc["sync", "mean staleness"] == rates.loc["sync", "own staleness"] == "100.0%"
-    assert rates.loc["async", "mean staleness"] == f"{1 / 15:.1%}"  # of sixteen workers
+    assert rates.loc["sync", "mean staleness"] == rates.loc["sync", "own staleness"] == "100.0 %"
+    assert rates.loc["async", "mean staleness"] == f"{100 / 15:.1f} %"  # of sixteen workers
 
 
 def test_gradients_of_a_message_are_compressed_as_the_command_does():

@@ -45,7 +45,7 @@ def test_a_layout_in_the_address_is_shown_and_one_that_is_not_there_is_said(foun
     test = opened("transformers", **SMALL, layout=name)
     assert test.subheader[1].value == f"Layout {name}"
     slower = row.iteration_time / found.rows[0].iteration_time - 1
-    assert f"{slower:.1%} slower than the fastest" in words(test)
+    assert f"{100 * slower:.1f} % slower than the fastest" in words(test)
     assert test.query_params["layout"] == name
     missing = opened("transformers", **SMALL, layout="tp64 dp1, 1 x 1")
     assert "is not among the layouts that fit" in words(missing)

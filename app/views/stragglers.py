@@ -14,7 +14,7 @@ from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.options import options, values
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
@@ -297,7 +297,7 @@ def rates(result: Sequence[StragglerPrediction]) -> None:
             {
                 "variant": row.variant,
                 "staleness [updates]": row.mean_staleness,
-                **{rate.rule: f"{rate.learning_rate:.1%}" for rate in stale_rates(row.mean_staleness)},
+                **{rate.rule: per_cent(rate.learning_rate) for rate in stale_rates(row.mean_staleness)},
             }
             for row in result
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import per_cent, percent, show
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
 from perfmodel.model.prediction import Prediction
@@ -48,11 +48,11 @@ def _advice(ties: Ties, first: LayoutRow) -> str:
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
     time = show(row.iteration_time, "s")
-    words = f"{start} {in_full(row.layout)}: {time} a step, at an MFU of {100 * row.mfu:.1f} %."
+    words = f"{start} {in_full(row.layout)}: {time} a step, at an MFU of {per_cent(row.mfu)}."
     if row.slower_than_first is None:
         return words
     slower = row.time_ratio["value"] - 1
-    less = "as long" if slower < SAME_TIME else f"{100 * slower / (1 + slower):.1f} % less"
+    less = "as long" if slower < SAME_TIME else f"{per_cent(slower / (1 + slower))} less"
     return (
         f"{words} The fastest, {first.words}, {first.layout['micro_batch_size']} x "
         f"{first.layout['accumulation_steps']}, takes {show(first.iteration_time, 's')}, {less}: "
