@@ -85,7 +85,8 @@ def figure_of(answer: Layouts, chosen: LayoutRow) -> Figure:
         marker={"color": CLEAR, "line": {"width": 0}},
         unselected={"marker": {"opacity": 1}},
     )
-    x, y = stages.index(chosen.layout["pipeline_parallel"]), tensors.index(chosen.layout["tensor_parallel"])
+    own = next(each for each in answer.grid if _holds(each, chosen))
+    x, y = stages.index(own.pipeline_parallel), tensors.index(own.tensor_parallel)
     figure.add_shape(
         type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line={"color": RED, "width": 4}
     )

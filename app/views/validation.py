@@ -26,9 +26,11 @@ def label_of(row: Row, by: str) -> str:
     """Return the label of a row's group as people call it."""
     label = GROUPS[by](row)
     if by == "source":
-        return measured_runs.titles().get(label, label)
+        return measured_runs.titles().get(label, str(label))
     names = {"workload": network_name, "accelerator": accelerator_name}
-    return names[by](label) if by in names else f"{label} GPUs" if by == "world-size" else str(label)
+    if by in names:
+        return str(names[by](label))
+    return f"{label} GPUs" if by == "world-size" else str(label)
 
 
 def picture(result: list[Row], by: str) -> None:
