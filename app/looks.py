@@ -43,6 +43,7 @@ label:has(:focus-visible) {
   .st-key-page-body > :only-child { max-width: 30rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
+[data-testid=stMain] :has(h3) ~ * h3 { font-size: 1.25rem; }
 .answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .answer-figures > div { flex: 1 1 9rem; max-width: 20rem; }
 .answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }
@@ -82,8 +83,9 @@ label:has(:focus-visible) {
 </style>
 """
 """Captions, code and texts of charts have a contrast of at least 4.5; what has the keyboard's focus has a
-frame; no blank space above the first line; the keyboard skips a collapsed sidebar; on a phone Plotly's
-toolbar, which would cover legends, is hidden, and the button of the sidebar has a label."""
+frame; no blank space above the first line; headings after a page's title are smaller than it; the keyboard
+skips a collapsed sidebar; on a phone Plotly's toolbar, which would cover legends, is hidden, and the button
+of the sidebar has a label."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {
