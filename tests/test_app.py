@@ -152,7 +152,7 @@ def test_numbers_are_the_librarys_own():
     answer = predict(Scenario(workload="vgg16", world_size=16))
     found = {metric.label: metric.value for metric in test.metric}
     assert of_card(test, "iteration") == answer.time_words
-    assert found["Efficiency (weak scaling)"] == f"{answer.scaling_efficiency:.1%}"
+    assert found["Efficiency (weak scaling)"] == f"{100 * answer.scaling_efficiency:.1f} %"
     assert answer.verdict[1:] in words(test)
     downloads = {button.proto.label for button in test.get("download_button")}
     assert downloads == {"Download CSV", "Download JSON", "Download report"}
