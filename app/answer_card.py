@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -30,7 +30,7 @@ _BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
 """The beginning of a text up to its first colon or full stop outside brackets."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
-    r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mun]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
+    r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mµn]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
 )
 _VERDICT = re.compile(r"(?:fits|does not fit)[^:;(]*")
 
@@ -74,18 +74,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 
 
-def show(card: Card, reasons: bool = False) -> None:
+def show(card: Card, more: Mapping[str, Shown] = {}, *, reasons: bool = False) -> None:
     """Draw an answer card as ``draw`` does, and make the place of the buttons under it."""
-    draw(card, reasons)
+    draw(card, more, reasons=reasons)
     sharing.here()
 
 
-def draw(card: Card, reasons: bool = False) -> None:
+def draw(card: Card, more: Mapping[str, Shown] = {}, *, reasons: bool = False) -> None:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
 
     Parameters
     ----------
-    card : to draw
+    card : of the answer
+    more : label -> figure of a page whose quantities a card has no field for
     reasons : whether the advice is long, with reasons behind what to do, which alone is bold then
     """
     large = [LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]]
@@ -96,13 +97,15 @@ def draw(card: Card, reasons: bool = False) -> None:
         advice = labelled(card.advice)
         first, rest = decision(advice) if reasons else Shown(advice, "")
         st.markdown(f"**{plain(first)}** {plain(rest)}".rstrip())
-        if figures:
-            drawn = (_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items())
+        drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]
+        drawn += [_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items()]
+        if drawn:
             st.html(f'<div class="answer-figures">{"".join(drawn)}</div>')
         if rows:
             st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
-        with st.expander("How sure is this?"):
-            st.html(_rows(card.rows))
+        if card.rows:
+            with st.expander("How sure is this?"):
+                st.html(_rows(card.rows))
 
 
 def _figure(label: str, shown: Shown, text: str) -> str:

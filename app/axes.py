@@ -23,7 +23,6 @@ FEW_TICKS = 4
 MOST_TICKS = 7
 MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
-_MICRO = re.compile(r"(?<=\d )us\b")
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
@@ -55,21 +54,6 @@ def say_units(figure: Figure) -> None:
             continue
         if unit in (*SHOWN, "GiB"):
             axis["title"]["text"] = _UNIT.sub("", title)
-
-
-def say_micro(part: Any) -> Any:
-    """Return a figure's part with ``µs`` for ``us`` in all its texts.
-
-    >>> say_micro({"text": ["743 us", "plus"]})
-    {'text': ['743 µs', 'plus']}
-    """
-    if isinstance(part, str):
-        return _MICRO.sub("µs", part)
-    if isinstance(part, dict):
-        return {name: say_micro(each) for name, each in part.items()}
-    if isinstance(part, list):
-        return [say_micro(each) for each in part]
-    return part
 
 
 def _values(figure: Figure, axis: str) -> Iterator[float]:

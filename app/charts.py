@@ -50,8 +50,6 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
     """
     numbers_first.let_paint()
     axes.say_units(figure)
-    figure.data = axes.say_micro(figure.data)
-    figure.layout = axes.say_micro(figure.layout)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
     figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
     if "y" not in figure.layout.get("legend", {}):

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from app import session_hardware
 from app.file_marks import Mark, in_use, use
+from app.hardware_numbers import in_columns, in_words, number_of
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder as data_folder
 from perfmodel.core.units import parse
 from perfmodel.evidence.spec_quality import report
 from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.hardware.numbers import number_rows, number_text
-from perfmodel.hardware.provenance import Quantity, SourcedSpec
+from perfmodel.hardware.provenance import Quantity
 
 LARGEST = 100_000
 """Most characters of an uploaded spec file."""
@@ -29,7 +29,7 @@ FIELDS = {
 
 
 def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
-    """Return a row for each spec of a kind: its numbers with units, then its other properties."""
+    """Return a row for each spec of a kind: its numbers as ``Number``, then its other properties."""
     numbers: list[dict[str, Any]] = []
     facts: list[dict[str, Any]] = []
     for id in catalogue.ids(kind):
@@ -38,9 +38,9 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
         facts.append({})
         for name, value in vars(result).items():
             if isinstance(value, Quantity):
-                numbers[-1][name] = number_text(name, value.value)
+                numbers[-1][name] = number_of(name, value.value)
             elif isinstance(value, dict) and name == "peak_flops":
-                numbers[-1] |= {f"{key} peak": number_text(name, peak.value) for key, peak in value.items()}
+                numbers[-1] |= {f"{key} peak": number_of(name, peak.value) for key, peak in value.items()}
             elif isinstance(value, str | int) and name not in ("id", "name", "note"):
                 facts[-1][name] = value
     every = (*numbers, *facts)  # numbers are the first columns
@@ -76,21 +76,18 @@ def origin(catalogue: Catalogue, kind: Kind, id: str) -> Origin:
 
 
 FIRST = (
-    *("name", "memory", "memory bandwidth", "fp16 peak", "bf16 peak", "fp8 peak", "fp32 peak"),
+    *("name", "fp16 peak", "memory", "memory bandwidth", "bf16 peak", "fp8 peak", "fp32 peak"),
     *("rated power", "year", "vendor", "bandwidth", "hop latency", "accelerators", "accelerator"),
     *("inter link", "nics", "network bandwidth"),
 )
 """First columns of a list: what a planner asks for."""
-ASKED = (
-    *("peak rate, fp16", "peak rate, bf16", "memory", "memory bandwidth", "rated power"),
-    *("bandwidth", "hop latency", "network bandwidth", "host memory"),
-)
-"""Numbers of a spec that a planner asks for first."""
-BASES = {"datasheet": "data sheets", "measured": "measurements", "assumed": "assumptions"}
 
 
 def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
-    """Return the rows of ``overview``, the newest first: what a planner asks for, the rest, last the id."""
+    """Return the rows of ``overview``, the newest first: what a planner asks for, the rest, last the id.
+
+    A column names the unit of its numbers.
+    """
     rows = []
     for row in overview(catalogue, kind):
         group, year = origin(catalogue, kind, row["id"])
@@ -99,7 +96,7 @@ def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     rows = _without_empty(rows)
     names = [*(name for name in FIRST if name in rows[0]), *rows[0]]
     order = [name for name in dict.fromkeys(names) if name != "id"]
-    return [{name: row[name] for name in (*order, "id")} for row in rows]
+    return in_columns([{name: row[name] for name in (*order, "id")} for row in rows])
 
 
 def _without_empty(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -112,65 +109,6 @@ def groups(catalogue: Catalogue, kind: Kind) -> list[str]:
     """Return the vendors of specs, or the kinds of links, the one with the most first."""
     every = [origin(catalogue, kind, id).group for id in catalogue.ids(kind)]
     return sorted(set(every), key=lambda group: (-every.count(group), group))
-
-
-def asked_first(numbers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of ``provenance``, those that a planner asks for first."""
-    return sorted(
-        numbers, key=lambda row: ASKED.index(row["number"]) if row["number"] in ASKED else len(ASKED)
-    )
-
-
-def in_short(numbers: list[dict[str, Any]]) -> str:
-    """Return the numbers that a planner asks for, and what they rest on, in a line.
-
-    Parameters
-    ----------
-    numbers : rows of ``asked_first`` of a spec
-    """
-    shown = [row for row in numbers if row["number"] in ASKED]
-    if not shown:
-        return f"{len(numbers)} numbers with their sources"
-    words = ", ".join(
-        f"{row['value']} {row['number'].removeprefix('peak rate, ')}"
-        if row["number"] != "rated power"
-        else row["value"]
-        for row in shown
-    )
-    bases = [BASES.get(basis, basis) for basis in dict.fromkeys(row["basis"] for row in shown)]
-    source = f"all from {bases[0]}" if len(bases) == 1 else f"from {' and '.join(bases)}"
-    return f"{words} ({source})"
-
-
-def in_words(name: str) -> str:
-    """Return the name of a number in plain words.
-
-    >>> in_words("usable_memory_bytes"), in_words("peak_flops.fp16"), in_words("tdp")
-    ('usable memory', 'peak rate, fp16', 'rated power')
-    """
-    field, _, format = name.removesuffix("_bytes").partition(".")
-    words = field.replace("tdp", "rated_power").replace("flops", "rate").replace("_", " ")
-    return f"{words}, {format}" if format else words
-
-
-def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
-    """Return a row for each number of a spec: value, basis, source, and the day the source was read."""
-    rows = []
-    for name, stated in result.statements():
-        source = result.sources.get(stated.source or "")
-        for label, value in number_rows(name, stated):
-            rows.append(
-                {
-                    "number": in_words(label),
-                    "value": value,
-                    "basis": stated.basis,
-                    "source": source.title if source else "",
-                    "address": (source and source.url) or "",
-                    "read on": source.read_on.isoformat() if source else "",
-                    "note": stated.note,
-                }
-            )
-    return rows
 
 
 def text_of(catalogue: Catalogue, id: str) -> str:

@@ -8,7 +8,7 @@ from app import charts, file_marks, layout_search, memory_chart, pipeline_chart,
 from app.layout import PageRequest, fold, sentence
 from app.looks import labelled, show_warnings
 from app.options import as_command, written
-from perfmodel.core.units import three_digits
+from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.planning.launch import OF_JAX, torchrun_line
 from perfmodel.hardware.software import parts
 from perfmodel.interfaces.api.layout_row import LayoutRow
@@ -27,13 +27,15 @@ def _figures(row: LayoutRow) -> None:
     """Draw the numbers of a layout that are not in its charts: throughput, MFU, idle stages."""
     with st.container(horizontal=True):
         tokens = row.tokens_per_second * row.iteration_time
+        computed_again = f", HFU {per_cent(row.hfu)}" if row.hfu != row.mfu else ""
+        below_mfu = f"nominal {per_cent(row.mfu_nominal)}{computed_again}"
         slow, fast = (three_digits(tokens / row.interval[end]) for end in ("high_80", "low_80"))
         for label, value, below, words in (
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
-            ("MFU", f"{row.mfu:.1%}", f"nominal {row.mfu_nominal:.1%}, HFU {row.hfu:.1%}", UTILISATION),
+            ("MFU", per_cent(row.mfu), below_mfu, UTILISATION),
             (
                 "Idle stages",
-                f"{row.bubble_fraction:.1%}",
+                per_cent(row.bubble_fraction),
                 None,
                 "Share of the step in which stages wait: the pipeline's bubble, and the fullest stage.",
             ),
@@ -77,7 +79,7 @@ def show_layout(
     st.subheader(f"Layout {layout_search.name_of(row.layout)}", anchor=False)
     sentences = [
         in_full(row.layout),
-        "the fastest" if row is best else f"{slower:.1%} slower than the fastest",
+        "the fastest" if row is best else f"{per_cent(slower)} slower than the fastest",
     ]
     sentences += [] if row is best else [prediction.verdict]
     st.markdown(labelled(" ".join(map(sentence, sentences))))

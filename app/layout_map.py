@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from plotly.colors import get_colorscale, sample_colorscale
@@ -11,8 +11,10 @@ from plotly.colors import get_colorscale, sample_colorscale
 from app.charts import GREY, RED
 from app.figure import Figure
 from app.fills import letters_on
+from app.layout_search import name_of
 from app.memory_chart import GIB
 from perfmodel.core.units import show
+from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import LayoutCell, Layouts
 from perfmodel.model.transformers.grid import TOO_LARGE
 
@@ -25,8 +27,8 @@ TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 """Ticks of the colour scale: step time over that of the fastest layout."""
 
 
-def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
-    """Return the map, with a frame around the cell of the chosen layout.
+def figure_of(answer: Layouts, chosen: LayoutRow) -> Figure:
+    """Return the map, with a frame around the cell of the chosen layout, which has that layout's time.
 
     Cells are bars, which can be clicked and hatched; their ``customdata`` is (tensor, pipeline) parallelism.
     """
@@ -39,7 +41,7 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
             "y": [1] * len(some),
             "base": [tensors.index(cell.tensor_parallel) - 0.5 for cell in some],
             "width": 1,
-            "text": [show(cell.iteration_time, "s") if cell.iteration_time else "" for cell in some],
+            "text": [text_of(cell, chosen) for cell in some],
             "customdata": [[cell.tensor_parallel, cell.pipeline_parallel] for cell in some],
             "hovertext": [words(cell, answer) for cell in some],
             "hovertemplate": "%{hovertext}<extra></extra>",
@@ -83,7 +85,8 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
         marker={"color": CLEAR, "line": {"width": 0}},
         unselected={"marker": {"opacity": 1}},
     )
-    x, y = stages.index(chosen["pipeline_parallel"]), tensors.index(chosen["tensor_parallel"])
+    own = next(each for each in answer.grid if _holds(each, chosen))
+    x, y = stages.index(own.pipeline_parallel), tensors.index(own.tensor_parallel)
     figure.add_shape(
         type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line={"color": RED, "width": 4}
     )
@@ -102,6 +105,36 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> Figure:
         )
     figure.update_layout(barmode="overlay", bargap=0, dragmode=False)
     return figure
+
+
+def text_of(cell: LayoutCell, chosen: LayoutRow) -> str:
+    """Return the time in a cell; in that of the chosen layout its time, and in brackets the least."""
+    if not cell.iteration_time:
+        return ""
+    least, time = show(cell.iteration_time, "s"), show(chosen.iteration_time, "s")
+    if not _holds(cell, chosen) or least == time:
+        return least
+    return f"{time}<br>({least})"
+
+
+def _holds(cell: LayoutCell, row: LayoutRow) -> bool:
+    """Whether a layout is one of a cell's."""
+    degrees = row.layout["tensor_parallel"], row.layout["pipeline_parallel"]
+    return degrees == (cell.tensor_parallel, cell.pipeline_parallel)
+
+
+def frame_words(answer: Layouts, chosen: LayoutRow) -> str:
+    """Return which layout the map frames, and which is the fastest, each with its time."""
+    first = answer.rows[0]
+    what = "the layout to take" if chosen == answer.taken else "the layout shown below"
+    if chosen == first:
+        return f"Framed: {what}, the fastest, {show(first.iteration_time, 's')}"
+    cell = next(each for each in answer.grid if _holds(each, first))
+    where = "in its cell, in brackets" if _holds(cell, chosen) else words(cell, answer).partition(":")[0]
+    return (
+        f"Framed: {what}, {show(chosen.iteration_time, 's')}. The fastest of all, {name_of(first.layout)}: "
+        f"{show(first.iteration_time, 's')}, {where}"
+    )
 
 
 def colour_of(share: float) -> str:

@@ -48,6 +48,7 @@ label:has(:focus-visible) {
   height: auto; min-height: 28px; max-height: none;
 }
 .stMultiSelect span > span[title] { white-space: normal; height: auto; }
+[data-testid=stMain] :has(h3) ~ * h3 { font-size: 1.25rem; }
 .answer-figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .answer-figures > div { flex: 1 1 9rem; max-width: 20rem; }
 .answer-label, .answer-rows dt { opacity: 0.75; font-size: 0.875rem; line-height: 1.6; }
@@ -66,14 +67,22 @@ label:has(:focus-visible) {
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 [class*=st-key-ratios] table td:is(*, :not(:first-child)) { white-space: normal; overflow-wrap: anywhere; }
+[class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
+[class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
+[class*=st-key-wrapped] td:first-child { min-width: 7rem; }
 @media (max-width: 900px) {
   .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
   .st-key-sharing > * { flex: 0 0 auto; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
-  [class*=st-key-ratios] table { min-width: 0; font-size: 0.875rem; }
-  [class*=st-key-ratios] :is(td, th) { padding: 0.375rem; }
+  :is([class*=st-key-ratios], [class*=st-key-sources], [class*=st-key-wrapped]) table {
+    min-width: 0; font-size: 0.875rem;
+  }
+  :is([class*=st-key-ratios], [class*=st-key-sources], [class*=st-key-wrapped]) :is(td, th) {
+    padding: 0.375rem;
+  }
+  .st-key-wrapped-changes table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
   .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
@@ -82,8 +91,9 @@ label:has(:focus-visible) {
 </style>
 """
 """Captions, code and texts of charts have a contrast of at least 4.5; what has the keyboard's focus has a
-frame; no blank space above the first line; the keyboard skips a collapsed sidebar; on a phone Plotly's
-toolbar, which would cover legends, is hidden, and the button of the sidebar has a label."""
+frame; no blank space above the first line; headings after a page's title are smaller than it; the keyboard
+skips a collapsed sidebar; on a phone Plotly's toolbar, which would cover legends, is hidden, and the button
+of the sidebar has a label."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {

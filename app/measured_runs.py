@@ -7,15 +7,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
+from app.answer_card import Shown
 from perfmodel.core.files.resources import folder
-from perfmodel.core.units import show
+from perfmodel.core.files.tables import markdown_table
+from perfmodel.core.units import per_cent, plural, show
 from perfmodel.evidence.accuracy import Row, shipped_runs
+from perfmodel.evidence.accuracy.ledger.ledger import lines
+from perfmodel.evidence.accuracy.report.error_statistics import BASELINES, counted, statistics, trusted
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.evidence.accuracy.training_compare import Mode
 from perfmodel.evidence.accuracy.training_rows import Run
+from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
 
 FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
@@ -25,6 +30,14 @@ FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 def rows(mode: Mode) -> tuple[Row, ...]:
     """Return all shipped runs with out-of-sample predictions, each by a fit to all other sources."""
     return tuple(shipped_rows(mode))
+
+
+@cache
+def titles() -> dict[str, str]:
+    """Return source -> the first words of its title, up to a comma, a colon or a bracket."""
+    with (folder("validation") / "sources.csv").open(encoding="utf-8") as file:
+        every = {row["key"]: re.split(r", |: | \(", row["title"])[0] for row in csv.DictReader(file)}
+    return {key: title for key, title in every.items() if title}
 
 
 @cache
@@ -64,7 +77,7 @@ def off_words(error: float) -> str:
     way, factor = ("too fast", 1 / (1 + error)) if error < 0 else ("too slow", 1 + error)
     if factor >= 2:
         return f"{factor:.0f} x {way}" if factor >= 10 else f"{factor:.2g} x {way}"
-    return f"{abs(error):.0%} {way}".replace("%", " %")
+    return f"{per_cent(abs(error), 0)} {way}"
 
 
 @cache
@@ -85,12 +98,137 @@ def why(run: Run) -> str:
     return known or run.note or "not explained"
 
 
+def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
+    """Return how far predictions are off what was measured, as an answer card and its main numbers.
+
+    Parameters
+    ----------
+    mode : of the predictions
+    rows : with a prediction
+    """
+    errors = statistics([row for row in rows if counted(row)])
+    if not errors["n"]:
+        return Card(advice="No run of a trusted source passes these filters."), {}
+    naive, ten, twenty = errors["baseline"], errors["within_10"], errors["within_20"]
+    over_sources, over_rows = spaced(errors["mean_over_sources"]), spaced(errors["mean_absolute_error"])
+    held, held_rows = spaced(errors["coverage_80_over_sources"]), spaced(errors["coverage_80"])
+    runs, sources = f"{errors['n']:,} runs", plural_of(errors["sources"], "source")
+    every = statistics([row for row in rows if trusted(row)])
+    ambiguous = (
+        f"; with {every['n'] - errors['n']:,} runs more whose anchor is ambiguous "
+        f"{spaced(every['mean_over_sources'])} and {spaced(every['mean_absolute_error'])}"
+        if every["n"] > errors["n"]
+        else ""
+    )
+    rests = "from specs alone" if mode == "specs" else "anchored on the time of one accelerator"
+    card = Card(
+        advice=f"{over_sources} off in the mean over {sources} ({over_rows} over {runs}); 80 % intervals "
+        f"hold {held} over sources and {held_rows} over runs. {unseen()}",
+        rests_on=f"each source is predicted by a fit to all others, {rests}; of trust A or B, "
+        f"from A (hardware, batch and procedure stated) to D (not comparable){ambiguous}",
+    )
+    return card, {
+        "Mean error": Shown(over_sources, f"over {sources}; {over_rows} over {runs}"),
+        "Median error": Shown(
+            spaced(errors["median_absolute_error"]),
+            f"of runs; {spaced(naive['median_absolute_error'])} by the naive answer, {BASELINES[mode]}",
+        ),
+        "80 % intervals hold": Shown(held, f"over sources; {held_rows} over runs"),
+        "Within 20 %": Shown(spaced(twenty), f"of runs; {spaced(ten)} within 10 %"),
+    }
+
+
+def unseen() -> str:
+    """Return a sentence on the errors of rows that nobody had seen: of each kind of work the worst line."""
+    worst: dict[str, float] = {}
+    for line in lines():
+        if line.job is None:
+            kind = line.kind.partition(",")[0]
+            worst[kind] = max(worst.get(kind, 0.0), line.today.error_over_categories or 0.0)
+    said = ", ".join(f"{kind} {spaced(error)}" for kind, error in worst.items())
+    return f"On rows that nobody had seen, over sources, at the worst kind: {said}."
+
+
+def plural_of(count: int, noun: str) -> str:
+    """Return a count, with a comma in thousands, and its noun."""
+    return f"{count:,} {plural(noun, count)}"
+
+
+def spaced(share: float | None) -> str:
+    """Return a share in per cent with three digits; a dash where there is none.
+
+    >>> spaced(0.1187), spaced(0.7), spaced(1.0), spaced(None)
+    ('11.9 %', '70.0 %', '100 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:#.3g}".removesuffix(".") + " %"
+
+
+def by_kind() -> str:
+    """Return the errors and the coverage of new rows by kind, over sources and over rows, in Markdown."""
+    rows = [
+        {
+            "predicted": line.kind,
+            "mean error, sources / rows": f"{spaced(line.today.error_over_categories)} / "
+            f"{spaced(line.today.mean_error)}",
+            "80 % intervals hold": f"{spaced(line.today.coverage_80_over_categories)} / "
+            f"{spaced(line.today.coverage_80)}",
+            "as stated then": f"{spaced(line.stated.coverage_80_over_categories)} / "
+            f"{spaced(line.stated.coverage_80)}",
+            "sources / rows": f"{line.today.categories} / {line.today.rows}",
+        }
+        for line in lines()
+        if line.job is None
+    ]
+    return markdown_table(rows)
+
+
+def reason(run: Run) -> str:
+    """Return the first words of what is known of a run's error, without the times that its source states."""
+    words = [part for part in why(run).split("; ") if "=" not in part]
+    return "; ".join(words[:3]) or "not explained"
+
+
+class Family(NamedTuple):
+    """Runs of one network on one accelerator by one source."""
+
+    name: str
+    runs: int
+    worst: Row
+
+
+def families(rows: Iterable[Row]) -> list[Family]:
+    """Return the families of predicted rows, given the largest misses first, in the same order."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.run.workload, row.run.accelerator, row.run.source), []).append(row)
+    return [
+        Family(f"{network_name(network)} on {accelerator_name(accelerator)}", len(of), of[0])
+        for (network, accelerator, _), of in groups.items()
+    ]
+
+
+def families_table(rows: Iterable[Row], most: int) -> str:
+    """Return the families with the largest misses, the worst run and why, in Markdown."""
+    return markdown_table(
+        [
+            {
+                "largest miss": f"{each.name}: {off_words(each.worst.error or 0.0)}",
+                "why, or what its source says": reason(each.worst.run),
+                "source": titles().get(each.worst.run.source, each.worst.run.source),
+                "runs": each.runs,
+            }
+            for each in families(rows)[:most]
+        ]
+    )
+
+
 def misses_table(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return rows as a table for display: the case in words, why, and where it was measured."""
     return [
         {
             "case": f"{network_name(row.run.workload)}, {row.run.world_size} x "
-            f"{accelerator_name(row.run.accelerator)}: {off_words(row.error or 0.0)}",
+            f"{accelerator_name(row.run.accelerator)}",
+            "off": off_words(row.error or 0.0),
             "why, or what its source says": why(row.run),
             "precision": row.run.precision,
             "batch": row.run.local_batch_size,

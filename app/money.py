@@ -10,7 +10,7 @@ import streamlit as st
 from app.layout import fold
 from app.looks import for_planners
 from app.options import MONEY, values
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.commitments import commitment_words
 from perfmodel.decide.economics import economics, spans
 from perfmodel.decide.prices import Price, hour_words
@@ -65,7 +65,7 @@ def _show_costs(result: Mapping[str, Any]) -> None:
             f"a checkpoint every {show(interval, 's')}" if interval else "the run too short for a checkpoint"
         )
         st.markdown(
-            f"{failures['goodput']:.1%} of the time is work kept; a failure every "
+            f"{per_cent(failures['goodput'])} of the time is work kept; a failure every "
             f"{show(failures['failure_interval'], 's')}, {best}."
         )
     for line in result["unknown"]:

@@ -17,7 +17,7 @@ from app.fills import filled, letters_on
 from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations.pipeline_orders import Kind
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.transformers.pipeline import Pipeline
@@ -139,7 +139,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     if schedule.chunks > 1:
         stages += f" of {schedule.chunks} chunks"
     passes = "1 micro-batch" if schedule.micro_batches == 1 else f"{schedule.micro_batches} micro-batches"
-    title = f"Pipeline of {stages}, {passes}: bubble {waits:.1%} of the step"
+    title = f"Pipeline of {stages}, {passes}: bubble {per_cent(waits)} of the step"
     st.markdown(f"**{title}**")
     height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
     shown = draw(pipeline_schedule(schedule), name, title, height=height)

@@ -6,6 +6,7 @@ Paths of the user's own files are shortened to their names, without the server's
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from app.session_hardware import without_folder
 
@@ -27,3 +28,28 @@ def plain(text: str) -> str:
     """
     joined = _JOINED.sub(_BREAK, without_folder(text))
     return _MARKS.sub(lambda mark: f"\\{mark[1]}" if mark[1] else f"{mark[2]}\\{mark[3]}", joined)
+
+
+SHORT = 12
+"""Most characters of a cell that is not broken into lines."""
+
+
+def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> str:
+    """Return rows of texts, which may have links, as a table in Markdown.
+
+    Parameters
+    ----------
+    rows : column -> text, escaped by ``plain`` where somebody else wrote it; all with the same columns
+    right : columns that end at the right
+
+    >>> print(markdown([{"number": "peak", "value": "125"}], right=["value"]))
+    | number | value |
+    | --- | --: |
+    | peak | 125 |
+    """
+    names = [*rows[0]]
+    lines = [names, ["--:" if name in right else "---" for name in names]]
+    for row in rows:
+        cells = [row[name].replace("\n", " ") for name in names]
+        lines.append([cell.replace(" ", "\u00a0") if len(cell) <= SHORT else cell for cell in cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -18,10 +18,10 @@ from app.looks import labelled
 from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
-from perfmodel.decide.fits.words import change_words
 from perfmodel.decide.sensitivity import input_words
 from perfmodel.decide.sensitivity.per_sample import effects
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.memory_odds import short_verdict
 from tests.test_app import TRACED, a_trace, button, of_card, opened, sound, words
 from tests.test_app_trace import handed_over
 
@@ -179,7 +179,7 @@ def collective(test: Any, answers: list[Any], printed: str) -> None:
 
 def straggled(test: Any, answers: list[Any], printed: str) -> None:
     every = next(row for row in answers[0] if row["variant"] == "sync")
-    assert f"an update takes {show(every['update_time'], 's')}." in words(test)
+    assert f"instead of {show(every['time_per_gradient'], 's')}\n" in words(test)
     assert all(show(row["update_time"], "s") in printed for row in answers[0])
 
 
@@ -203,7 +203,7 @@ def sensitive(test: Any, answers: list[Any], printed: str) -> None:
 
 def plain_words(test: Any) -> str:
     """The words of a page without what keeps them from being Markdown."""
-    return words(test).replace("\\", "")
+    return words(test).replace("\\", "").replace("\u00a0", " ")
 
 
 def listed(test: Any, answers: list[Any], printed: str) -> None:
@@ -215,10 +215,9 @@ def listed(test: Any, answers: list[Any], printed: str) -> None:
 def fitted(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     assert of_card(test, "memory") == answer["card"]["memory"]
-    shown = [list(table.value["change"]) for table in test.dataframe if "change" in table.value]
-    assert [each for names in shown for each in names] == [
-        change_words(change["options"]) for change in answer["changes"]
-    ]
+    for change in answer["changes"]:
+        row = f" | {change['bytes'] / 2**30:.1f} GiB | {short_verdict(change['fits_probability'])} | "
+        assert row in plain_words(test)
     lines = [str(block.value) for block in test.get("code")]
     fits = answer["fits_probability"] >= answer["confidence"]
     started = answer["starts" if fits else "change_starts"]

@@ -80,7 +80,7 @@ def pipeline():
 
 def layout_cells():
     answer = layouts(workload="llama-3-8b", gpus=16, node="dgx-h100", global_batch_size=64)
-    return layout_map.figure_of(answer, {"tensor_parallel": 1, "pipeline_parallel": 1})
+    return layout_map.figure_of(answer, answer.rows[0])
 
 
 FIGURES = (memory, pipeline, layout_cells)

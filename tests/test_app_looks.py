@@ -12,6 +12,9 @@ import perfmodel
 from app import axes
 from app.menu import PAGES
 from perfmodel.decide.quote import check_quote, read_quote
+from perfmodel.evidence.accuracy.ledger.ledger import lines
+from perfmodel.evidence.accuracy.report.error_statistics import counted, statistics
+from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling_card import card_of_scaling
@@ -100,17 +103,36 @@ def test_plotly_knows_all_that_a_page_draws(page):
 
 @pytest.mark.parametrize("kind", ["accelerators", "nodes", "links", "software"])
 def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
-    _, listed = [frame.value for frame in opened("hardware", kind=kind).dataframe]
+    (listed,) = [frame.value for frame in opened("hardware", kind=kind).dataframe]
     assert sorted(listed["id"]) == sorted(Catalogue.built_in().ids(kind))
     assert (listed.columns[0], listed.columns[-1]) == ("name", "id")
     years = [year for year in listed.get("year", []) if year == year]
     assert years == sorted(years, reverse=True)
 
 
-def test_hardware_says_first_what_a_planner_asks():
-    said = words(opened("hardware")).replace("\\", "")
-    numbers = "125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W"
-    assert f"{numbers} (all from data sheets)" in said
+def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
+    said = words(opened("hardware")).replace("\\", "").replace("\u00a0", " ")
+    assert "**125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W rated power; 13" in said
+    assert "Rated power\n300 W\ndata sheet" in said.replace("rated", "Rated")
+    source = Catalogue.built_in().accelerator("v100-sxm2-16gb").sources["techpowerup"]
+    assert f"| base clock | 1,290 MHz | data sheet: [{source.title.split(', ')[0]}" in said
+    assert f"]({source.url})" in said
+
+
+def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
+    errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
+    said = words(opened("validation"))
+    assert (
+        f"**{100 * errors['mean_over_sources']:.1f} % off in the mean over {errors['sources']} sources"
+        in said
+    )
+    held = (errors["coverage_80_over_sources"], errors["coverage_80"])
+    assert (
+        "intervals hold {:.1f} % over sources and {:.1f} % over runs".format(*(100 * x for x in held)) in said
+    )
+    (line,) = [line.today for line in lines() if line.kind.startswith("transformers") and line.job is None]
+    assert f"transformers {100 * line.error_over_categories:.1f} %, collectives" in said
+    assert f"| {line.categories} / {line.rows} |" in said
 
 
 def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():

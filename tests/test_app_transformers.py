@@ -45,7 +45,7 @@ def test_a_layout_in_the_address_is_shown_and_one_that_is_not_there_is_said(foun
     test = opened("transformers", **SMALL, layout=name)
     assert test.subheader[1].value == f"Layout {name}"
     slower = row.iteration_time / found.rows[0].iteration_time - 1
-    assert f"{slower:.1%} slower than the fastest" in words(test)
+    assert f"{100 * slower:.1f} % slower than the fastest" in words(test)
     assert test.query_params["layout"] == name
     missing = opened("transformers", **SMALL, layout="tp64 dp1, 1 x 1")
     assert "is not among the layouts that fit" in words(missing)
@@ -141,11 +141,12 @@ def test_the_map_has_every_pair_and_frames_the_one_shown(found):
         tuple(pair): text for bar in bars for pair, text in zip(bar["customdata"], bar["text"], strict=True)
     }
     assert drawn == {
-        (cell.tensor_parallel, cell.pipeline_parallel): (
-            show(cell.iteration_time, "s") if cell.iteration_time else ""
-        )
-        for cell in found.grid
+        (cell.tensor_parallel, cell.pipeline_parallel): layout_map.text_of(cell, row) for cell in found.grid
     }
+    time, least = show(row.iteration_time, "s"), show(found.rows[0].iteration_time, "s")
+    assert drawn[row.layout["tensor_parallel"], row.layout["pipeline_parallel"]].split("<br>")[0] == time
+    assert sorted(drawn.values()).count(least) or f"({least})" in "".join(drawn.values())
+    assert f"Framed: the layout shown below, {time}. The fastest of all, " in words(test)
     (frame,) = figure["layout"]["shapes"]
     tensor, stages = (
         figure["layout"][axis]["ticktext"][round((frame[f"{letter}0"] + frame[f"{letter}1"]) / 2)]
@@ -159,7 +160,7 @@ def test_what_does_not_fit_is_hatched_and_says_what_it_needs():
     large = {"workload": "gpt3-175b", "gpus": "1024", "global-batch-size": "1536", "node": "dgx-a100-80gb"}
     test = opened("transformers", **large)
     answer = perfmodel.layouts("gpt3-175b", gpus=1024, global_batch_size=1536, node="dgx-a100-80gb")
-    figure = layout_map.figure_of(answer, answer.rows[0].layout).plotly()
+    figure = layout_map.figure_of(answer, answer.rows[0]).plotly()
     hatched = figure.data[1]
     assert hatched.marker.pattern.shape == "/"
     assert len(hatched.x) == sum("fit" in cell.reason for cell in answer.grid) > 0

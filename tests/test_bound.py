@@ -122,7 +122,7 @@ def test_an_impossible_anchor_is_said_however_much_communication_hides_it(gpus):
     answer = predict(Scenario(workload="vgg16", world_size=gpus, anchor="iteration_time=0.1ms@1"))
     said = [line for line in answer.warnings if "check the anchor's unit and batch" in line]
     assert len(said) == 1
-    assert "100 us on each accelerator" in said[0]
+    assert "100 µs on each accelerator" in said[0]
     assert not any("multiplication of a direct convolution" in line for line in answer.warnings)
 
 

@@ -159,7 +159,7 @@ def test_any_text_is_read_or_refused_in_one_line(text, unit):
     ("value", "unit", "text"),
     [
         (0.145, "s", "145 ms"),
-        (1.5e-6, "s", "1.5 us"),
+        (1.5e-6, "s", "1.5 µs"),
         (3e-9, "s", "3 ns"),
         (3e-12, "s", "0.003 ns"),
         (0.99996, "s", "1 s"),

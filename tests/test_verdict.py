@@ -37,7 +37,7 @@ def stated(verdict: str) -> dict[str, float]:
     """Return each share that a verdict says would be saved, by what comes before it."""
     shares = {}
     for clause in verdict.split("; "):
-        for words, share in re.findall(r"(?:^|: |, )?([^:,]*?) (?:would save )?(-?[\d.]+)%(?=, |$)", clause):
+        for words, share in re.findall(r"(?:^|: |, )?([^:,]*?) (?:would save )?(-?[\d.]+) %(?=, |$)", clause):
             shares[words.removesuffix(" would save")] = float(share) / 100
     return shares
 
@@ -67,7 +67,7 @@ def test_what_starts_each_message_is_named_where_it_binds_a_ring():
 def test_half_the_latency_of_a_link_is_that_of_the_link_alone():
     """What the host adds to a round trip stays."""
     asked = BERT | {"algorithm": "ring"}
-    (words,) = re.findall(r"half its latency ([\d.]+)%", ask(**asked).verdict)
+    (words,) = re.findall(r"half its latency ([\d.]+) %", ask(**asked).verdict)
     assert float(words) / 100 == pytest.approx(
         saved_by_input(Scenario(**asked), inter_link_hop_latency=0.5), abs=ROUNDED
     )
@@ -113,7 +113,7 @@ def test_another_option_saves_what_the_verdict_says():
     """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
     seen = set()
     for asked, found in random_answers():
-        for option, value, share in re.findall(r"--([a-z-]+) (\S+) would save ([\d.]+)%", found.verdict):
+        for option, value, share in re.findall(r"--([a-z-]+) (\S+) would save ([\d.]+) %", found.verdict):
             name = option.replace("-", "_")
             other = ask(**asked | {name: int(value) if value.isdigit() else value})
             saves = 1 - other.iteration_time / found.iteration_time
@@ -127,7 +127,7 @@ def test_communication_that_binds_is_explained():
     """Some named change saves what a cause of half of it would, unless another wait takes its place."""
     bound = 0
     for asked, found in random_answers():
-        assert "-0.0%" not in found.verdict
+        assert "-0.0 %" not in found.verdict
         if found.layout is not None or not found.verdict.startswith("communication-bound"):
             continue
         bound += 1
@@ -169,7 +169,7 @@ def test_hidden_communication_is_never_less_than_none():
         "node": "dgx-1p",
         "strategy": "data-parallel-single-process",
     }
-    assert "; 0% of communication is hidden, the rest adds " in ask(**asked).verdict
+    assert "; 0 % of communication is hidden, the rest adds " in ask(**asked).verdict
 
 
 def test_a_scaling_table_says_of_how_many_accelerators_its_verdict_is(invoke):

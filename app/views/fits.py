@@ -17,7 +17,7 @@ from app.layout import (
 )
 from app.looks import labelled, show_warnings
 from app.options import SCENARIO, options, written
-from app.plain import plain
+from app.plain import markdown, plain
 from app.titles import job_of
 from perfmodel.core.units import show
 from perfmodel.decide.fits.answer import Change, Fits
@@ -80,31 +80,47 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
     first = answer.fitting or answer.changes[0]
     if st.button(f"Use {change_words(first.options)}", type="primary", key="take-first"):
         file_marks.go_to("fits", query_of(picked, first))
-    st.dataframe(change_rows(answer), hide_index=True)
+    with st.container(key="wrapped-changes"):
+        st.markdown(markdown(change_rows(answer)))
     st.caption("Cost: GPU-seconds for as many tokens, over those of the job if it fitted")
 
 
 def change_rows(answer: Fits) -> list[dict[str, str]]:
-    """Return the changes as rows of a table, without columns that say the same of all."""
-    every = answer.changes
-    also = {
-        "fits": [short_verdict(change.fits_probability) for change in every],
-        "same training": ["yes" if change.same_training else "no" for change in every],
-    }
+    """Return the changes as rows of a table: what a phone shows first, without columns that say nothing."""
     rows = [
         {
-            "change": change_words(change.options),
+            "change": plain(field_words(change.options)),
+            "memory": f"{gib(change.bytes)} GiB",
+            "fits": short_verdict(change.fits_probability),
             "cost": cost_words(change.slowdown),
             "step": show(change.iteration_time, "s"),
-            "memory": f"{gib(change.bytes)} GiB",
-            **{name: column[index] for name, column in also.items() if set(column) != {"yes"}},
+            "same training": "yes" if change.same_training else "no",
+            "but": plain(labelled("; ".join(change.warnings))),
         }
-        for index, change in enumerate(every)
+        for change in answer.changes
     ]
-    if any(change.warnings for change in every):
-        for row, change in zip(rows, every, strict=True):
-            row["but"] = "; ".join(change.warnings)
-    return rows
+    says_nothing = {
+        name
+        for name, same in (("same training", "yes"), ("but", ""))
+        if all(row[name] == same for row in rows)
+    }
+    return [{name: text for name, text in row.items() if name not in says_nothing} for row in rows]
+
+
+def field_words(changed: Mapping[str, Any]) -> str:
+    """Return changed options by the labels of their fields, the number of GPUs first.
+
+    >>> field_words({"tensor_parallel": 2, "world_size": 4, "local_batch_size": None, "offload": "both"})
+    "GPUs: 4, Tensor parallel: 2, In the host's memory: both"
+    """
+    short = {field: name for name, field in SHORT.items()}
+    known = {short.get(name, name).replace("_", "-"): value for name, value in changed.items()}
+    words = {
+        name: f"{options()[name].label.partition(' [')[0]}: {value}"
+        for name, value in known.items()
+        if value is not None
+    }
+    return ", ".join(words[name] for name in sorted(words, key=lambda name: name != "gpus"))
 
 
 def starts(answer: Fits) -> None:
@@ -112,15 +128,16 @@ def starts(answer: Fits) -> None:
     _, lines = started_words(answer)
     if not lines:
         return
-    st.subheader("How it would be started", anchor=False)
-    if answer.fits_probability < answer.confidence and answer.fitting is not None:
-        st.caption(plain(f"With {change_words(answer.fitting.options)}, by which it fits."))
-    elif answer.fits_probability < answer.confidence:
-        st.caption("As it is, which may not fit.")
-    names = sorted(lines, key=lambda name: name != answer.software)
-    for name, tab in zip(names, st.tabs(names), strict=True):
-        with tab:
-            st.code("\n".join(lines[name]), language=None, wrap_lines=True)
+    fits = answer.fits_probability >= answer.confidence
+    with st.expander("How it would be started", expanded=fits):
+        if not fits and answer.fitting is not None:
+            st.caption(plain(f"With {change_words(answer.fitting.options)}, by which it fits."))
+        elif not fits:
+            st.caption("As it is, which may not fit.")
+        names = sorted(lines, key=lambda name: name != answer.software)
+        for name, tab in zip(names, st.tabs(names), strict=True):
+            with tab:
+                st.code("\n".join(lines[name]), language=None, wrap_lines=True)
 
 
 def page() -> None:

@@ -151,13 +151,16 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
             worth = unknown.get(node)
             below = f" (pays back in time up to {dollars(worth)})" if worth else ""
             name = node_words(session_hardware.catalogue().node(node))
-            before = given.get(node)
+            before, key = given.get(node), f"price-of-{node}"
+            if st.session_state.get(f"{key}-was") != before:  # of an address, or of another visit
+                st.session_state[key] = before
+            st.session_state[f"{key}-was"] = before
             price = st.number_input(
                 f"Price of one {name} in USD{below}",
                 min_value=0.0,
-                value=before,
+                value=None,
                 placeholder="not known",
-                key=f"price-of-{node}-{before}",
+                key=key,
             )
             if price != before and (price or before):
                 now = {**given, node: price}

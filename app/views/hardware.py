@@ -2,21 +2,34 @@
 
 import json
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app import charts, hardware, history, own_uploads, scatter_charts, session_hardware
-from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, options_form
+from app import (
+    answer_card,
+    charts,
+    hardware,
+    hardware_numbers,
+    history,
+    own_uploads,
+    scatter_charts,
+    session_hardware,
+)
+from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, options_form, sentence
 from app.looks import refused_words
 from app.options import offered, one_of
-from app.plain import plain
+from app.plain import markdown, plain
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.kinds import KINDS, Kind
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
+NAME_WIDTH = 170
+# Of the first column of the list [px], so that a phone shows three more.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
@@ -25,8 +38,8 @@ ID = one_of(
 )._replace(label="Details of", offers="hardware")
 
 
-def picture(kind: Kind, shown: str) -> None:
-    """Draw a chart of all specs of a kind by two main numbers, with the shown spec marked."""
+def picture(kind: Kind, shown: str, name: str) -> None:
+    """Draw a chart of all specs of a kind by two main numbers and mark the shown one by its name."""
     if kind == "software":
         return
     catalogue = session_hardware.catalogue()
@@ -52,8 +65,8 @@ def picture(kind: Kind, shown: str) -> None:
     for point in points:
         id = point[2].id
         group = kind if kind == "links" else hardware.origin(catalogue, kind, id).group
-        groups.setdefault(shown if id == shown else "your own" if id in mine else group, []).append(point)
-    groups[shown] = groups.pop(shown, [])  # the last, which is the largest
+        groups.setdefault(name if id == shown else "your own" if id in mine else group, []).append(point)
+    groups[name] = groups.pop(name, [])  # the last, which is the largest
     charts.draw(
         scatter_charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}"
     )
@@ -67,7 +80,6 @@ def _peak(peaks: Mapping[Any, Any]) -> float:
 
 def add() -> None:
     """Draw the two forms for a user's own spec: fields of an accelerator, or TOML."""
-    st.subheader("Hardware of your own", anchor=False)
     st.caption(
         "Kept for this session only, and offered on every page; an address names the file, and whoever opens "
         "it needs the file too (see “The file”)."
@@ -152,32 +164,40 @@ def say_taken(text_of: Callable[[], str]) -> None:
 
 
 def page(request: PageRequest) -> None:
-    """Draw the page: the shown spec, the catalogue of its kind, and the forms."""
+    """Draw the page: the shown spec, the forms for one's own, the catalogue of its kind, and sources."""
     kind: Kind = request.picked.get("kind", "accelerators")
     with errors_shown():
         id = request.picked.get("id", START["id"])
         catalogue = session_hardware.catalogue()
         kind_of_id, result = catalogue.find(id)
-        rows = hardware.overview(catalogue, kind)
-    numbers = hardware.asked_first(hardware.provenance(result))
+        rows = hardware.listed(catalogue, kind)
+    card = Card(advice=sentence(hardware_numbers.in_short(result)))
     with request.top:
-        st.subheader(plain(result.name), anchor=False)
-        st.markdown(f"**{plain(hardware.in_short(numbers))}**")
+        st.subheader(plain(f"What is known of the {result.name}?"), anchor=False)
+        answer_card.show(card, hardware_numbers.figures(result))
+    with st.expander("Hardware of your own"):
+        add()
+    picture(kind, id, escape(result.name))
+    for group, numbers in hardware_numbers.grouped(result).items():
+        with st.expander(group), st.container(key=f"sources-{group.partition(' ')[0]}"):
+            st.markdown(markdown(numbers, right=("value",)))
     if result.note:
-        st.caption(plain(result.note))
-    st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
+        st.caption(plain(sentence(result.note)))
     with st.expander("The file"):
         text = hardware.text_of(catalogue, id)
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
-    picture(kind, id)
     st.caption(f"All {len(rows)} {kind}, the newest first")
-    st.dataframe(hardware.listed(catalogue, kind), hide_index=True)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        placeholder="",
+        column_config={"name": st.column_config.TextColumn(width=NAME_WIDTH)},
+    )
     with st.container(horizontal=True):
         command = "specs show " + id
-        copy_buttons(command, {}, _python(kind_of_id, id))
+        copy_buttons(command, {}, _python(kind_of_id, id), card=card)
         download_buttons("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
-    add()
 
 
 def _python(kind: str, id: str) -> str:

@@ -36,7 +36,7 @@ from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from app.titles import job_of
-from perfmodel.core.units import duration, percent, show, show_range, three_digits
+from perfmodel.core.units import duration, per_cent, percent, show, show_range, three_digits
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
@@ -64,7 +64,7 @@ def figures(prediction: Prediction, confidence: float) -> None:
             main_number(label, words, least, sure)
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
-            f"{prediction.scaling_efficiency:.1%}",
+            per_cent(prediction.scaling_efficiency),
             width="content",
         )
         over = "1 GPU" if prediction.layout is None else "1 replica"

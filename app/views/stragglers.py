@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import charts, own_uploads, session_hardware, sharing
+from app import answer_card, charts, own_uploads, session_hardware
+from app.answer_card import Shown
 from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
 from app.options import options, values
-from app.plain import plain
-from perfmodel.core.units import show, three_digits
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.interfaces.calls import adaptive_synchrony
-from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.training.learning_rates import LearningRate
+from perfmodel.model.prediction.training.straggler_card import (
+    FRESH,
+    STRATEGIES,
+    best,
+    card_of,
+    gain_of,
+    times_words,
+    waiting_share,
+)
 from perfmodel.model.prediction.training.stragglers import USUAL, Stragglers, law_from, with_params
 
 if TYPE_CHECKING:
@@ -40,40 +48,13 @@ EXAMPLES = {
     "gamma": "shape=4,scale=0.25",
     "two-point": "fast=1,slow=3,probability=0.05",
 }
-MEANINGS = (
-    "An update waits for: the gradients of all workers (sync), of the first K workers (k-sync), the first K "
-    "gradients of any (k-batch-sync), one (async), K while the others go on (k-async, k-batch-async), all "
-    "but those of the backup workers (backup). Local-sgd averages parameters after local steps, elastic "
-    "pulls them to a centre."
-)
-NAMES = {
-    "sync": "waits for all",
-    "k-sync": "first K workers",
-    "k-batch-sync": "first K gradients",
-    "async": "waits for nobody",
-    "k-async": "K workers, others go on",
-    "k-batch-async": "K gradients, others go on",
-    "backup": "all but backup workers",
-    "local-sgd": "averages local steps",
-    "elastic": "pulled to a centre",
-}
-"""Variant -> what an update does, for a chart."""
-WAYS = {
-    "backup": "leaving out backup workers",
-    "k-sync": "waiting for the first K",
-    "local-sgd": "averaging after local steps",
-    "async": "waiting for nobody",
-}
-"""Variants that a planner may choose instead of waiting for all workers, in words."""
-LEAST = 1.01
-"""Gradients over those of waiting for all workers from which a variant is named."""
 ERROR = "Error against wall clock, of an example objective"
 
 KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
-PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="those below the chart")
+PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="see “machines” of the answer")
 # Own session keys: a scenario has options of these names for its strategy.
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
@@ -95,17 +76,6 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return the predictions of all variants, as of ``perfmodel stragglers``."""
     return backend().stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
-
-
-def law_words(times: Distribution) -> str:
-    """Return text on a worker's time for one gradient: its mean and distribution.
-
-    >>> law_words(law_from("uniform:low=0.5,high=1.5"))
-    '1 s in the mean (uniform: low=0.5, high=1.5)'
-    """
-    name, _, parameters = str(times).partition(":")
-    law = f"{name}: {', '.join(parameters.split(','))}" if parameters else name
-    return f"{show(times.mean, 's')} in the mean ({law})" if isfinite(times.mean) else f"no mean time ({law})"
 
 
 def least_error(curves: "ErrorCurves") -> str:
@@ -142,78 +112,79 @@ def rounded(seconds: float) -> str:
     return show(float(f"{seconds:.2g}"), "s")
 
 
-def times_of(result: Sequence[StragglerPrediction]) -> Figure:
-    """Return the chart of each variant's time per gradient, the shortest first, with its proven bounds."""
-    figure = Figure()
-    rows = sorted(
-        (row for row in result if isfinite(row.time_per_gradient)), key=lambda row: row.time_per_gradient
-    )
-    times = [row.time_per_gradient for row in rows]
-    figure.add_bar(
-        y=[
-            f"{NAMES.get(row.variant, row.variant)}<br>({row.variant}) <b>{show(time, 's')}</b>"
-            for row, time in zip(rows, times, strict=True)
-        ],
-        x=times,
-        orientation="h",
-        width=0.5,
-        marker={"color": charts.BLUE},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [
-                row.high / row.gradients_per_update - time for row, time in zip(rows, times, strict=True)
-            ],
-            "arrayminus": [
-                time - row.low / row.gradients_per_update for row, time in zip(rows, times, strict=True)
-            ],
-            "color": charts.GREY,
-            "thickness": 3,
-            "width": 0,
-        },
-        customdata=[[show(row.update_time, "s"), row.gradients_per_update, row.status] for row in rows],
-        hovertemplate="%{y}: an update of %{customdata[1]} gradients every %{customdata[0]}, "
-        "%{customdata[2]}<extra></extra>",
-        showlegend=False,
-    )
-    figure.update_xaxes(title="time per gradient [s]", rangemode="tozero")
-    figure.update_yaxes(autorange="reversed", automargin=True)
-    return figure
-
-
-def cost_words(result: Sequence[StragglerPrediction], per_gradient: float) -> str:
-    """Return text on what waiting for the slowest worker costs.
+def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
+    """Return the chart of each variant's time per gradient, the shortest first, with its proven bounds.
 
     Parameters
     ----------
     result : of all variants
-    per_gradient : time per gradient of waiting for all workers over that of waiting for none
+    taken : the variant that the card takes, which has a colour of its own
     """
-    every = next(row for row in result if row.variant == "sync")
-    if not isfinite(per_gradient):
-        return "Waiting for the slowest worker takes all of the time: some workers never end."
-    share = 100 * (1 - 1 / per_gradient)
-    return (
-        f"Waiting for the slowest worker takes {share:.0f} % of the time of all of them, and of what they "
-        f"cost: an update takes {show(every.update_time, 's')}."
+    figure = Figure()
+    rows = sorted(
+        (row for row in result if isfinite(row.time_per_gradient)), key=lambda row: row.time_per_gradient
     )
+    groups = {
+        "to take": [row for row in rows if row.variant == taken],
+        "others": [row for row in rows if row.variant != taken],
+    }
+    for name, some in groups.items():
+        times = [row.time_per_gradient for row in some]
+        low, high = (
+            [end / row.gradients_per_update for row, end in zip(some, ends, strict=True)]
+            for ends in ([row.low for row in some], [row.high for row in some])
+        )
+        figure.add_bar(
+            y=[label_of(row) for row in some],
+            x=times,
+            name=name,
+            orientation="h",
+            width=0.5,
+            marker={"color": charts.ORANGE if name == "to take" else charts.BLUE},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [end - time for end, time in zip(high, times, strict=True)],
+                "arrayminus": [time - end for end, time in zip(low, times, strict=True)],
+                "color": charts.GREY,
+                "thickness": 3,
+                "width": 0,
+            },
+            customdata=[[show(row.update_time, "s"), row.gradients_per_update, row.status] for row in some],
+            hovertemplate="%{y}: an update of %{customdata[1]} gradients every %{customdata[0]}, "
+            "%{customdata[2]}<extra></extra>",
+        )
+    figure.update_layout(legend=dict(charts.UNDER))
+    figure.update_xaxes(title="time per gradient, of all workers [s]", rangemode="tozero")
+    order = [label_of(row) for row in rows]
+    figure.update_yaxes(autorange="reversed", automargin=True, categoryorder="array", categoryarray=order)
+    return figure
 
 
-def ways_words(result: Sequence[StragglerPrediction]) -> str:
-    """Return text on what to do against waiting, and what each way gains and costs."""
-    rows = {row.variant: row for row in result}
-    every = rows["sync"].time_per_gradient
-    ways = [
-        f"{words} ({name}) {three_digits(gain)} x as many"
-        + (f", each {row.mean_staleness:.1f} updates old" if row.mean_staleness >= 0.05 else "")
-        for name, words in WAYS.items()
-        if (row := rows.get(name)) is not None and (gain := every / row.time_per_gradient) > LEAST
-    ]
-    first = "What to do: find out why some are slow and mend that (page “Trace” says who waits for whom)."
-    if not ways:
-        return f"{first} Waiting for fewer of them gains nothing."
-    most = f" Waiting for fewer makes more gradients in the same time: {'; '.join(ways)}."
-    return f"{first}{most} Fewer or older gradients in an update may cost accuracy."
+def label_of(row: StragglerPrediction) -> str:
+    """Return a variant's name, the expert's name and its time per gradient, on two lines."""
+    time = show(row.time_per_gradient, "s")
+    return f"{STRATEGIES[row.variant].name}<br>({row.variant}) <b>{time}</b>"
+
+
+def figures(answer: Stragglers) -> dict[str, Shown]:
+    """Return the main numbers of the card: the gain, the time of a gradient, and what waiting loses."""
+    rows = {row.variant: row for row in answer.rows}
+    every, taken = rows["sync"], best(answer)
+    share = f"{100 * waiting_share(answer):.0f} %"
+    lost = {"Lost by waiting for all": Shown(share, "of the workers' time, and of what they cost")}
+    if taken is None:
+        return {"Time per gradient": Shown(show(every.time_per_gradient, "s"), "waiting for all")} | lost
+    time = show(taken.row.time_per_gradient, "s")
+    shown = {
+        "Gradients": Shown(times_words(taken.gain), "as many as when all wait, in the same time"),
+        "Time per gradient": Shown(time, f"instead of {show(every.time_per_gradient, 's')}"),
+    }
+    stale = rows.get("async")
+    if stale is not None and stale.mean_staleness >= FRESH:
+        age = f"as many by waiting for nobody (async), each {stale.mean_staleness:.1f} updates old"
+        shown["At most"] = Shown(times_words(gain_of(answer, stale)), age)
+    return shown | lost
 
 
 def error_against_time(answer: Stragglers, picked: dict[str, Any]) -> None:
@@ -238,27 +209,29 @@ def page(request: PageRequest) -> None:
     with errors_shown():
         times, law_options = law(picked)
         answer = variants(picked, times)
-        result, workers = answer.rows, answer.workers
-        per_gradient = answer.sync_over_async[1]
+        result, workers, card = answer.rows, answer.workers, card_of(answer)
+    taken = best(answer)
     with request.top:
-        mean = f"{show(times.mean, 's')} in the mean" if isfinite(times.mean) else "without a mean"
-        st.subheader(plain(f"{workers} workers, each gradient takes {mean}"), anchor=False)
-        cost, ways = cost_words(result, per_gradient), ways_words(result)
-        st.markdown(f"**{cost}** {ways}")
-        sharing.here()
-    charts.draw(times_of(result), "variants", "Time per gradient, by variant", height=80 + 42 * len(result))
-    st.caption(
-        plain(
-            f"Of a worker, each gradient takes {law_words(times)}. {MEANINGS} Grey lines are proven bounds."
+        st.subheader(f"What do {workers} workers lose by waiting for the slowest?", anchor=False)
+        answer_card.show(card, figures(answer))
+        charts.draw(
+            times_of(result, "sync" if taken is None else taken.row.variant),
+            "variants",
+            "Time per gradient, by strategy",
+            height=120 + 42 * len(result),
         )
-    )
+        if any(row.status != "exact" for row in result):
+            st.caption("Grey lines: the time is proven to lie between their ends.")
     rows = [asdict(row) for row in result]
     command = {
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")
     } | law_options
     with st.container(horizontal=True):
-        copy_buttons("stragglers", command, _python(law_options, picked), card=Card(advice=f"{cost} {ways}"))
+        copy_buttons("stragglers", command, _python(law_options, picked), card=card)
         download_buttons("stragglers", rows, rows)
+    with fold("What each strategy does, in numbers") as is_open:
+        if is_open:
+            st.dataframe(strategies(answer), hide_index=True)
     with fold(ERROR) as is_open:
         if is_open:
             error_against_time(answer, picked)
@@ -268,23 +241,25 @@ def page(request: PageRequest) -> None:
     with fold("How much to synchronise as the error falls") as is_open:
         if is_open:
             schedule(picked, times, workers)
-    with fold("As a table") as is_open:
-        if is_open:
-            st.dataframe(
-                [
-                    {
-                        "variant": row.variant,
-                        "per update": show(row.update_time, "s"),
-                        "gradients": row.gradients_per_update,
-                        "per gradient": show(row.time_per_gradient, "s"),
-                        "staleness [updates]": row.mean_staleness,
-                        "fresh": row.fresh_fraction,
-                        "status": row.status,
-                    }
-                    for row in result
-                ],
-                hide_index=True,
-            )
+
+
+def strategies(answer: Stragglers) -> list[dict[str, Any]]:
+    """Return the variants as a table for display, the one with the most gradients first."""
+    return [
+        {
+            "strategy": STRATEGIES[row.variant].name,
+            "gradients": times_words(gain_of(answer, row)),
+            "an update waits for": STRATEGIES[row.variant].update,
+            "expert's name": row.variant,
+            "time per gradient": show(row.time_per_gradient, "s"),
+            "time per update": show(row.update_time, "s"),
+            "gradients per update": row.gradients_per_update,
+            "staleness [updates]": row.mean_staleness,
+            "fresh": row.fresh_fraction,
+            "status": row.status,
+        }
+        for row in sorted(answer.rows, key=lambda row: row.time_per_gradient)
+    ]
 
 
 def schedule(picked: dict[str, Any], times: Distribution, workers: int) -> None:
@@ -322,7 +297,7 @@ def rates(result: Sequence[StragglerPrediction]) -> None:
             {
                 "variant": row.variant,
                 "staleness [updates]": row.mean_staleness,
-                **{rate.rule: f"{rate.learning_rate:.1%}" for rate in stale_rates(row.mean_staleness)},
+                **{rate.rule: per_cent(rate.learning_rate) for rate in stale_rates(row.mean_staleness)},
             }
             for row in result
         ],

@@ -66,8 +66,8 @@ PRESETS: dict[str, dict[str, str]] = {
         "tokens": "1T",
     },
 }
-BODY = ("workload", "gpus", "global-batch-size", "tokens")
-SIDE = tuple(name for name in QUESTION if name not in BODY)
+FIRST = ("workload", "gpus", "global-batch-size", "tokens")
+SIDE = (*FIRST, *(name for name in QUESTION if name not in FIRST))
 SHOWN = 500
 # Most rows of the list.
 
@@ -89,21 +89,29 @@ def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) ->
     return backend().predict(laid_out(job))
 
 
-def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
-    """Return layouts as a table for display, each with the number of others as fast."""
+def table(rows: list[tuple[LayoutRow, int]], marks: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return layouts as a table for display, each with the number of others as fast.
+
+    Parameters
+    ----------
+    rows : layouts and numbers of others as fast
+    marks : name of a layout -> what it is, such as the fastest
+    """
+    recomputes = any(row.hfu != row.mfu for row, _ in rows)
     return [
         {
             "layout": layout_search.name_of(row.layout),
             "step [s]": row.iteration_time,
+            "mark": marks.get(layout_search.name_of(row.layout), ""),
             "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
             "ties": row.ties_with_first,
-            "MFU": row.mfu,
-            "MFU, nominal": row.mfu_nominal,
-            "HFU": row.hfu,
+            "MFU [%]" if recomputes else "MFU = HFU [%]": 100 * row.mfu,
+            "MFU, nominal [%]": 100 * row.mfu_nominal,
             "memory [GiB]": row.memory["bytes"] / GIB,
             "of memory": row.memory["bytes"] / row.memory["capacity"],
             "fits, probability": row.memory["fits_probability"],
+            **({"HFU [%]": 100 * row.hfu} if recomputes else {}),
             "pipeline idle [%]": 100 * row.bubble_fraction,
             "waits for messages [%]": 100 * sent(row.terms) / row.iteration_time,
             "tokens/s": row.tokens_per_second,
@@ -115,10 +123,9 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
 
 
 LEGEND = (
-    "Click a row for the details of its layout, a heading to sort. tp is tensor, pp pipeline, cp context, ep "
-    "expert, etp expert tensor, dp data parallelism, v chunks of layers on each stage; zero1 shards the "
-    "optimizer over replicas, zero2 gradients too, zero3 weights too; 1 x 32: samples of a pass x passes of "
-    "a step"
+    "tp is tensor, pp pipeline, cp context, ep expert, etp expert tensor, dp data parallelism, v chunks of "
+    "layers on each stage; zero1 shards the optimizer over replicas, zero2 gradients too, zero3 weights too; "
+    "1 x 32: samples of a pass x passes of a step"
 )
 COLUMNS = {
     "tensor_parallel": "tensor",
@@ -134,19 +141,20 @@ COLUMNS = {
     "accumulation_steps": "passes",
 }
 _SHARE = st.column_config.NumberColumn(format="%.1f")
-_SECONDS = st.column_config.NumberColumn(format="%.4g")
+_SECONDS = st.column_config.NumberColumn(format="%.3g")
 CONFIG = {
     "step [s]": _SECONDS,
-    "80 % from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
-    "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
+    "80 % from [s]": st.column_config.NumberColumn(format="%.3g", help="of the interval of 80 %"),
+    "to [s]": st.column_config.NumberColumn(format="%.3g", help="of the interval of 80 %"),
     "ties": st.column_config.CheckboxColumn(
         help="whether 1 is inside the 80 % interval of its time over the first's"
     ),
-    "MFU": st.column_config.NumberColumn(
-        format="percent", help="model FLOP that are computed, over the peak's"
+    **dict.fromkeys(
+        ("MFU [%]", "MFU = HFU [%]"),
+        st.column_config.NumberColumn(format="%.1f", help="model FLOP that are computed, over the peak's"),
     ),
-    "MFU, nominal": st.column_config.NumberColumn(format="percent", help=NOMINAL_WORDS),
-    "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
+    "MFU, nominal [%]": st.column_config.NumberColumn(format="%.1f", help=NOMINAL_WORDS),
+    "HFU [%]": st.column_config.NumberColumn(format="%.1f", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
     "fits, probability": st.column_config.NumberColumn(format="percent"),
     "of memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
@@ -167,17 +175,19 @@ def take_row(names: list[str], key: str) -> None:
     choose({LAYOUT: names[rows[0]]} if rows else {})
 
 
-def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
+def the_list(answer: Layouts, rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
     """Draw the table of layouts, with the chosen one selected."""
     session, names = st.session_state, [layout_search.name_of(row.layout) for row, _ in rows]
     here = layout_search.name_of(chosen.layout)
+    fastest, taken = (layout_search.name_of(row.layout) for row in (answer.rows[0], answer.taken))
+    marks = {here: "shown", fastest: "fastest", taken: "to take"}
     if session.get("layouts-clicked") != (here, names):  # Streamlit cannot change a table's selection
         session["layouts-clicked"] = (here, names)
         session["layouts-lists"] = session.get("layouts-lists", 0) + 1
     key = f"layouts-list-{session['layouts-lists']}"
-    st.caption(LEGEND)
+    st.caption("Click a row for the details of its layout, a heading to sort", help=LEGEND)
     st.dataframe(
-        table(rows),
+        table(rows, marks),
         hide_index=True,
         key=key,
         height=320,
@@ -202,17 +212,17 @@ def take_cell(answer: Layouts) -> None:
 def the_map(answer: Layouts, chosen: LayoutRow) -> None:
     """Draw the map of tensor and pipeline parallelism, coloured by speed."""
     charts.draw(
-        layout_map.figure_of(answer, chosen.layout),
+        layout_map.figure_of(answer, chosen),
         "layouts-map",
         layout_map.in_words(answer),
         height=layout_map.height_of(answer),
         on_select=lambda: take_cell(answer),
         selection_mode="points",
     )
+    st.caption(plain(f"{layout_map.frame_words(answer, chosen)}."))
     st.caption(
-        "Each cell is the fastest step by its tensor and pipeline parallelism; hatched: nothing fits into "
-        "memory; empty: GPUs, layers or batch do not divide by so many. Framed: the layout shown below; "
-        "click a cell to see its fastest"
+        "A cell has the fastest step by its degrees; hatched: nothing fits into memory; empty: GPUs, layers "
+        "or batch do not divide by so many. Click a cell to see its fastest."
     )
 
 
@@ -268,20 +278,22 @@ def page(request: PageRequest) -> None:
         st.subheader(plain(f"Which layout for {job}?"), anchor=False)
         answer_card.show(answer.card)
         place = st.container()
-        st.caption(plain(" ".join(map(sentence, tie_lines(answer)))))
         file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
     show_warnings(taken.caveats)
+    with st.expander("Which layouts tie, and which of them is taken"):
+        st.markdown(plain(" ".join(map(sentence, tie_lines(answer)))))
     whole = answer.capacity / GIB
     fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
     if not rows:
         st.info("No layout that fits passes the filters: clear a field of “Which layouts are listed”.")
         st.stop()
-    distinct = layout_search.distinct_rows(answer, rows)[:SHOWN]
     chosen = chosen_of(rows, request.picked.get("layout"), taken)
+    every = layout_search.distinct_rows(answer, rows)
+    distinct = every[:SHOWN] + [each for each in every[SHOWN:] if each[0] == chosen]
     with place:
         the_map(answer, chosen)
-    the_list(distinct, chosen)
+    the_list(answer, distinct, chosen)
     shown = prediction if chosen == taken else predicted(request.picked, chosen, path)
     layout_detail.show_layout(request, chosen, answer, shown, file_name)
     with st.container(horizontal=True):
@@ -304,7 +316,6 @@ page(
             "Prices, power, failures": [OPTIONS[name] for name in PRICES],
             "Which layouts are listed": FILTERS,
         },
-        body=[OPTIONS[name] for name in BODY],
         start=START,
         picture=[LAYOUT],
     )

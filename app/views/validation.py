@@ -2,18 +2,12 @@
 
 import streamlit as st
 
-from app import charts, measured_runs, scatter_charts
+from app import answer_card, charts, measured_runs, scatter_charts
 from app.layout import PageRequest, copy_buttons, download_buttons, fold, options_form
 from app.options import one_of, options, some_of
 from perfmodel.evidence.accuracy import Row
-from perfmodel.evidence.accuracy.report.error_statistics import (
-    BASELINES,
-    GROUPS,
-    counted,
-    refusals,
-    statistics,
-    trusted,
-)
+from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, refusals
+from perfmodel.model.prediction.names import accelerator_name, network_name
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -24,13 +18,26 @@ FILTERS = [
 ]
 MOST_GROUPS = 8
 SHOWN = 300
+FAMILIES = 8
+# Families of misses of the page's table.
+
+
+def label_of(row: Row, by: str) -> str:
+    """Return the label of a row's group as people call it."""
+    label = GROUPS[by](row)
+    if by == "source":
+        return measured_runs.titles().get(label, str(label))
+    names = {"workload": network_name, "accelerator": accelerator_name}
+    if by in names:
+        return str(names[by](label))
+    return f"{label} GPUs" if by == "world-size" else str(label)
 
 
 def picture(result: list[Row], by: str) -> None:
     """Draw the chart of predicted against measured times; the largest groups have their own colours."""
     groups: dict[str, list[Row]] = {}
     for row in result:
-        groups.setdefault(str(GROUPS[by](row)), []).append(row)
+        groups.setdefault(label_of(row, by), []).append(row)
     largest = sorted(groups, key=lambda name: -len(groups[name]))
     drawn = {name: groups[name] for name in largest[: MOST_GROUPS - 1]}
     rest = [row for name in largest[MOST_GROUPS - 1 :] for row in groups[name]]
@@ -39,7 +46,7 @@ def picture(result: list[Row], by: str) -> None:
         "validation",
         "Predicted against measured iteration time, both logarithmic; out of sample: "
         "each source by a fit to all others",
-        height=560,
+        height=520,
     )
 
 
@@ -49,47 +56,34 @@ def page(request: PageRequest) -> None:
     mode = picked.get("mode", "specs")
     result = measured_runs.filtered(mode, {name: picked.get(name, ()) for name in measured_runs.FILTERS})
     predicted = measured_runs.misses_first(result)
-    errors = statistics([row for row in predicted if counted(row)])
+    card, figures = measured_runs.in_short(mode, predicted)
     with request.top:
-        st.subheader("The model against published measurements", anchor=False)
-        if errors["n"]:
-            ten, twenty = errors["within_10"], errors["within_20"]
-            st.markdown(
-                f"**Off by {errors['median_absolute_error']:.1%} in the median of {errors['n']:,} runs "
-                f"whose source is trusted: {ten:.0%} of them by at most 10%, {twenty:.0%} by at "
-                f"most 20%. The naive answer, {BASELINES[mode]}, is off by "
-                f"{errors['baseline']['median_absolute_error']:.1%}.**"
-            )
-        else:
-            st.markdown("**No run of a trusted source passes these filters.**")
+        st.subheader("How far off are the predictions?", anchor=False)
+        answer_card.show(card, figures)
+        if predicted:
+            picture(predicted, picked.get("by", "source"))
+    with st.container(key="wrapped-kinds"):
         st.caption(
-            "Trusted: of trust A or B. Out of sample: each source is predicted by a fit to all others, "
-            + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
+            "By kind, on rows that nobody had seen when they were predicted; means over sources / rows"
         )
-        if errors["n"]:
-            every = statistics([row for row in predicted if trusted(row)])
-            more = (
-                f" With {every['n'] - errors['n']:,} runs more whose anchor is ambiguous: "
-                f"{every['mean_absolute_error']:.1%}, {every['mean_over_sources']:.1%} and "
-                f"{every['median_absolute_error']:.1%} in the median."
-            )
-            st.caption(
-                f"Mean error {errors['mean_absolute_error']:.1%} over runs, "
-                f"{errors['mean_over_sources']:.1%} "
-                f"over the {errors['sources']} sources.{more if every['n'] > errors['n'] else ''}"
-            )
+        st.markdown(measured_runs.by_kind())
     if predicted:
-        picture(predicted, picked.get("by", "source"))
-    st.caption(f"The largest misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")
-    st.dataframe(
-        measured_runs.misses_table(predicted[:SHOWN]),
-        hide_index=True,
-        column_config={
-            "source": st.column_config.LinkColumn(display_text=r"https://(?:github\.com/)?(.*)"),
-        },
-    )
+        with st.container(key="wrapped-misses"):
+            st.caption("The largest misses, each family of runs by its worst, and why")
+            st.markdown(measured_runs.families_table(predicted, FAMILIES))
+    with fold("Every run, the largest misses first") as is_open:
+        if is_open:
+            st.caption(f"{min(SHOWN, len(predicted)):,} of {len(predicted):,}")
+            st.dataframe(
+                measured_runs.misses_table(predicted[:SHOWN]),
+                hide_index=True,
+                column_config={
+                    "case": st.column_config.TextColumn(width="medium"),
+                    "source": st.column_config.LinkColumn(display_text=r"https://(?:github\.com/)?(.*)"),
+                },
+            )
     with st.container(horizontal=True):
-        copy_buttons("validate --out-of-sample", {"mode": mode}, _python(mode))
+        copy_buttons("validate --out-of-sample", {"mode": mode}, _python(mode), card=card)
         download_buttons(
             "validation", lambda: measured_runs.table(predicted), lambda: [row.to_dict() for row in result]
         )

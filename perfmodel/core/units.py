@@ -228,7 +228,7 @@ def rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-_OF_TIMES = (("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
+_OF_TIMES = (("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9))
 _OF_MEMORIES = tuple(reversed(BINARY.items()))
 _OF_RATES = (*((prefix, size) for prefix, size in reversed(DECIMAL.items()) if prefix != "K"), ("", 1.0))
 """Prefixes that ``show`` uses, with their values, the largest first."""
@@ -343,6 +343,15 @@ def percent(probability: float) -> str:
     return f"{tenths:g} %" if is_typed else f"{100 * probability:.2g} %"
 
 
+def per_cent(share: float, decimals: int = 1) -> str:
+    """Return a share in per cent as text, a space before the sign, without a negative zero.
+
+    >>> per_cent(0.1234), per_cent(0.84, 0), per_cent(-0.0001)
+    ('12.3 %', '84 %', '0.0 %')
+    """
+    return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"
+
+
 NOTHING = 1e-9
 """Share of an iteration below which a part of it is rounding error of zero."""
 
@@ -356,7 +365,7 @@ def shown_part(time: float, whole: float) -> str:
     """Return ``time``, a part of the iteration time ``whole`` [s], as text; rounding error is ``0 s``.
 
     >>> shown_part(2.4e-11, 0.586), shown_part(2.4e-5, 0.586)
-    ('0 s', '24 us')
+    ('0 s', '24 µs')
     """
     return show(without_rounding(time, whole), "s")
 

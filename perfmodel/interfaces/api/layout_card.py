@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import percent
+from perfmodel.core.units import per_cent, percent, show
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
 from perfmodel.model.prediction import Prediction
@@ -47,14 +47,16 @@ def _advice(ties: Ties, first: LayoutRow) -> str:
     row, start = ties.preferred, "Take"
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
-    words = f"{start} {in_full(row.layout)}, at an MFU of {row.mfu:.1%}."
+    time = show(row.iteration_time, "s")
+    words = f"{start} {in_full(row.layout)}: {time} a step, at an MFU of {per_cent(row.mfu)}."
     if row.slower_than_first is None:
         return words
     slower = row.time_ratio["value"] - 1
-    same = "takes as long" if slower < SAME_TIME else f"takes {slower / (1 + slower):.1%} less time"
+    less = "as long" if slower < SAME_TIME else f"{per_cent(slower / (1 + slower))} less"
     return (
-        f"{words} The first of the list, {first.words}, {first.layout['micro_batch_size']} x "
-        f"{first.layout['accumulation_steps']}, {same}, {_why_not_first(ties, first)}."
+        f"{words} The fastest, {first.words}, {first.layout['micro_batch_size']} x "
+        f"{first.layout['accumulation_steps']}, takes {show(first.iteration_time, 's')}, {less}: "
+        f"{_why_not_first(ties, first)}."
     )
 
 
@@ -62,10 +64,9 @@ def _why_not_first(ties: Ties, first: LayoutRow) -> str:
     """Return why another layout than the first is to be taken."""
     fits = first.memory["fits_probability"]
     if fits < ties.confidence:
-        return f"but fits with only {percent(fits)}, not {percent(ties.confidence)}"
+        return f"it fits with only {percent(fits)}, not {percent(ties.confidence)}"
     return (
-        f"which counts as a tie (up to {percent(NEARLY - 1)}), but has more degrees of parallelism in use "
-        f"(fits: {short_verdict(fits)})"
+        f"a tie (up to {percent(NEARLY - 1)}), by more degrees of parallelism (fits: {short_verdict(fits)})"
     )
 
 

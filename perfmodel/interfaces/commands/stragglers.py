@@ -216,7 +216,19 @@ def text(answer: Any, request: Any) -> None:
         _print_curves(answer, request)
     else:
         _note(answer)
+        if isinstance(answer, Stragglers):
+            _print_card(answer)
         _print_variants(answer.rows if isinstance(answer, Stragglers) else (answer,), request)
+
+
+def _print_card(answer: "Stragglers") -> None:
+    """Print which variant to take, and what it gains and costs."""
+    from perfmodel.interfaces.cli.render import console, show_card
+    from perfmodel.model.prediction.training.straggler_card import card_of
+
+    out = console()
+    show_card(out, card_of(answer))
+    out.print()
 
 
 def _print_order(answer: "OrderStatistic", request: Any) -> None:

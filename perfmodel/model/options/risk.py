@@ -21,5 +21,5 @@ class Risk(Described):
     """
 
     confidence: Annotated[
-        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80%")
+        Annotated[float, Within(ge=0.5, le=0.99)], OptionInfo(label="How sure to be, e.g. 80 %")
     ] = USUAL_CONFIDENCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.core.units import plural, show
+from perfmodel.core.units import per_cent, plural, show
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.host_words import host_text
@@ -54,7 +54,7 @@ def largest_bound(result: Step | Evaluated) -> tuple[str, str]:
     """Return the verdict of the largest share of an iteration, and its text with the share."""
     shares = by_bound(result.terms)
     most = max(shares, key=shares.__getitem__)
-    return most, f"{most}: {shares[most] / result.iteration_time:.0%} of the iteration"
+    return most, f"{most}: {per_cent(shares[most] / result.iteration_time, 0)} of the iteration"
 
 
 def _better(setting: Setting, ports: Setting, faster: float, fabric: Fabric) -> Fabric:
@@ -86,10 +86,10 @@ def _hidden_text(step: Step) -> str:
         time / step.iteration_time for time in (step.exposed_communication_time, step.contention_time)
     )
     if not step.communication_time:
-        return f"communication adds {share:.1%}"
+        return f"communication adds {per_cent(share)}"
     hidden = max(0.0, 1 - step.exposed_communication_time / step.communication_time)
-    slows = f" and slows computation by {slowdown:.1%}" if part(slowdown) != "0.0%" else ""
-    return f"{hidden:.0%} of communication is hidden{slows}, the rest adds {share:.1%}"
+    slows = f" and slows computation by {part(slowdown)}" if part(slowdown) != "0.0 %" else ""
+    return f"{per_cent(hidden, 0)} of communication is hidden{slows}, the rest adds {per_cent(share)}"
 
 
 def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
@@ -130,9 +130,9 @@ def part(share: float) -> str:
     """Return a share of the iteration as text, without a negative zero.
 
     >>> part(0.1234), part(-0.0001)
-    ('12.3%', '0.0%')
+    ('12.3 %', '0.0 %')
     """
-    return f"{round(share, 3) + 0.0:.1%}"
+    return per_cent(share)
 
 
 def placement(setting: Setting) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import dollars, duration, show
+from perfmodel.core.units import dollars, duration, percent, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
@@ -17,6 +17,7 @@ from perfmodel.decide.planning.fleets.verdict import (
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import link_name
+from perfmodel.model.prediction.result import Ratio
 
 
 def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
@@ -37,10 +38,26 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
         run=_run(one),
         time=_iteration(one),
         cost=_cost(one),
-        chance="" if one.ratio is None else one.ratio.sentence,
+        chance=_chance(one.ratio),
         limit=one.limit,
         rests_on=_basis(one),
     )
+
+
+def _chance(ratio: Ratio | None) -> str:
+    """Return how likely an option is faster than the present fleet, then how much faster it is.
+
+    >>> _chance(Ratio(to="what you have", value=1.5, low_80=1.4, high_80=1.6, sure=0.9))
+    '90 % to be faster than what you have: 1.5 x as fast (80 %: 1.4 to 1.6)'
+    >>> _chance(Ratio(to="what you have", value=1.5, low_80=None, high_80=None, sure=None))
+    '1.5 x as fast as what you have (no interval is known)'
+    """
+    if ratio is None:
+        return ""
+    if ratio.sure is None or not ratio.direction or ratio.may_be_nothing:
+        return ratio.sentence
+    speed = ratio.words.removesuffix(f", {ratio.order}")
+    return f"{percent(ratio.sure)} to be {ratio.direction} than {ratio.to}: {speed}"
 
 
 def _best(answer: Fleets) -> FleetOption | None:
