@@ -40,6 +40,11 @@ DOCUMENT = openapi()
 DECISIONS: list[tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], str]] = [
     ("predict", {"gpus": 32}),
     ("predict", {"gpus": 32, "confidence": 0.95}),
+    (
+        "scale",
+        {"gpus": [8, 16, 64], "inter_link": "ethernet-25g-tcp"},
+        "--gpus 8,16,64 --inter-link ethernet-25g-tcp",
+    ),
     ("predict", {"gpus": 1, "workload": "alexnet"}),
     ("predict", {"workload": "vgg16", "gpus": 8, "precision": "fp32"}),
     ("predict", {"workload": "bert-large", "gpus": 64, "accelerator": "h100-sxm5-80gb"}),

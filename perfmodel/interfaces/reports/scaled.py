@@ -5,6 +5,7 @@ from __future__ import annotations
 from perfmodel.core.units import counted, rate, show, shown_part
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.figures import overflows
+from perfmodel.interfaces.reports.given import in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
 from perfmodel.interfaces.reports.sources import sources_behind
 from perfmodel.model.options.conditions import Conditions
@@ -39,7 +40,7 @@ def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue)
             last.verdict,
         ],
         charts=[*_charts(scaling)],
-        tables=[_table(scaling)],
+        tables=[in_short(scaling.card), _table(scaling)],
         assumptions=[f"defaults taken: {', '.join(last.defaults)}"] if last.defaults else [],
         notes=[*scaling.notes, *warnings],
         sources=sources_behind([scenario], catalogue, Conditions()),
