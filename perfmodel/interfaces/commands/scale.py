@@ -8,7 +8,7 @@ from perfmodel.core.choices import Count
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within
 from perfmodel.interfaces.command import Command, Context, Writes
-from perfmodel.interfaces.forms import forms_of
+from perfmodel.interfaces.forms import forms_of, with_card
 from perfmodel.interfaces.report import report
 from perfmodel.model.options.scenario import Scenario, field_of
 
@@ -92,11 +92,12 @@ def text(answer: "Scaling", request: object) -> None:
 
 
 def _csv(answer: "Scaling", _: object) -> str:
-    """Return the rows as CSV."""
+    """Return the rows as CSV, with the card in their last columns."""
     from perfmodel.core.files.tables import csv_text
     from perfmodel.model.prediction.scaling import COLUMNS
 
-    return csv_text(answer.records(), COLUMNS)
+    rows = ({name: row[name] for name in COLUMNS} for row in answer.records())
+    return csv_text(with_card(rows, answer))
 
 
 def _markdown(answer: "Scaling", _: object) -> str:
