@@ -7,10 +7,18 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app import file_marks, history, own_uploads, session_hardware
+from app import file_marks, history, own_uploads, session_hardware, start_fields
 from app.looks import refused_words
+from app.measured_speed import speed_field
+from app.options import options
+from app.state import is_by_hand, leave_open, newest
 from perfmodel.core.errors import InputError
-from perfmodel.decide.diagnosis.listing import OF_MACHINES
+from perfmodel.decide.diagnosis.listing import (
+    OF_MACHINES,
+    contradicts,
+    named_accelerator,
+    stated_accelerator,
+)
 from perfmodel.decide.diagnosis.measured import read_measured
 from perfmodel.evidence.traces.nccl_tests import Timings
 
@@ -22,6 +30,10 @@ OF_LISTING = tuple(
     field.replace("_", "-") for field in (*OF_MACHINES, "accelerators_per_node", "collective", "skip")
 )
 """Options that a listing of collectives does not state itself."""
+TYPED = speed_field("diagnose-measured", "What you measured: 400ms, 3000tok/s/gpu, 19000images/s")
+"""The field of page Diagnose for a time or rate; the last of this and a file counts."""
+_MACHINES = "node", "accelerator", "intra-link", "inter-link"
+"""Options of page Diagnose that say what the machines are."""
 _REFUSED = "pasted-refused"
 """Session key: why the pasted text was refused."""
 
@@ -47,7 +59,10 @@ def fields() -> None:
     key = f"measured-text-{file_marks.times_emptied('measured')}"
     with st.container(width=WIDTH):
         own_uploads.field(
-            "measured", "Or upload a log, a listing of nccl-tests, or a profiler's trace", "measured-file"
+            "measured",
+            "Or upload a log, a listing of nccl-tests, or a profiler's trace",
+            "measured-file",
+            then=replace_typed,
         )
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
     own_uploads.in_use_line("measured", "Measured is what is in")
@@ -62,6 +77,31 @@ def applies(name: str) -> bool:
     if listing is None or name in OF_LISTING:
         return True
     return name == "gpus" and listing.group_size is None
+
+
+def named_by_listing() -> str:
+    """Return the accelerators that the listing in use names; "" where it names none that is known."""
+    listing = listing_in_use()
+    is_known = listing is not None and named_accelerator(listing, session_hardware.catalogue()) is not None
+    return str(listing.accelerator) if listing is not None and is_known else ""
+
+
+def replace_typed() -> None:
+    """Clear what a file that came into use replaces: a typed speed, and machines that nobody chose.
+
+    Machines of an example or of the page's own start give way where the listing names other accelerators.
+    """
+    leave_open([TYPED, start_fields.MEASURED])
+    listing, catalogue = listing_in_use(), session_hardware.catalogue()
+    if listing is None:
+        return
+    for page in ([start_fields.MACHINE], [options()[name] for name in _MACHINES]):
+        said = {option.name: newest(option) for option in page if newest(option)}
+        machine = said.get("machine")
+        node = said.get("node") or (machine if machine in catalogue.ids("nodes") else None)
+        accelerator = said.get("accelerator") or (machine if machine != node else None)
+        if contradicts(stated_accelerator(accelerator, node, catalogue), listing, catalogue):
+            leave_open(option for option in page if not is_by_hand(option))
 
 
 def listing_in_use() -> Timings | None:
@@ -88,6 +128,7 @@ def _take(key: str) -> None:
     if text:
         try:
             file_marks.use("measured", [own_uploads.store_upload("measured", _Text(PASTED, f"{text}\n"))])
+            replace_typed()
         except InputError as error:
             session[_REFUSED] = refused_words(error)
     history.note_action()

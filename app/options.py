@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -24,6 +24,9 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import SHORT, Scenario
 from perfmodel.model.setting.named import LOOKED_UP, id_of
 from perfmodel.workloads import names as workload_names
+
+if TYPE_CHECKING:
+    from app.file_marks import Kind
 
 LONGEST = 300
 """Most characters of a value in a URL."""
@@ -57,6 +60,8 @@ class Option(NamedTuple):
     """Heading in the command line's help."""
     shows: Callable[[str], str] | None = None
     """What a list shows of a choice; by default its words, of an id what people call it."""
+    replaces: Kind | None = None
+    """Kind of the user's own files that a typed value replaces."""
 
     @property
     def spellings(self) -> tuple[str, ...]:

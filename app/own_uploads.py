@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -48,7 +48,14 @@ _REFUSED, _OTHERS, TAKEN = "own-refused", "own-others", "taken-from"
 name; traces whose job was copied to the options."""
 
 
-def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None, **more: Any) -> None:
+def field(
+    kind: Kind,
+    label: str,
+    key: str,
+    endings: Sequence[str] | None = None,
+    then: Callable[[], None] | None = None,
+    **more: Any,
+) -> None:
     """Draw the upload field for a kind of file.
 
     Parameters
@@ -56,6 +63,7 @@ def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None
     kind : of file
     label, key : of the field
     endings : of the file's name; by default those of the kind
+    then : called once files came into use
     more : further arguments of ``st.file_uploader``
 
     Raises
@@ -71,7 +79,7 @@ def field(kind: Kind, label: str, key: str, endings: Sequence[str] | None = None
         max_upload_size=upload.most,
         key=drawn,
         on_change=_take_all,
-        args=(kind, drawn),
+        args=(kind, drawn, then),
         **more,
     )
     refused = st.session_state.get(_REFUSED, {}).get((kind, drawn))
@@ -114,7 +122,7 @@ def _note(what: str, key: Any, value: Any) -> None:
     st.session_state[what] = {**st.session_state.get(what, {}), key: value}
 
 
-def _take_all(kind: Kind, key: str) -> None:
+def _take_all(kind: Kind, key: str, then: Callable[[], None] | None) -> None:
     """Store and use the files that an upload field holds now; the callback of its change."""
     refused = ""
     marks: list[Mark] = []
@@ -126,6 +134,8 @@ def _take_all(kind: Kind, key: str) -> None:
     use(kind, marks, empties=False)
     if kind == "trace":
         session_hardware.keep_traces_in_use()
+    if marks and then is not None:
+        then()
     history.note_action()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app import quotes
-from app.measured_files import applies
+from app.measured_speed import speed_field
 from app.menu import FIRST
 from app.options import Option, one_of, options, text_of, written
 from app.start_examples import LARGER
@@ -67,12 +67,7 @@ QUANTITY = one_of("promised", quotes.QUANTITIES, TOKENS, "What the quote states.
     label="What does it promise?", shows=quotes.quantity_words
 )
 VALUE = text_of("value", str, "", "The figure, with its unit: 40000, 90%, 5PFLOP/s, 1h.")
-MEASURED = asked(
-    "took",
-    options("diagnose")["measured"],
-    label="How fast was it, e.g. 400ms or 3000tok/s/gpu",
-    usual="a time or a rate",
-)
+MEASURED = speed_field(f"{PAGE}-took", "How fast was it, e.g. 400ms or 3000tok/s/gpu")._replace(name="took")
 FIELDS = {
     RENT: (LENGTH, DEADLINE, BUDGET, PRICING),
     OWN: (MACHINE, GPUS, BATCH),
@@ -113,13 +108,14 @@ def is_transformer(name: str | None) -> bool:
     return name is not None and bool(workload(name).tokens)
 
 
-def fields(on: str, picked: Mapping[str, Any]) -> list[Option]:
+def fields(on: str, picked: Mapping[str, Any], listed: str = "") -> list[Option]:
     """Return the fields of a question, with what is taken where nothing is said.
 
     Parameters
     ----------
     on : the question
     picked : newest values of the page's options
+    listed : accelerators that the listing in use names
     """
     name, has_tokens = picked.get("train"), is_transformer(picked.get("train"))
     shown = [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
@@ -128,6 +124,7 @@ def fields(on: str, picked: Mapping[str, Any]) -> list[Option]:
         BATCH: f"{picked['of-gpus'] * SAMPLES_PER_GPU}, {SAMPLES_PER_GPU} a GPU"
         if "of-gpus" in picked
         else "",
+        MACHINE: f"{listed}, as the listing says" if on == RUN and listed else "",
     }
     example = quotes.example(picked.get("promised") or quantity_of(None, has_tokens))
     return [
@@ -154,8 +151,13 @@ def quantity_of(chosen: str | None, has_tokens: bool) -> str:
     return (TOKENS if has_tokens else IMAGES) if chosen in (None, TOKENS) else chosen
 
 
-def lacking(on: str, picked: Mapping[str, Any], has_file: bool) -> str:
+def lacking(on: str, picked: Mapping[str, Any], has_file: bool, listed: str = "") -> str:
     """Return what to fill in before the question can be answered; "" if nothing is missing.
+
+    Parameters
+    ----------
+    on, picked, listed : as of ``fields``
+    has_file : whether a file of what was measured is in use
 
     >>> lacking(QUOTE, {"train": "resnet50", "machine": "dgx-1v"}, has_file=False)
     'Say how much is promised.'
@@ -164,7 +166,7 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool) -> str:
     """
     if "train" not in picked:
         return "Choose what you train first."
-    if on != RENT and "machine" not in picked:
+    if on != RENT and "machine" not in picked and not (on == RUN and listed):
         return "Choose a machine or a GPU first."
     if on == QUOTE and "value" not in picked:
         return "Say how much is promised."
@@ -200,7 +202,7 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
         result["global-batch-size"] = str(SAMPLES_PER_GPU * picked.get("of-gpus", 1))
     if on == QUOTE:
         result["quantity"] = quantity_of(picked.get("promised"), has_tokens)
-    return {name: value for name, value in (result | tuned).items() if on != RUN or applies(name)}
+    return result | tuned
 
 
 def _machines(picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, str]:

@@ -24,6 +24,8 @@ DEFAULT = " (default)"
 """End of a placeholder that states a default."""
 START = {"gpus": 32}
 """Options that a page opens with when the URL has none."""
+_BY_HAND = "by-hand"
+"""Session key: keys of the options whose values the user chose."""
 
 
 class RefusedValue(NamedTuple):
@@ -70,8 +72,7 @@ def open_page(page: str, every: Sequence[Option], start: Mapping[str, Any] = STA
     if has_arrived:
         session.refused = {}
         for option in known.values():
-            session.chosen.pop(option.key, None)
-            session.pop(_key(option), None)
+            _clear(option)
         for spelling, text in url.items():
             if spelling in marks:
                 continue
@@ -201,9 +202,15 @@ def newest(option: Option) -> Any:
     return session[_key(option)] if _key(option) in session else session.chosen.get(option.key)
 
 
+def is_by_hand(option: Option) -> bool:
+    """Return whether the user chose an option's value, rather than an address, an example or the page."""
+    return option.key in st.session_state.get(_BY_HAND, ())
+
+
 def choose(values: Mapping[Option, Any]) -> None:
     """Set options for the next run of the page, as if the user had chosen the values."""
     session = st.session_state
+    session[_BY_HAND] = {*session.get(_BY_HAND, ()), *(option.key for option in values)}
     for option, value in values.items():
         session.chosen[option.key] = value
         session.pop(_key(option), None)
@@ -212,11 +219,17 @@ def choose(values: Mapping[Option, Any]) -> None:
 
 def leave_open(given: Iterable[Option]) -> None:
     """Clear options for the next run of the page, so that the model chooses their values."""
-    session = st.session_state
     for option in given:
-        session.chosen.pop(option.key, None)
-        session.pop(_key(option), None)
+        _clear(option)
     history.note_action()
+
+
+def _clear(option: Option) -> None:
+    """Remove an option's value and its widget's from the session."""
+    session = st.session_state
+    session[_BY_HAND] = {*session.get(_BY_HAND, ())} - {option.key}
+    session.chosen.pop(option.key, None)
+    session.pop(_key(option), None)
 
 
 def with_own(option: Option) -> Option:
@@ -343,9 +356,13 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
 
 
 def _touched(option: Option) -> None:
-    """Record that the user changed a widget, so that the URL's value no longer counts."""
+    """Record that the user changed a widget, so that the URL's value and a replaced file no longer count."""
+    session = st.session_state
+    session[_BY_HAND] = {*session.get(_BY_HAND, ()), option.key}
     for spelling in option.spellings:
-        st.session_state.refused.pop(spelling, None)
+        session.refused.pop(spelling, None)
+    if option.replaces and session[_key(option)]:
+        file_marks.use(option.replaces, ())
     history.note_action()
 
 

@@ -117,3 +117,67 @@ def test_the_pages_examples_have_answers():
         sound(test.button(key=key).click().run())
         assert not test.error
         assert "**" in words(test)
+
+
+OF_A100 = (
+    "# nThread 1 nGpus 1\n"
+    + "".join(
+        f"#  Rank {rank} Group 0 Pid {rank} on node{rank // 8} device {rank % 8} [0x07] NVIDIA A100-SXM4-80GB\n"
+        for rank in range(16)
+    )
+    + "# Collective test starting: all_reduce_perf\n"
+    "  1073741824  268435456  float  sum  -1  22962.0  46.76  87.68\n"
+    "  8589934592  2147483648  float  sum  -1  182770.9  47.00  88.12\n"
+)
+MEASURED = {"on": "a_run_I_measured", "train": "resnet50", "of-gpus": "16"}
+
+
+def uploaded(test, name, text, start="measured-file"):
+    """A page after a file was put into its upload field."""
+    field = next(each for each in test.get("file_uploader") if each.key.startswith(start))
+    field.upload(name, text.encode(), "text/plain")
+    return sound(test.run())
+
+
+def test_the_last_of_a_typed_speed_and_a_file_counts():
+    test = uploaded(opened(FIRST[0], **MEASURED, took="400ms"), "nccl.txt", OF_A100)
+    field = "option-start-took"
+    assert not test.text_input(key=field).value
+    assert "took" not in test.query_params
+    sound(test.text_input(key=field).set_value("0.4 s").run())
+    assert "own-measured" not in test.query_params
+    sound(test.selectbox(key="option-start-machine").set_value("dgx-1v").run())
+    sound(button(test, "Say whether that is normal").click().run())
+    assert "own-measured" not in test.query_params
+    assert "400 ms normal for ResNet-50" in test.subheader[0].value
+    uploaded(test, "nccl.txt", OF_A100)
+    assert "measured" not in test.query_params
+    assert "88.1 GB/s normal between 16 A100s" in test.subheader[0].value
+    sound(test.text_input(key="option-diagnose-measured").set_value("0.2 s").run())
+    assert test.query_params["measured"] == "0.2 s"
+    assert "own-measured" not in test.query_params
+
+
+def test_a_listing_names_its_machines_unless_somebody_chose_others():
+    test = uploaded(opened(FIRST[0], **MEASURED), "nccl.txt", OF_A100)
+    machine = test.selectbox(key="option-start-machine")
+    assert machine.value is None  # the page had filled in DGX H100
+    assert machine.placeholder == "NVIDIA A100-SXM4-80GB, as the listing says"
+    sound(button(test, "Say whether that is normal").click().run())
+    assert "node" not in test.query_params
+    assert "Taken as “Machine” dgx-a100-80gb" in words(test)
+    sound(test.selectbox(key="option-accelerator").set_value("v100-sxm2-16gb").run())
+    assert "not of V100 SXM2 16 GB as given: leave out “Accelerator”" in words(test)
+    sound(button(test, "Take what the listing names").click().run())
+    assert "accelerator" not in test.query_params
+    assert "Taken as “Machine” dgx-a100-80gb" in words(test)
+
+
+def test_a_machine_that_somebody_chose_stays_beside_a_listing():
+    test = opened(FIRST[0], **MEASURED)
+    sound(test.selectbox(key="option-start-machine").set_value("dgx-h200").run())
+    uploaded(test, "nccl.txt", OF_A100)
+    assert test.selectbox(key="option-start-machine").value == "dgx-h200"
+    sound(button(test, "Say whether that is normal").click().run())
+    assert "not of H200" in words(test)
+    assert "Take what the listing names" in [each.label for each in test.button]

@@ -334,10 +334,16 @@ def test_a_listing_names_its_accelerators():
     assert "--node" not in stated.card.advice
     wrong = diagnose(measured=text, node="dgx-a100-80gb")
     assert wrong.mismatch == (
-        "the listing is of NVIDIA H100 80GB HBM3, not of A100 SXM4 80 GB: give --node dgx-h100"
+        "the listing is of NVIDIA H100 80GB HBM3, not of A100 SXM4 80 GB as given: leave out --node, or give "
+        "--node dgx-h100"
     )
     assert wrong.card.advice.startswith("The listing is of NVIDIA H100 80GB HBM3, not of")
     assert " First" not in wrong.card.advice  # nothing comes before giving the machines of the listing
+    card = diagnose(measured=text, node="dgx-h100", accelerator="rtx-4090").mismatch
+    assert card is not None
+    assert card.endswith("not of RTX 4090 as given: leave out --accelerator")
+    with pytest.raises(InputError, match="not of RTX 4090 as given: leave out --accelerator"):
+        diagnose(measured=text, accelerator="rtx-4090")
     assert diagnose(measured=of_h100(SMALL, "Unheard-of 9"), node="dgx-h100").mismatch is None
     with pytest.raises(InputError, match="accelerator"):
         diagnose(measured=of_h100(SMALL, "Unheard-of 9"))

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import click
 import streamlit as st
 
 from app import (
@@ -32,43 +31,21 @@ from app.layout import (
     shell_command,
 )
 from app.looks import labelled
+from app.measured_files import TYPED
 from app.options import SCENARIO, options
 from app.plain import plain
 from app.state import is_open, leave_open
 from app.titles import job_of
-from perfmodel.core.errors import InputError, brief
+from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
 from perfmodel.decide.diagnosis.card import shares
-from perfmodel.decide.diagnosis.measured import parse_speed
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
 from perfmodel.interfaces.reports.page import Listing
 
-
-class Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Type of a measured time or rate: a name of a file would be one of the server."""
-
-    name = "speed"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Return the text; refuse what is no time or rate."""
-        try:
-            if parse_speed(str(value)) is None:
-                self.fail("expected a time or a rate, e.g. 400ms or 3000tok/s/gpu; a file is uploaded below")
-        except InputError as error:
-            self.fail(brief(str(error)))
-        return str(value)
-
-
 OF = options("diagnose")
-MEASURED = OF["measured"]._replace(
-    parameter=click.Option(["--measured"], type=Speed(), help=OF["measured"].help),
-    label="What you measured: 400ms, 3000tok/s/gpu, 19000images/s",
-    usual="a time or a rate",
-    session="diagnose-measured",
-)
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
 MACHINES = ("node", "inter-link")
 # Options beside the file of a listing over several hosts, which does not name them.
@@ -110,12 +87,18 @@ def draw_samples() -> None:
             if st.button(label, key=f"preset-{label}"):
                 marks = [session_hardware.keep("measured", name, text.encode())] if name else []
                 file_marks.use("measured", marks)
+                measured_files.replace_typed()
                 file_marks.go_to("diagnose", query)
 
 
 def applies(name: str) -> bool:
-    """Return whether an option counts: not the typed speed next to a file, nor what a listing states."""
-    return not in_use("measured") if name == "measured" else measured_files.applies(name)
+    """Return whether an option counts: not a speed next to a file, nor what a listing states.
+
+    The empty field of a speed stays: what is typed replaces the file.
+    """
+    if name == TYPED.name:
+        return not (in_use("measured") and TYPED.key in st.session_state.chosen)
+    return measured_files.applies(name)
 
 
 def options_of_listing() -> tuple[str, ...]:
@@ -130,7 +113,7 @@ def options_of_listing() -> tuple[str, ...]:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
             stated = (name for name in SCENARIO if name == "gpus" or not measured_files.applies(name))
-            leave_open([MEASURED, *(OF[name] for name in stated)])
+            leave_open([TYPED, *(OF[name] for name in stated)])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
 
@@ -217,10 +200,10 @@ def page() -> None:
     beside = options_of_listing()
     request = scenario_form(
         "diagnose",
-        body=(MEASURED, *(OF[name] for name in beside)),
+        body=(TYPED, *(OF[name] for name in beside)),
         without=beside,
         columns={"How it is read": READ},
-        start=START,
+        start={"gpus": START["gpus"]} if in_use("measured") else START,
         counts=applies,
     )
     with errors_shown("Is it normal?", request.top, draw_samples):
@@ -229,6 +212,9 @@ def page() -> None:
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card)
+        if answer.mismatch:
+            stated = [OF[name] for name in ("accelerator", "node", "intra-link")]
+            st.button("Take what the listing names", on_click=leave_open, args=(stated,), key="as-listed")
         if answer.kind == "training":
             charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
         else:

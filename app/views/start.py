@@ -4,6 +4,7 @@ import streamlit as st
 
 from app import file_marks, history, measured_files, session_hardware, start_fields
 from app.looks import refused_words
+from app.measured_files import applies, named_by_listing
 from app.plain import plain
 from app.start_examples import EXAMPLES
 from app.start_fields import EVERY, HOW, ON, PAGE, RENT, RUN, START, TRAIN, WHOLE
@@ -33,7 +34,8 @@ def take(name: str) -> None:
 def page() -> None:
     """Draw the page."""
     to_predict_if_its_address()
-    known = open_page(PAGE, EVERY, START)
+    start = {name: value for name, value in START.items() if name != "machine" or not named_by_listing()}
+    known = open_page(PAGE, EVERY, start)
     st.session_state.chosen.setdefault(HOW.key, WHOLE)
     top = st.container()
     with top:
@@ -54,7 +56,7 @@ def page() -> None:
         on = widget(known[ON.name]) or RENT
         said = {option.name: value for option in EVERY if (value := newest(known[option.name])) is not None}
         with st.container(horizontal=True, vertical_alignment="top", key="page-body"):
-            for option in start_fields.fields(on, said):
+            for option in start_fields.fields(on, said, named_by_listing()):
                 widget(known[option.name]._replace(label=option.label, usual=option.usual))
         if on == RUN:
             try:
@@ -64,7 +66,8 @@ def page() -> None:
         place = st.container(horizontal=True, vertical_alignment="center")
     close_page(PAGE, known, top)
     picked = chosen(known)
-    lacking = start_fields.lacking(on, picked, has_file=bool(session_hardware.files("measured")))
+    has_file = bool(session_hardware.files("measured"))
+    lacking = start_fields.lacking(on, picked, has_file, named_by_listing())
     with place:
         labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1))
         for index, (label, leads_to) in enumerate(labels.items()):
@@ -74,8 +77,9 @@ def page() -> None:
                 key=f"to-{leads_to}",
                 disabled=bool(lacking),
             ):
-                catalogue = session_hardware.catalogue()
-                file_marks.go_to(leads_to, start_fields.query(picked, on, leads_to, catalogue))
+                query = start_fields.query(picked, on, leads_to, session_hardware.catalogue())
+                counting = {name: text for name, text in query.items() if on != RUN or applies(name)}
+                file_marks.go_to(leads_to, counting)
         if lacking:
             st.caption(lacking)
     st.caption("Or see an example")

@@ -14,6 +14,7 @@ MESSAGES = {
     "diagnose.not_of_a_collective": "{option}: not of a listing of collectives, which has its own",
     "diagnose.collective": "the listing does not say which collective it timed: give {option}",
     "diagnose.not_a_listing": "{option}: is of a listing of nccl-tests",
+    "diagnose.other_accelerator": "{mismatch}",
     "diagnose.ranks": "the listing does not say its ranks: give {option}",
     "diagnose.no_interval": "such a job has no interval, so nothing says whether a time is normal",
     "diagnose.gpus": "of {ranks} accelerators; --gpus {world_size}: leave it out, or say {ranks}",

@@ -78,7 +78,7 @@ def _advice(answer: Diagnosis) -> str:
         _taken(answer),
         _verdict(answer),
         f"give {' and '.join(options)}" if options else None,
-        _cause(answer),
+        None if answer.mismatch else _cause(answer),
         _first(answer),
     )
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)

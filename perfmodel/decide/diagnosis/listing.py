@@ -71,8 +71,14 @@ def diagnose_listing(
     InputError : an option of a job; a listing that does not say its ranks or its collective; hardware that
         cannot hold its ranks
     """
-    named = _named(timings, catalogue)
-    point = point_of(timings, scenario, collective, catalogue)
+    named = named_accelerator(timings, catalogue)
+    mismatch = _mismatch(timings, scenario, named, catalogue)
+    try:
+        point = point_of(timings, scenario, collective, catalogue)
+    except InputError as error:
+        if mismatch is None:
+            raise
+        raise refusal("diagnose.other_accelerator", mismatch=mismatch).under(timings.file) from error
     sizes = [row.message_bytes for row in timings.rows]
     weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
     rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
@@ -85,7 +91,7 @@ def diagnose_listing(
         pace=_pace(weights),
         kind="collective",
         reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
-        mismatch=_mismatch(timings, point, named, catalogue),
+        mismatch=mismatch,
         turns=_turns(timings, weights, scenario, point, catalogue),
         job=_job(point),
         normal=weights.normal,
@@ -143,7 +149,7 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
     if stated not in (None, ranks):
         raise refusal("fit.gpus", "gpus", ranks=ranks, world_size=stated).under(timings.file)
     machines = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
-    named = _named(timings, catalogue)
+    named = named_accelerator(timings, catalogue)
     if named is not None and not _MACHINES & machines.keys():
         machines["accelerator"] = named.id
     nodes = timings.hosts
@@ -155,12 +161,29 @@ def point_of(timings: Timings, scenario: Scenario, collective: str | None, catal
     return point
 
 
-def _named(timings: Timings, catalogue: Catalogue) -> Accelerator | None:
+def named_accelerator(timings: Timings, catalogue: Catalogue) -> Accelerator | None:
     """Return the accelerator that a listing names; None where it names none that is known."""
     try:
         return catalogue.accelerator(timings.accelerator) if timings.accelerator else None
     except InputError:
         return None
+
+
+def stated_accelerator(accelerator: str | None, node: str | None, catalogue: Catalogue) -> Accelerator | None:
+    """Return the accelerator that options state, by itself or by its machine; None of unknown ones."""
+    try:
+        id = accelerator or (catalogue.node(node).accelerator if node else None)
+        return catalogue.accelerator(id) if id else None
+    except InputError:
+        return None
+
+
+def contradicts(stated: Accelerator | None, timings: Timings, catalogue: Catalogue) -> bool:
+    """Return whether a listing names a known accelerator that is another than the stated one."""
+    named = named_accelerator(timings, catalogue)
+    if named is None or stated is None:
+        return False
+    return stated.id not in (named.id, *catalogue.others("accelerators", str(timings.accelerator)))
 
 
 def _on(timings: Timings, scenario: Scenario, named: Accelerator | None) -> str:
@@ -172,16 +195,22 @@ def _on(timings: Timings, scenario: Scenario, named: Accelerator | None) -> str:
     return f", of {timings.accelerator}{taken}"
 
 
-def _mismatch(timings: Timings, point: Point, named: Accelerator | None, catalogue: Catalogue) -> str | None:
-    """Return that a listing names other accelerators than the stated ones, and what would be right."""
-    stated = point.accelerator
-    if named is None or stated is None:
+def _mismatch(
+    timings: Timings, scenario: Scenario, named: Accelerator | None, catalogue: Catalogue
+) -> str | None:
+    """Return that a listing names other accelerators than the stated ones, and which options to leave out."""
+    given = {name: getattr(scenario, name) for name in OF_MACHINES if name in scenario.model_fields_set}
+    accelerator, node = given.get("accelerator"), given.get("node")
+    stated = stated_accelerator(accelerator, node, catalogue)
+    if stated is None or named is None or not contradicts(stated, timings, catalogue):
         return None
-    name = str(timings.accelerator)
-    if stated.id == named.id or stated.id in catalogue.others("accelerators", name):
-        return None
-    right = f"--node {named.usual_node}" if named.usual_node else f"--accelerator {named.id}"
-    return f"the listing is of {name}, not of {accelerator_words(stated)}: give {right}"
+    of_node = stated_accelerator(None, node, catalogue)
+    is_its_machine = of_node is not None and not contradicts(of_node, timings, catalogue)
+    out = [name for name in given if name == "accelerator" or (name in _MACHINES and not is_its_machine)]
+    options = " and ".join(f"--{name.replace('_', '-')}" for name in out)
+    right = f", or give --node {named.usual_node}" if out == ["node"] and named.usual_node else ""
+    words = f"the listing is of {timings.accelerator}, not of {accelerator_words(stated)}"
+    return f"{words} as given: leave out {options}{right}"
 
 
 def _ranks(collective: str, timings: Timings) -> int | None:
