@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -20,6 +20,7 @@ from perfmodel.decide.diagnosis.listing import (
     stated_accelerator,
 )
 from perfmodel.decide.diagnosis.measured import read_measured
+from perfmodel.evidence.fitting.own_table import is_table_of_runs
 from perfmodel.evidence.traces.nccl_tests import Timings
 
 WIDTH = 720
@@ -34,6 +35,8 @@ TYPED = speed_field("diagnose-measured", "What you measured: 400ms, 3000tok/s/gp
 """The field of page Diagnose for a time or rate; the last of this and a file counts."""
 _MACHINES = "node", "accelerator", "intra-link", "inter-link"
 """Options of page Diagnose that say what the machines are."""
+UPLOAD = "measured-file"
+"""Key of the upload field."""
 _REFUSED = "pasted-refused"
 """Session key: why the pasted text was refused."""
 
@@ -52,16 +55,40 @@ class _Text(NamedTuple):
 def fields() -> None:
     """Draw the upload field, a box to paste into, and which file is in use.
 
+    A table of runs that was refused can be handed to the page that learns from it.
+
     Raises
     ------
     InputError : a file or a text that was refused; says why
     """
     key = f"measured-text-{file_marks.times_emptied('measured')}"
+    try:
+        _fields(key)
+    except InputError:
+        pasted = _Text("runs.csv", st.session_state.get(key) or "")
+        for file in (*own_uploads.held("measured", UPLOAD), pasted):
+            if is_table_of_runs(file.getvalue().decode("utf-8", "replace")):
+                _to_own_runs(file)
+                break
+        raise
+
+
+def _to_own_runs(file: Any) -> None:
+    """Draw a button that hands a table of runs to the page that learns from it."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Learn from these runs", type="primary", key="to-runs"):
+            file_marks.use("runs", [session_hardware.keep("runs", file.name, file.getvalue())])
+            file_marks.go_to("runs", {})
+        st.caption("Page Your own runs holds them against predictions, and improves those.")
+
+
+def _fields(key: str) -> None:
+    """Draw the fields; ``key`` is that of the box, errors are as of ``fields``."""
     with st.container(width=WIDTH):
         own_uploads.field(
             "measured",
             "Or upload a log, a listing of nccl-tests, or a profiler's trace",
-            "measured-file",
+            UPLOAD,
             then=replace_typed,
         )
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))

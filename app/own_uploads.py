@@ -70,8 +70,7 @@ def field(
     ------
     InputError : the field holds a file that was refused; says why
     """
-    times = file_marks.times_emptied(kind)
-    drawn = f"{key}-{times}" if times else key
+    drawn = _drawn(kind, key)
     upload = UPLOAD_KINDS[kind]
     st.file_uploader(
         label,
@@ -85,6 +84,17 @@ def field(
     refused = st.session_state.get(_REFUSED, {}).get((kind, drawn))
     if refused and st.session_state[drawn]:
         raise InputError(refused)
+
+
+def _drawn(kind: Kind, key: str) -> str:
+    """Return the present key of an upload field, which is another each time that it was emptied."""
+    times = file_marks.times_emptied(kind)
+    return f"{key}-{times}" if times else key
+
+
+def held(kind: Kind, key: str) -> list[Any]:
+    """Return the files in the upload field of a kind, also those that were refused."""
+    return _files_of(_drawn(kind, key))
 
 
 def in_use_line(kind: Kind, words: str, button: str = "Answer without it", also: Sequence[Kind] = ()) -> None:

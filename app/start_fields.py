@@ -24,6 +24,8 @@ TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
 """Way to train adapters -> options that say so; 16 is a usual rank."""
 TOKENS, IMAGES = "tokens_per_second", "images_per_second"
 """Usual quantity of a quote, of transformers and of other networks."""
+LAYOUTS = "transformers"
+"""Page of the only question here that has no answer without a batch."""
 SAMPLES_PER_GPU = 4
 """Samples of a step for each GPU where nobody says how many; they divide over the GPUs in every layout."""
 
@@ -121,9 +123,7 @@ def fields(on: str, picked: Mapping[str, Any], listed: str = "") -> list[Option]
     shown = [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
     usual = {
         LENGTH: usual_tokens(name) if name and picked.get("how", WHOLE) == WHOLE else "",
-        BATCH: f"{picked['of-gpus'] * SAMPLES_PER_GPU}, {SAMPLES_PER_GPU} a GPU"
-        if "of-gpus" in picked
-        else "",
+        BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}" if "of-gpus" in picked else "",
         MACHINE: f"{listed}, as the listing says" if on == RUN and listed else "",
     }
     example = quotes.example(picked.get("promised") or quantity_of(None, has_tokens))
@@ -198,7 +198,7 @@ def query(picked: Mapping[str, Any], on: str, leads_to: str, catalogue: Catalogu
     if "machine" in names and "machine" in picked:
         kind = "node" if picked["machine"] in catalogue.ids("nodes") else "accelerator"
         result[kind] = picked["machine"]
-    if "batch" in names and "batch" not in picked:
+    if leads_to == LAYOUTS and "batch" not in picked:
         result["global-batch-size"] = str(SAMPLES_PER_GPU * picked.get("of-gpus", 1))
     if on == QUOTE:
         result["quantity"] = quantity_of(picked.get("promised"), has_tokens)
@@ -222,5 +222,5 @@ def answers(on: str, has_tokens: bool, gpus: int) -> dict[str, str]:
         return {"Check the quote": "quote"}
     if on == RUN:
         return {"Say whether that is normal": "diagnose"}
-    layouts = {"Find the fastest layout": "transformers"} if has_tokens and gpus > 1 else {}
+    layouts = {"Find the fastest layout": LAYOUTS} if has_tokens and gpus > 1 else {}
     return {**layouts, "Predict an iteration": "predict", "Will it fit?": "fits", "Add machines": LARGER}

@@ -39,7 +39,7 @@ LEADS = [
             "of-gpus": "2",
         },
         "Will it fit?",
-        {"accelerator": "rtx-4090", "lora": "16", "frozen-weights": "nf4", "global-batch-size": "8"},
+        {"accelerator": "rtx-4090", "gpus": "2", "lora": "16", "frozen-weights": "nf4"},
     ),
     (
         {**MINE, "on": "a_run_I_measured", "train": "resnet50", "batch-per-gpu": "64", "took": "0.4 s"},
@@ -67,7 +67,8 @@ def test_a_question_leads_to_the_page_that_answers_it(said, label, query):
     sound(button(test, label).click().run())
     assert not test.error
     assert test.query_params.items() >= query.items()
-    assert test.query_params.get("tokens") == query.get("tokens")
+    for name in ("tokens", "global-batch-size"):
+        assert test.query_params.get(name) == query.get(name)
 
 
 LACKING = [
@@ -122,7 +123,7 @@ def test_the_pages_examples_have_answers():
 OF_A100 = (
     "# nThread 1 nGpus 1\n"
     + "".join(
-        f"#  Rank {rank} Group 0 Pid {rank} on node{rank // 8} device {rank % 8} [0x07] NVIDIA A100-SXM4-80GB\n"
+        f"# Rank {rank} Group 0 Pid 9 on node{rank // 8} device {rank % 8} [0x07] NVIDIA A100-SXM4-80GB\n"
         for rank in range(16)
     )
     + "# Collective test starting: all_reduce_perf\n"
@@ -181,3 +182,10 @@ def test_a_machine_that_somebody_chose_stays_beside_a_listing():
     sound(button(test, "Say whether that is normal").click().run())
     assert "not of H200" in words(test)
     assert "Take what the listing names" in [each.label for each in test.button]
+
+
+def test_a_table_of_runs_is_handed_to_the_page_that_learns_from_it():
+    test = uploaded(opened(FIRST[0], **MEASURED), "mine.csv", samples.RUNS)
+    assert "a table of measured runs" in errors(test)
+    sound(button(test, "Learn from these runs").click().run())
+    assert test.subheader[0].value == "What mine.csv teaches"

@@ -9,6 +9,8 @@ MESSAGES = {
     "where it is that of one accelerator",
     "diagnose.log_format": "no line with the speed of a step; known are logs of {known}, outputs of "
     "nccl-tests and rccl-tests, and profiler files",
+    "diagnose.table_of_runs": "a table of measured runs: `perfmodel calibrate --data FILE` learns from it; "
+    "of one run give its time or rate, or its log",
     "diagnose.log_empty": "leaving out {skip} of {count} lines leaves none with a speed",
     "diagnose.skip": "{option} {skip} is of a log or a trace: not of {what}",
     "diagnose.not_of_a_collective": "{option}: not of a listing of collectives, which has its own",

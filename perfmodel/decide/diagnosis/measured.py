@@ -189,7 +189,14 @@ def _of_text(path: Path, skip: int | None) -> Speed | Timings:
         if skip is not None:
             raise refusal("diagnose.skip", "skip", skip=skip, what="a listing")
         return read_nccl_tests(path, text)
-    log = read_training_log(path, text, skip)
+    try:
+        log = read_training_log(path, text, skip)
+    except InputError as error:
+        from perfmodel.evidence.fitting.own_table import is_table_of_runs
+
+        if is_table_of_runs(text):
+            raise refusal("diagnose.table_of_runs").under(str(path)) from error
+        raise
     return Speed(
         log.quantity,
         log.value,

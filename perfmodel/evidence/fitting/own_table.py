@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -35,6 +36,17 @@ MOST_NAMED = 5
 """Largest number of wrong lines that a message names."""
 EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
 """Columns of a table, as messages show them."""
+
+
+def is_table_of_runs(text: str) -> bool:
+    r"""Return whether a text begins with a header of which two columns or more are of measured runs.
+
+    >>> is_table_of_runs("gpu,workload,step_time\nV100,vgg16,0.2"), is_table_of_runs("step 1, loss 2.3")
+    (True, False)
+    """
+    header = next(csv.reader(text.lstrip("\ufeff").splitlines()[:1]), [])
+    names = [column.strip() for column in header]
+    return sum(bool(meant_by(name) or _option_of(name)) or name in COLUMNS for name in names) > 1
 
 
 def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
