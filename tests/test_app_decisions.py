@@ -178,7 +178,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         ),
         (
             {"quantity": "images_per_second", "value": "15000"},
-            r"**Have it in the contract: 15,000 images/s is plausible, \d\d % likely to be reached. Expect ",
+            r"**\d\d % likely to be reached: 15,000 images/s is plausible. Have it in the contract. Expect ",
         ),
     ],
 )

@@ -16,10 +16,12 @@ from perfmodel.decide.quote.sentence import (
     expected_words,
     likely_words,
     limit_words,
+    measured_like_words,
     needed_words,
     needs_reached,
     open_clause,
     reached_words,
+    scaled_words,
     shown_verdict,
 )
 from perfmodel.decide.quote.unstated import OnlyWith
@@ -149,10 +151,17 @@ def _advice(claim: Checked, among: str) -> str:
     likely = f"{mark} {likely_words(claim, how)}" if possible else ""
     what = BETTER if claim.verdict == "reached" else shown_verdict(claim)
     what = f"possible {needed_words(claim)}" if claim.only_with else what
-    lines = [f"{advice}: {value_words(claim, claim.value)} is {what}{likely}{among}."]
+    value = value_words(claim, claim.value)
+    lines = [f"{advice}: {value} is {what}{likely}{among}."]
+    if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
+        said = likely_words(claim, how)
+        lines = [f"{said[0].upper()}{said[1:]}: {value} is {what}{among}. {advice}."]
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
-    if expected := expected_words(claim):
+    if (expected := expected_words(claim)) and claim.similar_run is not None:
+        measured = measured_like_words(claim)
+        lines.append(f"{measured[0].upper()}{measured[1:]}. Expect {expected}, {scaled_words(claim)}.")
+    elif expected:
         lines.append(f"Expect {expected}.")
     if not claim.only_with:
         lines += [f"It may be {trick.name}: {trick.ask}." for trick in claim.tricks[:1]]

@@ -8,6 +8,7 @@ from perfmodel.core.units import percent
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
+from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import KINDS
 from perfmodel.decide.quote.limits import SUPERLINEAR
 from perfmodel.model.options.scenario import field_of
@@ -35,11 +36,11 @@ def sentence_of(claim: Checked) -> str:
         claimed += f" ({claim.target})"
     parts = [f"The quote claims {claimed} for {_job(claim)[0]}", *_assumed(claim)]
     parts.append(limit_words(claim))
-    parts.append(evidence_words(claim) or "no measured run like it is known")
+    parts += [measured_like_words(claim), evidence_words(claim) or "no measured run like it is known"]
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
     parts += [*_sure(claim), *_conditions(claim), _ask(claim)]
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
 
 
 def _job(claim: Checked) -> tuple[str, str]:
@@ -170,12 +171,41 @@ def expected_words(claim: Checked) -> str | None:
     return None if claim.judged_by is None else ranged(claim, *claim.judged_by)
 
 
+def measured_like_words(claim: Checked) -> str:
+    """Return the measured run from which the expected value is scaled, in words; empty where there is none.
+
+    Its value is that of its rate on each accelerator, of which it may have had others or fewer.
+    """
+    if claim.similar_run is None:
+        return ""
+    run = _run_like(claim)
+    if run is None:
+        return f"the measured run most like it is of {claim.similar_run.source}"
+    what = ", ".join(filter(None, (run.software and software_words(run.software), run.words)))
+    return f"a measured run like it comes to {_written(claim, run.value)} ({what}; source {run.source})"
+
+
+def scaled_words(claim: Checked) -> str:
+    """Return how the expected value follows from the similar run, with the software that is assumed."""
+    taken = next((each.split()[1] for each in claim.defaults if each.startswith("--framework ")), None)
+    run = _run_like(claim)
+    if taken is None or (run is not None and run.software == taken):
+        return "as the model scales that run to this job"
+    return f"as the model scales that run to this job with {software_words(taken)}, which is assumed"
+
+
+def _run_like(claim: Checked) -> Near | None:
+    """Return the measurement of the similar run; None where it is not listed."""
+    run = claim.similar_run
+    return None if run is None else next((near for near in claim.measured if near.id == run.id), None)
+
+
 def evidence_words(claim: Checked) -> str | None:
-    """Return what similar runs reach, by the best available evidence, in words; None without evidence."""
+    """Return what to expect by the best available evidence, in words; None without evidence."""
     if claim.similar_run is not None:
-        return f"measured runs like it reach {expected_words(claim)}, by a run of {claim.similar_run.source}"
+        return f"expect {expected_words(claim)}, {scaled_words(claim)}"
     if claim.expected is not None:
-        return f"runs like it reach {expected_words(claim)} by a model fitted to measured ones"
+        return f"expect {expected_words(claim)}, by a model fitted to measured runs"
     if claim.measured:
         near = claim.measured[0]
         return f"measured: {near.words} ({near.source})"
