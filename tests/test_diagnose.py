@@ -287,6 +287,10 @@ def test_all_probabilities_sum_to_one():
         whole = slow.normal + slow.unknown + sum(cause.probability for cause in slow.causes)
         assert whole == pytest.approx(1, rel=1e-9)
         assert sum(share for share, _ in shares(slow, 1)) == pytest.approx(1, rel=1e-9)
+        said: dict[str, float] = {}
+        for share, words in (each for most in (1, 2, 5) for each in shares(slow, most)):
+            assert said.setdefault(words, share) == share  # one number for one phrase
+        assert all(f"% {each.words}" in slow.card.chance for each in slow.causes if each.probability >= 0.05)
 
 
 def of_h100(factors, device="NVIDIA H100 80GB HBM3"):
@@ -313,6 +317,11 @@ SMALL = np.where(np.arange(14) < 4, 7.0, 1.27)
             np.r_[np.ones(13), 2.2],
             "normal",
             "Normal for these machines as a whole, but slow at the largest: 217 GB/s at 8 GiB where ",
+        ),
+        (
+            np.r_[np.ones(12), 0.6, 0.6],
+            "normal",
+            "Normal for these machines as a whole, but faster than predicted at the largest: 796 GB/s at ",
         ),
     ],
 )

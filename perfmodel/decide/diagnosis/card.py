@@ -15,7 +15,7 @@ from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis, Pace, Ve
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
-"""Least probability of a cause that is named as the likeliest known one."""
+"""Least probability of a cause that is named."""
 
 
 def verdict_of(pace: Pace, normal: float, unknown: float, causes: Sequence[float]) -> Verdict:
@@ -91,8 +91,9 @@ def _first(answer: Diagnosis) -> str | None:
     if answer.verdict == "fast":
         return "check that the job is stated as it ran"
     if answer.verdict == "normal":
-        largest_is_slow = answer.kind == "collective" and answer.sizes[-1].verdict == "slow"
-        return None if largest_is_slow else "nothing says that something is wrong"
+        largest = answer.sizes[-1].verdict if answer.sizes else "normal"
+        asked = {"slow": None, "fast": "check that the machines are stated as they are"}
+        return asked.get(largest, "nothing says that something is wrong")
     first = answer.causes[0] if answer.causes else None
     if first is not None and first.probability > max(answer.normal, answer.unknown):
         return f"first: {first.next}"
@@ -168,6 +169,10 @@ def listing_verdict(answer: Diagnosis) -> str:
     rows = answer.sizes
     last, count = rows[-1], len(rows)
     off = [row for row in rows if row.verdict == ("fast" if answer.verdict == "fast" else "slow")]
+    if answer.verdict == "normal" and last.verdict == "fast":
+        fast = sum(row.verdict == "fast" for row in rows)
+        head = "Normal for these machines as a whole, but faster than predicted at the largest"
+        return f"{head}: {_bandwidths(last)}{f'; {fast} of {count} sizes alone are fast' if fast > 1 else ''}"
     if answer.verdict == "normal":
         but = f"; {len(off)} of {count} sizes alone {'is' if len(off) == 1 else 'are'} slow" if off else ""
         if last in off:
@@ -242,11 +247,17 @@ def shares(answer: Diagnosis, most: int) -> list[tuple[float, str]]:
     return [
         (answer.normal, "nothing is wrong"),
         *((cause.probability, cause.words) for cause in named),
-        *([(sum(cause.probability for cause in rest), "another cause we know")] if rest else []),
+        *([(sum(cause.probability for cause in rest), _others(len(rest)))] if rest else []),
         (answer.unknown, "none of these"),
     ]
 
 
+def _others(count: int) -> str:
+    """Return causes that are not named, in words that say how many, as lists name more or fewer."""
+    return f"one of {count} other causes we know" if count > 1 else "another cause we know"
+
+
 def _chance(answer: Diagnosis) -> str:
-    """Return the probabilities that nothing is wrong, of the likeliest cause, of others, and of none."""
-    return ", ".join(f"{percent(share)} {words}" for share, words in shares(answer, 1))
+    """Return the probabilities that nothing is wrong, of the likely causes, of others, and of none."""
+    likely = sum(cause.probability >= LEAST for cause in answer.causes)
+    return ", ".join(f"{percent(share)} {words}" for share, words in shares(answer, max(likely, 1)))
