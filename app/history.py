@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app import looks
+from app import copying, looks
 
 _ONE_ENTRY_A_CHANGE = """
 <style>.st-key-page-wide, .st-key-completed { display: none; }</style>
@@ -37,7 +37,8 @@ def watch() -> None:
     """Install the styles and scripts of all pages; address changes without a user action add no entry."""
     with st.container(key="page-wide"):
         st.html(
-            f"{looks.STYLE}{looks.SCRIPT}{looks.SIDEBAR}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True
+            f"{looks.STYLE}{looks.SCRIPT}{looks.SIDEBAR}{copying.SCRIPT}{_ONE_ENTRY_A_CHANGE}",
+            unsafe_allow_javascript=True,
         )
 
 

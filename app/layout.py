@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import (
     answer_card,
+    copying,
     file_marks,
     history,
     layout_options,
@@ -299,7 +300,7 @@ def copy_buttons(
     card: Card | None = None,
     files: Sequence[str] = (),
 ) -> None:
-    """Draw buttons that show the page's question as a shell command and as Python, and its answer as text.
+    """Draw buttons that copy the page's question as a shell command and as Python, and its answer as text.
 
     Parameters
     ----------
@@ -315,19 +316,11 @@ def copy_buttons(
     needed = sharing.beside(sharing.files_of(lines, files))
     with sharing.place(), st.container(horizontal=True, width="content"):
         if card is not None:
-            with st.popover("Copy the answer"):
-                first = f"{lines[0]}  # {needed}" if needed else lines[0]
-                st.code(answer_card.as_text(card, first), language=None, wrap_lines=True)
-        with st.popover("Copy as command"):
-            st.code("\n".join(lines), language="shell", wrap_lines=True)
-            if needed:
-                st.caption(plain(needed))
-        with st.popover("Copy as Python"):
-            st.code(
-                python or as_python(picked, session_hardware.own_names(), session_hardware.catalogue_words()),
-                language="python",
-                wrap_lines=True,
-            )
+            first = f"{lines[0]}  # {needed}" if needed else lines[0]
+            copying.popover("Copy the answer", answer_card.as_text(card, first))
+        copying.popover("Copy as command", "\n".join(lines), "shell", needed)
+        code = python or as_python(picked, session_hardware.own_names(), session_hardware.catalogue_words())
+        copying.popover("Copy as Python", code, "python")
 
 
 def download_buttons(

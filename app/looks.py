@@ -62,6 +62,11 @@ label:has(:focus-visible) {
 .answer-bar b { position: absolute; top: -3px; height: 12px; width: 2px; background: currentColor; }
 .answer-rows { display: grid; grid-template-columns: 5.5rem 1fr; gap: 0.25rem 0.75rem; }
 .answer-rows, .answer-rows :is(dt, dd) { margin: 0 !important; padding: 0 !important; }
+[data-testid=stPopoverBody] [data-testid=stCode] > :has(button) {
+  opacity: 1 !important; visibility: visible !important;
+}
+[data-testid=stPopoverBody] [data-testid=stCode] pre { padding-right: 3.5rem !important; }
+.copied { margin: 0 !important; font-size: 0.875rem; }
 .st-key-place { margin-bottom: -1rem; }
 .answer-rows dd { overflow-wrap: anywhere; font-size: 0.9375rem; line-height: 1.5; }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }

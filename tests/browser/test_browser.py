@@ -91,6 +91,16 @@ def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
     page.wait_for_url("**/predict?gpus=75")
 
 
+def test_one_click_copies_the_answer(window, address):
+    page = window.open("predict?gpus=8")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
+    page.get_by_role("button", name="Copy the answer").click()
+    page.get_by_text("Copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(page.get_by_test_id("stCode").first.inner_text()[:80])
+    assert "$ perfmodel predict --gpus 8" in copied
+
+
 def test_a_url_reopened_restores_the_state(window, other):
     page = window.open("?workload=vgg16&gpus=16")
     page.get_by_label("GPUs", exact=True).fill("24")
