@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from app.options import Option, convert, options, text_of, values, whole_of
+from app.options import YES_OR_NO, Option, convert, options, text_of, values, whole_of
 from app.plan_form import BETWEEN, joined_by_commas
 from perfmodel.core.errors import InputError
 from perfmodel.decide.planning.fleets.market import CONDITIONS
@@ -92,6 +94,31 @@ def known() -> dict[str, Option]:
 KNOWN = known()
 MONEY = (*PRICES, "hour-value", *(name for name, one in KNOWN.items() if one.parameter.name in CONDITIONS))
 """Names of the options of prices."""
+
+
+_OF_ONE_KIND = re.compile(r"(\d+) x ([^/@ ]+)@(\S+)")
+"""Machines without another accelerator, with their network, as ``--have`` takes them."""
+
+
+def query_of(command: str) -> dict[str, str]:
+    """Return the query of the page that asks what a command ``perfmodel plan --have`` asks.
+
+    >>> query_of('perfmodel plan --have "4 x dgx-1v@ib-edr-100g" --buy ib-hdr-200g')
+    {'machines': '4', 'machine': 'dgx-1v', 'inter-link': 'ib-edr-100g', 'networks': 'ib-hdr-200g'}
+    """
+    given: dict[str, list[str]] = {}
+    for word in shlex.split(command)[2:]:
+        if word.startswith("--"):
+            values = given.setdefault(word.removeprefix("--"), [])
+        else:
+            values.append(word)
+    (have,), links = given.pop("have"), given.pop("buy", [])
+    kind = _OF_ONE_KIND.fullmatch(have)
+    names = MACHINES.name, MACHINE.name, LINK.name
+    query = dict(zip(names, kind.groups(), strict=True)) if kind else {HAVE.name: have}
+    if links:
+        query[NETWORKS.name] = ",".join(links)
+    return query | {name: ",".join(values) or YES_OR_NO[0] for name, values in given.items()}
 
 
 class Asked(NamedTuple):

@@ -200,6 +200,27 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
     assert address(test)["workload"] == "vgg16"
 
 
+def test_what_a_network_may_cost_is_asked_of_the_page_that_says_it():
+    job = {"gpus": "32", "node": "dgx-1v", "local-batch-size": "32"}
+    test = opened(
+        "compare", **job, **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-rdma"}
+    )
+    assert "plan --have" not in words(test)
+    sound(button(test, "What may a faster network cost to pay?").click().run())
+    assert not test.error
+    assert (
+        test.query_params.items()
+        >= {
+            "machine": "dgx-1v",
+            "machines": "4",
+            "inter-link": "ethernet-25g-tcp",
+            "networks": "ethernet-100g-rdma",
+            "local-batch-size": "32",
+        }.items()
+    )
+    assert "ResNet-50" in test.subheader[0].value
+
+
 def test_the_card_stands_on_the_page():
     test = opened(
         "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}

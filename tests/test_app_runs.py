@@ -61,7 +61,7 @@ def test_runs_are_judged_as_the_command_judges_them_and_move_every_later_answer(
 
 def test_what_was_learned_is_left_and_taken_again():
     test = handed_over(samples.RUNS)
-    sound(button(test, "Stop using it").click().run())
+    sound(button(test, "Predict without it, and keep it here").click().run())
     assert "No page uses it" in words(test)
     sound(test.run())  # it is put in use only once
     assert "No page uses it" in words(test)

@@ -1,7 +1,7 @@
 """Page Compare: two to six scenarios, their differences, and the probability that one is faster."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -13,6 +13,7 @@ from app import (
     cases,
     charts,
     file_marks,
+    fleet_form,
     history,
     layout_options,
     memory_chart,
@@ -38,6 +39,7 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison import Comparison, comparison_words
+from perfmodel.decide.comparison.network_advice import PAYS
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.comparison.side_by_side import Row
 from perfmodel.interfaces.jobs import all_conditions
@@ -229,6 +231,7 @@ def page(request: PageRequest) -> None:
     if same:
         st.caption(plain(f"The same in all cases: {', '.join(same)}."))
     explain(result)
+    offer_network(result.notes)
     sets = [each.set_argument for each in which[1:] if each.changed]
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
@@ -253,11 +256,18 @@ def explain(result: Comparison) -> None:
     above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
     of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
     for note in [f"What differs: {'; '.join(differ)}"] * bool(differ) + result.notes:
-        if note not in above and note not in of_assumed:
+        if note not in above and note not in of_assumed and not note.startswith(PAYS):
             st.caption(plain(cases.by_letters(for_planners(begun(note)), result.names, said=True)))
     first, *others = (case.defaults for case in result.cases)
     common = [each for each in first if all(each in other for other in others)]
     assumed.draw(common, [note.removeprefix(ASSUMED) for note in of_assumed])
+
+
+def offer_network(notes: Sequence[str]) -> None:
+    """Draw a button to the page that says what a faster network may cost, where a note has the command."""
+    for note in notes:
+        if note.startswith(PAYS) and st.button("What may a faster network cost to pay?", key="network-pays"):
+            file_marks.go_to(fleet_form.PAGE, fleet_form.query_of(note.removeprefix(PAYS)))
 
 
 def conditions_under(base: dict[str, Any], variants: list[Variant]) -> Iterator[Conditions | None]:

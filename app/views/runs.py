@@ -195,7 +195,10 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     with st.container(horizontal=True):
         if is_used:
             st.button(
-                "Stop using it", on_click=own_uploads.leave_out, args=("calibration",), key="stop-using"
+                "Predict without it, and keep it here",
+                on_click=own_uploads.leave_out,
+                args=("calibration",),
+                key="stop-using",
             )
             if st.button("See it in Predict"):
                 st.switch_page("views/predict.py")
@@ -246,7 +249,7 @@ def page() -> None:
     request = options_form("runs", {}, start={})
     with errors_shown(TITLE, request.top, form_of_file), st.container(width=720):
         own_uploads.field("runs", "A CSV of your own runs", FIELD)
-    own_uploads.in_use_line("runs", "Learned from", "Forget these runs", also=("calibration",))
+    own_uploads.in_use_line("runs", "Learned from", "Remove it and what it taught", also=("calibration",))
     file = next(iter(session_hardware.files("runs")), None)
     if file is None:
         without_runs(request)

@@ -24,6 +24,8 @@ from perfmodel.model.prediction.card import part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.speed_words import SAME, about_as_fast
 
+PAYS = "what a network may cost to pay: "
+"""Beginning of the line with a command that says so."""
 PASSED_ON = ("precision", "algorithm", "strategy", *Shared.model_fields)
 """Options of a job, but its batch, that ``plan --have`` takes."""
 MOST = 2
@@ -118,7 +120,7 @@ def whether_it_pays(cases: Sequence[Case]) -> list[str]:
     buy = "".join(f" --buy {other.prediction.scenario['inter_link']}" for other in others)
     if (job := _job_words(first)) is None:
         return []
-    return [f'what a network may cost to pay: perfmodel plan --have "{have}"{buy} {job}']
+    return [f'{PAYS}perfmodel plan --have "{have}"{buy} {job}']
 
 
 def _job_words(case: Case) -> str | None:
