@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import streamlit as st
 from app import file_marks, history, own_uploads, session_hardware, start_fields
 from app.looks import refused_words
 from app.measured_speed import speed_field
-from app.options import options
+from app.options import Option, options
 from app.state import is_by_hand, leave_open, newest
 from perfmodel.core.errors import InputError
 from perfmodel.decide.diagnosis.listing import (
@@ -33,8 +34,6 @@ OF_LISTING = tuple(
 """Options that a listing of collectives does not state itself."""
 TYPED = speed_field("diagnose-measured", "What you measured: 400ms, 3000tok/s/gpu, 19000images/s")
 """The field of page Diagnose for a time or rate; the last of this and a file counts."""
-_MACHINES = "node", "accelerator", "intra-link", "inter-link"
-"""Options of page Diagnose that say what the machines are."""
 UPLOAD = "measured-file"
 """Key of the upload field."""
 _REFUSED = "pasted-refused"
@@ -69,7 +68,8 @@ def fields() -> None:
         for file in (*own_uploads.held("measured", UPLOAD), pasted):
             if is_table_of_runs(file.getvalue().decode("utf-8", "replace")):
                 _to_own_runs(file)
-                break
+                words = "a table of measured runs; of one run give its time or rate, or its log"
+                raise InputError(f"{file.name}: {words}") from None
         raise
 
 
@@ -92,7 +92,8 @@ def _fields(key: str) -> None:
             then=replace_typed,
         )
         st.text_area("Or paste its text", key=key, height=90, on_change=_take, args=(key,))
-    own_uploads.in_use_line("measured", "Measured is what is in")
+    named = named_by_listing()
+    own_uploads.in_use_line("measured", f"Measured{' on ' * bool(named)}{named} is what is in")
     refused = st.session_state.get(_REFUSED)
     if refused and st.session_state[key]:
         raise InputError(refused)
@@ -104,6 +105,15 @@ def applies(name: str) -> bool:
     if listing is None or name in OF_LISTING:
         return True
     return name == "gpus" and listing.group_size is None
+
+
+def fitted(option: Option) -> Option:
+    """Return an option; the accelerator is that of the listing in use where nobody states it."""
+    return (
+        option._replace(usual=start_fields.AS_LISTED)
+        if option.name == "accelerator" and named_by_listing()
+        else option
+    )
 
 
 def named_by_listing() -> str:
@@ -119,16 +129,32 @@ def replace_typed() -> None:
     Machines of an example or of the page's own start give way where the listing names other accelerators.
     """
     leave_open([TYPED, start_fields.MEASURED])
-    listing, catalogue = listing_in_use(), session_hardware.catalogue()
-    if listing is None:
-        return
-    for page in ([start_fields.MACHINE], [options()[name] for name in _MACHINES]):
-        said = {option.name: newest(option) for option in page if newest(option)}
-        machine = said.get("machine")
-        node = said.get("node") or (machine if machine in catalogue.ids("nodes") else None)
-        accelerator = said.get("accelerator") or (machine if machine != node else None)
-        if contradicts(stated_accelerator(accelerator, node, catalogue), listing, catalogue):
+    for page in ([start_fields.MACHINE], _machines()):
+        if _are_contradicted(page):
             leave_open(option for option in page if not is_by_hand(option))
+
+
+def offer_listed() -> None:
+    """Draw a button that clears the machines of page Diagnose, where the listing in use names others."""
+    if _are_contradicted(_machines()):
+        args = (_machines(),)
+        st.button("Take what the listing names", on_click=leave_open, args=args, key="as-listed")
+
+
+def _machines() -> list[Option]:
+    """Return the options of page Diagnose that say what the machines are."""
+    return [options()[name] for name in ("node", "accelerator", "intra-link", "inter-link")]
+
+
+def _are_contradicted(machines: Sequence[Option]) -> bool:
+    """Return whether the listing in use names other accelerators than these options state."""
+    listing, catalogue = listing_in_use(), session_hardware.catalogue()
+    said = {option.name: newest(option) for option in machines if newest(option)}
+    machine = said.get("machine")
+    node = said.get("node") or (machine if machine in catalogue.ids("nodes") else None)
+    accelerator = said.get("accelerator") or (machine if machine != node else None)
+    stated = stated_accelerator(accelerator, node, catalogue)
+    return listing is not None and contradicts(stated, listing, catalogue)
 
 
 def listing_in_use() -> Timings | None:

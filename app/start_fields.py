@@ -24,6 +24,8 @@ TUNED = {LORA: {"lora": "16"}, QLORA: {"lora": "16", "frozen-weights": "nf4"}}
 """Way to train adapters -> options that say so; 16 is a usual rank."""
 TOKENS, IMAGES = "tokens_per_second", "images_per_second"
 """Usual quantity of a quote, of transformers and of other networks."""
+AS_LISTED = "as the listing says"
+"""Placeholder of machines that the listing in use names."""
 LAYOUTS = "transformers"
 """Page of the only question here that has no answer without a batch."""
 SAMPLES_PER_GPU = 4
@@ -110,21 +112,21 @@ def is_transformer(name: str | None) -> bool:
     return name is not None and bool(workload(name).tokens)
 
 
-def fields(on: str, picked: Mapping[str, Any], listed: str = "") -> list[Option]:
+def fields(on: str, picked: Mapping[str, Any], is_listed: bool = False) -> list[Option]:
     """Return the fields of a question, with what is taken where nothing is said.
 
     Parameters
     ----------
     on : the question
     picked : newest values of the page's options
-    listed : accelerators that the listing in use names
+    is_listed : whether the listing in use names the accelerators
     """
     name, has_tokens = picked.get("train"), is_transformer(picked.get("train"))
     shown = [option for option in FIELDS[on] if has_tokens or option not in OF_TRANSFORMERS]
     usual = {
         LENGTH: usual_tokens(name) if name and picked.get("how", WHOLE) == WHOLE else "",
         BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}" if "of-gpus" in picked else "",
-        MACHINE: f"{listed}, as the listing says" if on == RUN and listed else "",
+        MACHINE: AS_LISTED if on == RUN and is_listed else "",
     }
     example = quotes.example(picked.get("promised") or quantity_of(None, has_tokens))
     return [
@@ -151,12 +153,12 @@ def quantity_of(chosen: str | None, has_tokens: bool) -> str:
     return (TOKENS if has_tokens else IMAGES) if chosen in (None, TOKENS) else chosen
 
 
-def lacking(on: str, picked: Mapping[str, Any], has_file: bool, listed: str = "") -> str:
+def lacking(on: str, picked: Mapping[str, Any], has_file: bool, is_listed: bool = False) -> str:
     """Return what to fill in before the question can be answered; "" if nothing is missing.
 
     Parameters
     ----------
-    on, picked, listed : as of ``fields``
+    on, picked, is_listed : as of ``fields``
     has_file : whether a file of what was measured is in use
 
     >>> lacking(QUOTE, {"train": "resnet50", "machine": "dgx-1v"}, has_file=False)
@@ -166,7 +168,7 @@ def lacking(on: str, picked: Mapping[str, Any], has_file: bool, listed: str = ""
     """
     if "train" not in picked:
         return "Choose what you train first."
-    if on != RENT and "machine" not in picked and not (on == RUN and listed):
+    if on != RENT and "machine" not in picked and not (on == RUN and is_listed):
         return "Choose a machine or a GPU first."
     if on == QUOTE and "value" not in picked:
         return "Say how much is promised."

@@ -163,12 +163,16 @@ def test_a_listing_names_its_machines_unless_somebody_chose_others():
     test = uploaded(opened(FIRST[0], **MEASURED), "nccl.txt", OF_A100)
     machine = test.selectbox(key="option-start-machine")
     assert machine.value is None  # the page had filled in DGX H100
-    assert machine.placeholder == "NVIDIA A100-SXM4-80GB, as the listing says"
+    assert machine.placeholder == "as the listing says"
+    assert "Measured on NVIDIA A100-SXM4-80GB is what is in nccl.txt." in words(test)
     sound(button(test, "Say whether that is normal").click().run())
     assert "node" not in test.query_params
+    assert test.selectbox(key="option-accelerator").placeholder == "as the listing says"
     assert "Taken as “Machine” dgx-a100-80gb" in words(test)
     sound(test.selectbox(key="option-accelerator").set_value("v100-sxm2-16gb").run())
     assert "not of V100 SXM2 16 GB as given: leave out “Accelerator”" in words(test)
+    sound(test.selectbox(key="option-accelerator").set_value("rtx-4090").run())  # has no usual machine
+    assert "not of RTX 4090 as given: leave out “Accelerator”" in errors(test)
     sound(button(test, "Take what the listing names").click().run())
     assert "accelerator" not in test.query_params
     assert "Taken as “Machine” dgx-a100-80gb" in words(test)

@@ -80,6 +80,12 @@ LISTED = 0.01
 # Least probability of a cause that is listed by itself.
 
 
+def without_answer() -> None:
+    """Draw what the page has without an answer: a way out of a contradiction, and examples."""
+    measured_files.offer_listed()
+    draw_samples()
+
+
 def draw_samples() -> None:
     """Draw buttons that open example measurements."""
     with st.container(horizontal=True):
@@ -205,21 +211,20 @@ def page() -> None:
         columns={"How it is read": READ},
         start={"gpus": START["gpus"]} if in_use("measured") else START,
         counts=applies,
+        fitted=measured_files.fitted,
     )
-    with errors_shown("Is it normal?", request.top, draw_samples):
+    with errors_shown("Is it normal?", request.top, without_answer):
         measured_files.fields()
         (answer, asked, python), picked = answered(request)
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
         answer_card.show(answer.card)
-        if answer.mismatch:
-            stated = [OF[name] for name in ("accelerator", "node", "intra-link")]
-            st.button("Take what the listing names", on_click=leave_open, args=(stated,), key="as-listed")
+        measured_files.offer_listed()
         if answer.kind == "training":
             charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
         else:
             charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
-        st.caption(plain(f"Measured: {answer.reading}"))
+        st.caption(plain(labelled(f"Measured: {answer.reading}")))
         draw_samples()
     causes(answer)
     table(diagnosed.next_steps(answer), NEXT)

@@ -56,7 +56,7 @@ def page() -> None:
         on = widget(known[ON.name]) or RENT
         said = {option.name: value for option in EVERY if (value := newest(known[option.name])) is not None}
         with st.container(horizontal=True, vertical_alignment="top", key="page-body"):
-            for option in start_fields.fields(on, said, named_by_listing()):
+            for option in start_fields.fields(on, said, bool(named_by_listing())):
                 widget(known[option.name]._replace(label=option.label, usual=option.usual))
         if on == RUN:
             try:
@@ -67,7 +67,7 @@ def page() -> None:
     close_page(PAGE, known, top)
     picked = chosen(known)
     has_file = bool(session_hardware.files("measured"))
-    lacking = start_fields.lacking(on, picked, has_file, named_by_listing())
+    lacking = start_fields.lacking(on, picked, has_file, bool(named_by_listing()))
     with place:
         labels = start_fields.answers(on, has_tokens, picked.get("of-gpus", 1))
         for index, (label, leads_to) in enumerate(labels.items()):

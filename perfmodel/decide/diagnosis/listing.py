@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.core.errors import InputError, refusal
-from perfmodel.core.problem import TAKEN, Note
+from perfmodel.core.problem import TAKEN, Note, Words
 from perfmodel.core.units import show
 from perfmodel.decide.diagnosis.answer import (
     DiagnosedCause,
@@ -78,7 +78,7 @@ def diagnose_listing(
     except InputError as error:
         if mismatch is None:
             raise
-        raise refusal("diagnose.other_accelerator", mismatch=mismatch).under(timings.file) from error
+        raise refusal("diagnose.other_accelerator", mismatch=Words(mismatch)).under(timings.file) from error
     sizes = [row.message_bytes for row in timings.rows]
     weights = weigh(point, sizes, [row.time for row in timings.rows], catalogue)
     rows = [_size(point, *each) for each in zip(sizes, _times(timings), weights.times.tolist(), strict=True)]
@@ -92,7 +92,7 @@ def diagnose_listing(
         kind="collective",
         reading=f"{program} on {point.hosts} host{'s' * (point.hosts != 1)}{_on(timings, scenario, named)}",
         mismatch=mismatch,
-        turns=_turns(timings, weights, scenario, point, catalogue),
+        turns=[] if mismatch else _turns(timings, weights, scenario, point, catalogue),
         job=_job(point),
         normal=weights.normal,
         unknown=weights.unknown,
