@@ -55,7 +55,8 @@ def files(tmp_path, monkeypatch):
 def rows_of_json(text):
     answer = json.loads(text)
     if isinstance(answer, dict):
-        answer = answer.get("rows") or answer.get("parts") or [answer]
+        card = {"card": answer["card"]} if "rows" in answer and "card" in answer else {}
+        answer = [{**row, **card} for row in answer.get("rows") or answer.get("parts") or [answer]]
     return [flat(row) for row in answer]
 
 
