@@ -47,7 +47,7 @@ DECISIONS = {
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "Ask for the prices of A and B, and take the cheaper: B is 1.04 x as fast as A (80 %: 1 to ",
+        "Take the cheaper, as no price is known: B is 1.04 x as fast as A (80 %: 1 to ",
         "no slower, but may gain nothing.",
     ),
     "a network that gains": (

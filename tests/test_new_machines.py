@@ -101,7 +101,9 @@ def test_its_usual_machine_trains_a_network_whole_and_under_layouts(accelerator)
 def test_what_is_only_announced_is_marked_and_warned_of():
     keys = {key for key, number in BUILT_IN.accelerator("rubin").statements() if number.basis == "announced"}
     assert {"peak_flops.bf16", "peak_flops.nvfp4", "memory_bytes", "memory_bandwidth"} <= keys
-    mine = "Rubin GPU of Vera Rubin NVL72 is announced, not measured: peak_flops, memory_bytes, memory_bandwidth"
+    mine = (
+        "Rubin GPU of Vera Rubin NVL72 is announced, not measured: peak_flops, memory_bytes, memory_bandwidth"
+    )
     link = "NVLink 6, domain of 72 GPUs is announced, not measured: domain, bandwidth"
     answers = [predict(**JOB, accelerator="rubin").warnings]
     answers.append(layouts("llama-3-8b", gpus=8, accelerator="rubin", global_batch_size=64, top=1).notes)

@@ -50,10 +50,16 @@ def test_72_ranks_are_not_slowed_by_the_network_between_racks():
     assert result.nodes == 18
     assert result.bus_bandwidth > 700e9
     assert result.time == perfmodel.collective(ranks=72, size="1GB", intra_link="nvl72", nodes=18).time
-    assert result.warnings[-1] == "taken: 18 nodes as one NVLink domain, as NVLink 5, domain of 72 GPUs joins 72 ranks"
+    assert (
+        result.warnings[-1]
+        == "taken: 18 nodes as one NVLink domain, as NVLink 5, domain of 72 GPUs joins 72 ranks"
+    )
     two = perfmodel.collective(ranks=144, size="1GB", accelerator="gb200")
     assert two.time > result.time
-    assert two.warnings[-1] == "taken: 36 nodes as 2 NVLink domains, as NVLink 5, domain of 72 GPUs joins 72 ranks"
+    assert (
+        two.warnings[-1]
+        == "taken: 36 nodes as 2 NVLink domains, as NVLink 5, domain of 72 GPUs joins 72 ranks"
+    )
     assert two.warnings[1].startswith("taken: --intra-link nvl72, --inter-link roce-400g, --nics 4")
 
 

@@ -9,9 +9,6 @@ from perfmodel.core.units import dollars, plural
 from perfmodel.decide.commitments import reserved_time
 from perfmodel.decide.price_kinds import HOUR, TERMS
 
-MOST = 4
-"""Unknown prices that are named; more of them are only counted together."""
-
 
 class UnknownPrice(NamedTuple):
     """Something without a known price."""
@@ -62,14 +59,15 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     >>> to_ask([UnknownPrice("B", None), UnknownPrice("C", 3.0)], "A")
     'ask for the prices of B and C (cheaper below $3 an hour of a machine) before you take A'
     >>> to_ask([UnknownPrice("A", None), UnknownPrice("B", None)], None)
-    'ask for the prices of A and B, and take the cheaper'
+    'take the cheaper, as no price is known'
     """
     if taken is not None and len(lacking) == 1 and (even := lacking[0].even):
         below = f"below {dollars(even)} an hour of a machine it is cheaper than {taken}"
         return f"ask for the price of {lacking[0].name}: {below}"
     *most, last = (each.below for each in lacking)
     names = f" of {', '.join(most)} and {last}" if most else f" of {last}"
+    if taken is None and len(lacking) > 1:
+        return f"take the {'cheaper' if len(lacking) == 2 else 'cheapest'}, as no price is known"
     if taken is None:
-        which = "the cheaper" if len(lacking) == 2 else "the cheapest"
-        return f"ask for the prices{names if len(lacking) <= MOST else ''}, and take {which}"
+        return f"ask for the price{names}"
     return f"ask for the {plural('price', len(lacking))}{names} before you take {taken}"

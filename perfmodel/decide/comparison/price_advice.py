@@ -68,8 +68,7 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
     lacking = [case for case in cases if case.owed is None]
     known = [case for case in cases if case.owed is not None]
     memory = cases[0].prediction.memory
-    none = "no price is known: " if taken is None else ""
-    lines = [f"{none}{prices_to_ask(lacking, taken)}"] if lacking else []
+    lines = [prices_to_ask(lacking, taken)] if lacking else []
     if taken is not None and len(known) > 1:
         others = [case for case in known if case is not taken]
         less = [other for other in others if _is_less(taken, other)]
