@@ -26,6 +26,8 @@ LINE = 80
 """Most characters of a row in one line."""
 SHORT = 14
 """Most characters of a text in the largest letters."""
+LONG = 200
+"""Most characters of an advice that is bold as a whole; of a longer one only what to do is."""
 _BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
 """The beginning of a text up to its first colon or full stop outside brackets."""
 _FIGURE = re.compile(
@@ -74,20 +76,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Hosts of addresses that lead nowhere on another machine."""
 
 
-def show(card: Card, more: Mapping[str, Shown] = {}, *, reasons: bool = False) -> None:
+def show(card: Card, more: Mapping[str, Shown] = {}) -> None:
     """Draw an answer card as ``draw`` does, and make the place of the buttons under it."""
-    draw(card, more, reasons=reasons)
+    draw(card, more)
     sharing.here()
 
 
-def draw(card: Card, more: Mapping[str, Shown] = {}, *, reasons: bool = False) -> None:
+def draw(card: Card, more: Mapping[str, Shown] = {}) -> None:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
 
     Parameters
     ----------
     card : of the answer
     more : label -> figure of a page whose quantities a card has no field for
-    reasons : whether the advice is long, with reasons behind what to do, which alone is bold then
     """
     large = [LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]]
     figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
@@ -95,7 +96,7 @@ def draw(card: Card, more: Mapping[str, Shown] = {}, *, reasons: bool = False) -
     rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
         advice = labelled(card.advice)
-        first, rest = decision(advice) if reasons else Shown(advice, "")
+        first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
         st.markdown(f"**{plain(first)}** {plain(rest)}".rstrip())
         drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]
         drawn += [_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items()]

@@ -50,6 +50,6 @@ def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> st
     names = [*rows[0]]
     lines = [names, ["--:" if name in right else "---" for name in names]]
     for row in rows:
-        cells = [row[name].replace("\n", " ") for name in names]
+        cells = [re.sub(r"(?<=\d) (?=%)", "\u00a0", row[name].replace("\n", " ")) for name in names]
         lines.append([cell.replace(" ", "\u00a0") if len(cell) <= SHORT else cell for cell in cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -206,7 +206,7 @@ def test_what_a_network_may_cost_is_asked_of_the_page_that_says_it():
         "compare", **job, **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-rdma"}
     )
     assert "plan --have" not in words(test)
-    sound(button(test, "What may a faster network cost to pay?").click().run())
+    sound(button(test, "What may a faster network cost?").click().run())
     assert not test.error
     assert (
         test.query_params.items()

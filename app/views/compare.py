@@ -213,7 +213,7 @@ def page(request: PageRequest) -> None:
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
-        answer_card.show(lettered(shown_card, result.names), reasons=True)
+        answer_card.show(lettered(shown_card, result.names))
         drawn = charts.side_by_side(named)
         charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
@@ -266,7 +266,7 @@ def explain(result: Comparison) -> None:
 def offer_network(notes: Sequence[str]) -> None:
     """Draw a button to the page that says what a faster network may cost, where a note has the command."""
     for note in notes:
-        if note.startswith(PAYS) and st.button("What may a faster network cost to pay?", key="network-pays"):
+        if note.startswith(PAYS) and st.button("What may a faster network cost?", key="network-pays"):
             file_marks.go_to(fleet_form.PAGE, fleet_form.query_of(note.removeprefix(PAYS)))
 
 

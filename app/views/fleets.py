@@ -160,6 +160,7 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
                 min_value=0.0,
                 value=None,
                 placeholder="not known",
+                format="%.0f",
                 key=key,
             )
             if price != before and (price or before):

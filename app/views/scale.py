@@ -231,7 +231,7 @@ def page(request: PageRequest) -> None:
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
-        answer_card.show(shown, reasons=len(result) > 1)
+        answer_card.show(shown)
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)

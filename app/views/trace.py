@@ -318,7 +318,7 @@ def predicted(request: PageRequest) -> None:
     with request.top:
         st.subheader(QUESTION, anchor=False)
         answer_card.draw(card_of(result["devices"][0], "a sample of two GPUs"))
-        st.caption("Hand over a trace of your own to see the same of it, and to predict from it.")
+        st.caption("Upload a trace of your own to see where its steps spend time, and to predict from it.")
         trace_chart.draw_step(result["devices"])
         if st.button("Try it with a sample trace"):
             try_sample()

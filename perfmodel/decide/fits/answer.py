@@ -235,7 +235,9 @@ def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: 
         lines.append(f"Nothing tried makes it fit with {percent(confidence)}; GPUs with more memory may.")
     if nearest:
         words = [f"{change_words(each.options)}, {_odds(each)}{_but(each)}" for each in nearest]
-        lines.append(f"With {counted(gpus, 'GPU')} nearest: {'; '.join(words)}.")
+        known = any(not change.more_gpus for change in fitting)
+        of = " of what the software is known to do" if known else ""
+        lines.append(f"With {counted(gpus, 'GPU')} nearest{of}: {'; '.join(words)}.")
     if fitting:
         lines.append(_taken(fitting, "To be surer" if memory.fits else "To make it fit"))
     elif not nearest:

@@ -52,7 +52,9 @@ def in_time(answer: Fleets) -> FleetOption | None:
 def words_of(answer: Fleets) -> list[str]:
     """Return sentences on the fastest option, the first to pay back, and those that meet the deadline."""
     options = startable(answer)
-    fastest = fastest_of(options)
+    fastest, first = fastest_of(options), first_to_pay(answer)
+    if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
+        fastest = first
     ratio = fastest.ratio
     lines = []
     if ratio is not None and ratio.value < LEAST:
@@ -61,7 +63,6 @@ def words_of(answer: Fleets) -> list[str]:
     elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
-    first = first_to_pay(answer)
     if first is fastest and ratio is not None and ratio.value >= LEAST:
         lines = [
             f"Fastest and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
