@@ -440,6 +440,14 @@ _VALUES = st.one_of(
 )
 
 
+def test_a_key_that_no_terminal_shows_is_written_out():
+    table = tomllib.loads(K80)
+    table["sources"] = {"\x1e": 0}
+    assert refusal(lambda: check(table, Accelerator, Path("k80.toml"))).startswith(
+        "k80.toml: sources.\\x1e = 0"
+    )
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_any_value_under_any_key_is_taken_or_refused(data):

@@ -63,22 +63,26 @@ def refused(
     written : function from the keys that lead to a field to its name in the message; of no keys, ""
     most : problems that the sentence spells out; it counts the others
     """
+
+    def name(place: Sequence[str]) -> str:
+        return _visible(written(place))
+
     problems: dict[str, Problem] = {}
     for each in _relevant(error):
         place = _place(each)
-        before = problems.get(written(place))
+        before = problems.get(name(place))
         if before is None:
             models = _models_at(model, place[:-1])
             keys = known
             if not known or len(place) > 1:
                 keys = {key for each in models for key in each.model_fields} or known
-            one = _problem(each, place, keys, kind, written, tables=bool(_models_at(model, place)))
+            one = _problem(each, place, keys, kind, name, tables=bool(_models_at(model, place)))
         else:  # of the several types that one value might have had
             right, more = before.values["right_alone"], _expected(each)
             if more != right:
                 right = f"{right} or {more.removeprefix('expected ')}"
             one = replace(before, values={**before.values, "right_alone": right})
-        problems[written(place)] = one
+        problems[name(place)] = one
     result = InputError(*problems.values())
     result.most = most
     return result
@@ -125,6 +129,15 @@ def _is_whole_float(error: ErrorDetails) -> bool:
 
 def _place(error: ErrorDetails) -> list[str]:
     return [str(part) for part in error["loc"] if isinstance(part, int) or not _NO_KEY.fullmatch(part)]
+
+
+def _visible(text: str) -> str:
+    r"""Return a key with what no terminal shows as escapes.
+
+    >>> _visible("sources.\x1e")
+    'sources.\\x1e'
+    """
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _problem(
