@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from app.answer_card import Shown
+from app.plain import beside_its_number
 from perfmodel.core.files.resources import folder
 from perfmodel.core.files.tables import markdown_table
 from perfmodel.core.units import per_cent, plural, show
@@ -18,6 +19,7 @@ from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import BASELINES, counted, statistics, trusted
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.evidence.accuracy.scenarios import measured_time
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.evidence.accuracy.training_compare import Mode
 from perfmodel.evidence.accuracy.training_rows import Run
 from perfmodel.model.prediction.answer_card import Card
@@ -30,14 +32,6 @@ FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 def rows(mode: Mode) -> tuple[Row, ...]:
     """Return all shipped runs with out-of-sample predictions, each by a fit to all other sources."""
     return tuple(shipped_rows(mode))
-
-
-@cache
-def titles() -> dict[str, str]:
-    """Return source -> the first words of its title, up to a comma, a colon or a bracket."""
-    with (folder("validation") / "sources.csv").open(encoding="utf-8") as file:
-        every = {row["key"]: re.split(r", |: | \(", row["title"])[0] for row in csv.DictReader(file)}
-    return {key: title for key, title in every.items() if title}
 
 
 @cache
@@ -138,6 +132,7 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     }
 
 
+@cache
 def unseen() -> str:
     """Return a sentence on the errors of rows that nobody had seen: of each kind of work the worst line."""
     worst: dict[str, float] = {}
@@ -163,6 +158,7 @@ def spaced(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:#.3g}".removesuffix(".") + " %"
 
 
+@cache
 def by_kind() -> str:
     """Return the errors and the coverage of new rows by kind, over sources and over rows, in Markdown."""
     rows = [
@@ -179,7 +175,7 @@ def by_kind() -> str:
         for line in lines()
         if line.job is None
     ]
-    return markdown_table(rows)
+    return beside_its_number(markdown_table(rows))
 
 
 def reason(run: Run) -> str:
@@ -214,7 +210,7 @@ def families_table(rows: Iterable[Row], most: int) -> str:
             {
                 "largest miss": f"{each.name}: {off_words(each.worst.error or 0.0)}",
                 "why, or what its source says": reason(each.worst.run),
-                "source": titles().get(each.worst.run.source, each.worst.run.source),
+                "source": short_title(each.worst.run.source),
                 "runs": each.runs,
             }
             for each in families(rows)[:most]

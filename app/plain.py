@@ -34,6 +34,11 @@ SHORT = 12
 """Most characters of a cell that is not broken into lines."""
 
 
+def beside_its_number(text: str) -> str:
+    """Return text in which no line begins with the sign of a number in per cent."""
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
+
+
 def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> str:
     """Return rows of texts, which may have links, as a table in Markdown.
 
@@ -50,6 +55,6 @@ def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> st
     names = [*rows[0]]
     lines = [names, ["--:" if name in right else "---" for name in names]]
     for row in rows:
-        cells = [re.sub(r"(?<=\d) (?=%)", "\u00a0", row[name].replace("\n", " ")) for name in names]
+        cells = [beside_its_number(row[name].replace("\n", " ")) for name in names]
         lines.append([cell.replace(" ", "\u00a0") if len(cell) <= SHORT else cell for cell in cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -21,7 +21,7 @@ from app.layout import (
 )
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
-from app.plain import plain
+from app.plain import markdown, plain
 from app.titles import job_of
 from perfmodel.core.units import three_digits
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
@@ -93,18 +93,17 @@ def _percent(share: float | None) -> str:
 
 def table(rows: list[Effect]) -> str:
     """Return inputs as a Markdown table, in the order of the chart, their effects next to their names."""
-    lines = [
-        (
-            f"{_input(each)}: {value_words(each.row['value'], each.row['unit'])}",
-            _percent(each.less),
-            _percent(each.more),
-            _percent(None if each.one_percent is None else each.one_percent / 100),
-        )
-        for each in rows
-    ]
-    head = ("input", "a quarter less", "a quarter more", "1 % more")
-    shown = [f"| {' | '.join(map(plain, line))} |" for line in [head, *lines]]
-    return "\n".join([shown[0], f"|{' --- |' * len(head)}", *shown[1:]])
+    return markdown(
+        [
+            {
+                "input": plain(f"{_input(each)}: {value_words(each.row['value'], each.row['unit'])}"),
+                "a quarter less": _percent(each.less),
+                "a quarter more": _percent(each.more),
+                "1 % more": _percent(None if each.one_percent is None else each.one_percent / 100),
+            }
+            for each in rows
+        ]
+    )
 
 
 def inputs(rows: list[Effect]) -> None:

@@ -7,6 +7,7 @@ from app.layout import PageRequest, copy_buttons, download_buttons, fold, option
 from app.options import one_of, options, some_of
 from perfmodel.evidence.accuracy import Row
 from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, refusals
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.model.prediction.names import accelerator_name, network_name
 
 KNOWN = options("validate")
@@ -26,7 +27,7 @@ def label_of(row: Row, by: str) -> str:
     """Return the label of a row's group as people call it."""
     label = GROUPS[by](row)
     if by == "source":
-        return measured_runs.titles().get(label, str(label))
+        return short_title(str(label))
     names = {"workload": network_name, "accelerator": accelerator_name}
     if by in names:
         return str(names[by](label))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +11,7 @@ from perfmodel.core.errors import needed, refusal
 from perfmodel.core.files.writing import check_writable, write_whole
 from perfmodel.core.units import show
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.evidence.accuracy.source_titles import source_titles
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli.plot import BLUE, GREY, page_of
 from perfmodel.model.collectives.place import Point
@@ -226,12 +225,7 @@ def _label(curve: MeasuredCurve) -> tuple[str, str, str]:
         place = f"in one node, {link_words(at.link)}"
     else:
         place = f"on {at.nodes} nodes, {at.nics} x {link_words(at.inter_link)}"
-    return f"{MEASURED_BY} {_short_title(curve.source)}", chips, place
-
-
-def _short_title(source: str) -> str:
-    """Return the title of a source without its details; its key where it has none."""
-    return re.split(r"[:,;(]", source_titles().get(source, source))[0].strip()
+    return f"{MEASURED_BY} {short_title(curve.source)}", chips, place
 
 
 def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> None:
