@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.hardware.software import AMPERE
 from perfmodel.model.fitted.calibration import Calibration
@@ -19,7 +19,7 @@ from perfmodel.model.prediction.memory import does_not_fit, memory_needed
 from perfmodel.model.prediction.numbers import Evaluated, prediction_of
 from perfmodel.model.prediction.open_options import left_to_defaults
 from perfmodel.model.prediction.result import Prediction, Traffic
-from perfmodel.model.prediction.verdict import largest_bound, part, placement
+from perfmodel.model.prediction.verdict import largest_bound, placement
 from perfmodel.model.setting.link_caveats import capped
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.evaluate import start_of
@@ -178,7 +178,7 @@ def _verdict(result: Evaluated, network_limit: Callable[[], str | None]) -> str:
         if TERMS[name].kind != "busy" and time / whole_time > 0.02
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
-    named = [f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest]
+    named = [f"{label} {per_cent(time / whole_time)} ({show(time, 's')})" for label, time in largest]
     sentences = [head, f"other than computation: {', '.join(named)}"] if named else [head]
     if most == "communication-bound" and (limit := network_limit()) is not None:
         sentences.append(f"what binds is {limit}")

@@ -46,7 +46,7 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)
-        sentences += [f"{each.words} would save {part(each.saves)}" for each in result]
+        sentences += [f"{each.words} would save {per_cent(each.saves)}" for each in result]
     return "; ".join(sentences)
 
 
@@ -88,7 +88,7 @@ def _hidden_text(step: Step) -> str:
     if not step.communication_time:
         return f"communication adds {per_cent(share)}"
     hidden = max(0.0, 1 - step.exposed_communication_time / step.communication_time)
-    slows = f" and slows computation by {part(slowdown)}" if part(slowdown) != "0.0 %" else ""
+    slows = f" and slows computation by {per_cent(slowdown)}" if per_cent(slowdown) != "0.0 %" else ""
     return f"{per_cent(hidden, 0)} of communication is hidden{slows}, the rest adds {per_cent(share)}"
 
 
@@ -96,10 +96,11 @@ def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) 
     """Return, as text, the savings by more bandwidth or less latency of the main link or limit."""
     link = link_words(crossed_link(ports))
     if not limit:
-        return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
+        halved = f"half its latency {per_cent(latency)}"
+        return f"twice the bandwidth of {link} would save {per_cent(bandwidth)}, {halved}"
     return (
         f"{limit} binds, so a faster {'network' if crosses_network(ports) else link} would save nothing; "
-        f"a limit twice as high would save {part(bandwidth)}, half the latency {part(latency)}"
+        f"a limit twice as high would save {per_cent(bandwidth)}, half the latency {per_cent(latency)}"
     )
 
 
@@ -124,15 +125,6 @@ def slower_than_one(setting: Setting, step: Step, baseline_time: float) -> str:
         f"the batch saves {show(saved, 's')}, and one process for all adds {show(whole, 's')} ({named}); "
         f"--strategy all-reduce gives each a process of its own"
     )
-
-
-def part(share: float) -> str:
-    """Return a share of the iteration as text, without a negative zero.
-
-    >>> part(0.1234), part(-0.0001)
-    ('12.3 %', '0.0 %')
-    """
-    return per_cent(share)
 
 
 def placement(setting: Setting) -> str:
