@@ -33,7 +33,7 @@ from app.plain import plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import show
 from perfmodel.decide.comparison.option_words import option_words, words_of_values
-from perfmodel.hardware.machine_words import several_words
+from perfmodel.hardware.machine_words import kind_words
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
@@ -222,11 +222,7 @@ def page(request: PageRequest) -> None:
     with request.top:
         last = first[-1]
         network = network_name(last.scenario["workload"])
-        several = (
-            several_words(2, accelerator_name(last.scenario["accelerator"]))
-            .removeprefix("2 ")
-            .removeprefix("x ")
-        )
+        several = kind_words(accelerator_name(last.scenario["accelerator"]))
         st.subheader(plain(f"How far does {network} scale on {several}?"), anchor=False)
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)

@@ -115,4 +115,13 @@ def several_words(count: int, accelerator: str) -> str:
     """
     if accelerator.islower():
         return f"{count:,} x {accelerator}"
-    return f"{count:,} {_FORM.sub('', accelerator)}{'' if count == 1 else 's'}"
+    return f"{count:,} {_FORM.sub('', accelerator)}" if count == 1 else f"{count:,} {kind_words(accelerator)}"
+
+
+def kind_words(accelerator: str) -> str:
+    """Return what accelerators of a kind are called, without form and memory.
+
+    >>> kind_words("V100 SXM2 16 GB"), kind_words("my-own-gpu")  # an id has no plural
+    ('V100s', 'my-own-gpu')
+    """
+    return accelerator if accelerator.islower() else f"{_FORM.sub('', accelerator)}s"

@@ -10,7 +10,7 @@ from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.fits.changes import DEAR, Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
-from perfmodel.decide.fits.ways import UNKNOWN
+from perfmodel.decide.fits.ways import unknown_of
 from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
@@ -290,12 +290,12 @@ def _is_sure(change: Change, confidence: float) -> bool:
 
 def _is_known(change: Change) -> bool:
     """Return whether its software is known to do a change."""
-    return not any(UNKNOWN in line for line in change.warnings)
+    return not unknown_of(change.warnings)
 
 
 def _but(change: Change) -> str:
     """Return what speaks against a change; empty where nothing does."""
-    unknown = [line.partition(";")[0] for line in change.warnings if UNKNOWN in line]
+    unknown = [line.partition(";")[0] for line in unknown_of(change.warnings)]
     reasons = [*([] if change.same_training else ["it changes the training"]), *unknown]
     return f", but {' and '.join(reasons)}" if reasons else ""
 

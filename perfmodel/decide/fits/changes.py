@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
-from perfmodel.decide.fits.ways import UNKNOWN, Options, Way, more_gpus, sharing_ways, ways_of
+from perfmodel.decide.fits.ways import Options, Way, more_gpus, sharing_ways, unknown_of, ways_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
@@ -130,7 +130,7 @@ def _savers(job: _Job, ways: Iterable[Way], first: Sequence[Way] = ()) -> list[_
         with_it = _settled(job, [*first, way])
         if with_it is not None and with_it.memory.bytes < before:
             new = set(with_it.setting.warnings) - set(job.setting.warnings)
-            is_unknown = any(UNKNOWN in line for line in new)
+            is_unknown = bool(unknown_of(new))
             memory, key = with_it.memory, _key([*first, way])
             result.append(_Saver(way, memory.bytes, memory.probability, is_unknown, key))
     return result
@@ -215,7 +215,7 @@ def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]
 
 def _is_known(changed: Changed) -> bool:
     """Return whether a job's software is known to do a change."""
-    return not any(UNKNOWN in line for line in changed.warnings)
+    return not unknown_of(changed.warnings)
 
 
 def _each(job: _Job, chosen: Iterable[tuple[Way, ...]]) -> list[Changed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from perfmodel.core.choices import ONE_PROCESS
@@ -27,13 +27,18 @@ MORE_OFFLOADED = {
     "activations": ("both",),
 }
 """What lies in the host's memory -> what else could."""
-UNKNOWN = "is not known to"
+_UNKNOWN = "is not known to"
 """Words of a warning that the software may lack what an option needs."""
 _DEGREES = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
 _OTHER_TRAINING = ("optimizer", "lora", "sequence_length", "global_batch_size")
 """Options that change what is trained, how, or on what, not only where it lies."""
 SHORTEST = 512
 """Shortest sequence that is proposed [tokens]."""
+
+
+def unknown_of(warnings: Iterable[str]) -> list[str]:
+    """Return the warnings that the software is not known to do what a job asks."""
+    return [line for line in warnings if _UNKNOWN in line]
 
 
 class Way(NamedTuple):
