@@ -2,8 +2,8 @@
 
 A ratio fails where it is above its budget in each of ``PAIRS`` interleaved pairs.  The least of them is a
 lower bound of the median at 99.9 %: were the median at the budget, all would be above it once in 1,024 runs.
-Times are of the processor, so that other work on the machine changes them little.  Budgets are at least half
-as much again as what was measured.
+Times are of the processor; beside other work on the same core ratios were up to a fifth higher.  Budgets are
+some half as much again as what was measured on an idle machine.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def test_predict(within: Any) -> None:
         for b, a, link in itertools.product(range(16, 80, 4), CARDS, LINKS)
     ]
     endless = itertools.cycle(scenarios)
-    within(0.13, lambda: [predict(next(endless)) for _ in range(100)], per=100, passes=4)
+    within(0.17, lambda: [predict(next(endless)) for _ in range(100)], per=100, passes=4)
 
 
 def test_predict_a_layout(within: Any) -> None:
@@ -44,12 +44,12 @@ def test_predict_a_layout(within: Any) -> None:
         for b, t, p in itertools.product(range(256, 1280, 64), (1, 2, 4, 8), (1, 2, 4))
     ]
     endless = itertools.cycle(scenarios)
-    within(0.24, lambda: [predict(next(endless)) for _ in range(50)], per=50, passes=4)
+    within(0.33, lambda: [predict(next(endless)) for _ in range(50)], per=50, passes=4)
 
 
 def test_every_layout_of_1024_accelerators(within: Any) -> None:
     asked = {"gpus": 1024, "node": "dgx-a100-80gb", "global_batch_size": 1536}
-    assert within(11, lambda: layouts("gpt3-175b", **asked), passes=10).rows
+    assert within(14, lambda: layouts("gpt3-175b", **asked), passes=10).rows
 
 
 def _process(*words: str) -> None:
@@ -62,9 +62,9 @@ def _process(*words: str) -> None:
     ("budget", "command"),
     [
         pytest.param(3.0, "predict --gpus 32", id="predict"),
-        pytest.param(4.0, "fits --workload llama-3-70b --node dgx-h100 --gpus 64", id="fits"),
+        pytest.param(5.0, "fits --workload llama-3-70b --node dgx-h100 --gpus 64", id="fits"),
         pytest.param(
-            16.0,
+            20.0,
             "plan --workload llama-3-70b --tokens 1T --deadline 60days --budget 5M "
             "--instance p5.48xlarge,Standard_ND96isr_H100_v5,a3-megagpu-8g,gpu_8x_b200_sxm6",
             id="plan of layouts",
