@@ -37,6 +37,8 @@ _EXPECTED = {
 _Model = type[BaseModel] | type[Record]
 MOST_SAID = 8
 """Errors that the message about a file lists, so that its author can fix them all at once."""
+MOST_COMPARED = 64
+"""Unknown keys that are compared with each known one: more than any message or answer lists."""
 _NO_KEY = re.compile(r"\[key\]|float|int|str|bool|none|constrained-\w+|[a-z-]+\[.*\]")
 """Matches parts of pydantic's location that are no key of the table, such as the member of a union."""
 _OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error")
@@ -76,7 +78,8 @@ def refused(
             keys = known
             if not known or len(place) > 1:
                 keys = {key for each in models for key in each.model_fields} or known
-            one = _problem(each, place, keys, kind, name, tables=bool(_models_at(model, place)))
+            compared = keys if len(problems) < MOST_COMPARED else ()
+            one = _problem(each, place, compared, kind, name, tables=bool(_models_at(model, place)))
         else:  # of the several types that one value might have had
             right, more = before.values["right_alone"], _expected(each)
             if more != right:
@@ -157,6 +160,9 @@ def _problem(
     values = {"field": key, "given": given, "right_alone": right}
     if what == "missing":
         return Problem("value.missing", (path,), values)
+    if what == "extra_forbidden" and not known:
+        called = {"called": Words(kind), "name": last, "right": Words(right)}
+        return Problem("field.unknown", (path,), {**values, **called}, before=inside)
     if what == "extra_forbidden":
         one = unknown("field.unknown", kind, last, known, path)
         values |= {"right_alone": one.words()}
