@@ -28,6 +28,7 @@ from perfmodel.interfaces.service.settings import Settings
 from perfmodel.interfaces.service.streams import NDJSON
 from tests.serving import PATIENCE, Served, calculate, comes, sample, serving
 
+pytestmark = pytest.mark.any_version  # processes and asyncio; test_serve asks a service of any version
 SETTINGS = Settings(pool=2, queue=2, seconds=20, memory_bytes=300_000_000, access_log=False)
 
 
