@@ -17,7 +17,7 @@ COVERED = """
 
 
 def test_the_bar_of_a_picture_covers_no_word_of_its_legend(window):
-    page = window.open("validation")
+    page = window.open("communication")
     for width in (820, 1440):
         page.set_viewport_size({"width": width, "height": 1000})
         window.drawn()
