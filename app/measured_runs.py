@@ -10,8 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from app.answer_card import Shown
-from app.layout import sentence
-from app.plain import beside_its_number, plain
+from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import per_cent, plural, show
 from perfmodel.evidence.accuracy import Row, shipped_runs
@@ -129,7 +128,7 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
             f"of runs; {spaced(naive['median_absolute_error'])} by the naive answer, {BASELINES[mode]}",
         ),
     }
-    return card, {label: Shown(*map(beside_its_number, texts)) for label, texts in figures.items()}
+    return card, {label: Shown(*texts) for label, texts in figures.items()}
 
 
 def plural_of(count: int, noun: str) -> str:
@@ -176,7 +175,7 @@ def families_listed(rows: Iterable[Row], most: int) -> str:
     return "\n".join(
         f"* **{plain(f'{each.name}: {off_words(each.worst.error or 0.0)}')}**, the worst of "
         f"{plural_of(each.runs, 'run')} of {plain(short_title(each.worst.run.source))}. "
-        f"{sentence(plain(reason(each.worst.run)))}"
+        f"Known: {plain(reason(each.worst.run)).removesuffix('.')}."
         for each in families(rows)[:most]
     )
 

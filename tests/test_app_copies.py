@@ -204,7 +204,7 @@ def sensitive(test: Any, answers: list[Any], printed: str) -> None:
 
 def plain_words(test: Any) -> str:
     """The words of a page without what keeps them from being Markdown."""
-    return words(test).replace("\\", "").replace("\u00a0", " ").replace("**", "")
+    return words(test).replace("\\", "").replace("**", "")
 
 
 def listed(test: Any, answers: list[Any], printed: str) -> None:

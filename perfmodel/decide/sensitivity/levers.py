@@ -22,30 +22,38 @@ def lever_of(effect: Effect) -> str:
 
 
 def best(effects: Sequence[Effect], lever: str) -> Effect | None:
-    """Return the input of a lever that saves most; None if none saves as much as ``LEAST``."""
+    """Return the input of a lever that saves most; None if none saves more than ``LEAST``."""
     some = [each for each in effects if lever_of(each) == lever and each.saving[0] > LEAST]
     return max(some, key=lambda each: each.saving[0], default=None)
 
 
 def decision(effects: Sequence[Effect]) -> str:
-    """Return what of the hardware and of the job saves most, in a sentence.
+    """Return what of the hardware, of the job and of the software saves most, in one or two sentences.
 
     >>> slow = Effect({"name": "memory_bandwidth"}, -0.6, 0.214, -0.125)
-    >>> batch = Effect({"name": "element_bytes"}, 0.6, -0.154, 0.16)
+    >>> batch = Effect({"name": "local_batch_size"}, -0.2, 0.06, -0.041)
     >>> for clause in decision([slow, batch]).split("; "):
     ...     print(clause)
     Of the hardware, memory bandwidth helps most (25 % more saves 12.5 % of the time)
-    of the job, bytes of a number (25 % less saves 15.4 %).
+    of the job, batch per GPU (25 % more saves 4.1 %).
     """
-    hardware, job = (best(effects, lever) for lever in ("hardware", "job"))
-    first = "No faster hardware saves time"
+    hardware, job, software = (best(effects, lever) for lever in LEVERS)
+    words = "No faster hardware saves time"
     if hardware is not None:
-        first = (
-            f"Of the hardware, {words_of(hardware.row['name'])} helps most ({_saving(hardware)} of the time)"
-        )
+        words = f"Of the hardware, {_name(hardware)} helps most ({_saving(hardware)} of the time)"
+    if job is not None:
+        words += f"; of the job, {_name(job)} ({_saving(job)})"
     return (
-        f"{first}." if job is None else f"{first}; of the job, {words_of(job.row['name'])} ({_saving(job)})."
+        f"{words}."
+        if software is None
+        else f"{words}. Of the software, {_name(software)} ({_saving(software)})."
     )
+
+
+def _name(effect: Effect) -> str:
+    """Return the name of an input within a sentence."""
+    name = words_of(effect.row["name"]).partition(" (")[0]
+    return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
 
 
 def _saving(effect: Effect) -> str:
