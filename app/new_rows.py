@@ -71,6 +71,8 @@ def bullets() -> list[str]:
         _range(line.today.error_over_categories for line in _of(job).values())
         for job in (KNOWN, NEW, EXPERTS)
     )
+    whole = [line for kind, line in _of(None).items() if kind not in _of(KNOWN)]
+    apart = max(whole, key=lambda line: line.today.error_over_categories or 0.0)
     stated, today = (
         _range(summary.coverage_80_over_categories for summary in summaries)
         for summaries in ((line.stated for line in every), (line.today for line in every))
@@ -78,7 +80,8 @@ def bullets() -> list[str]:
     lines = [
         f"**Trust most** a job whose accelerator and software were measured before: {known} off, "
         "by kind of job.",
-        f"**Trust less** where one of the two is new, {new} off, and mixtures of experts, {experts}.",
+        f"**Trust less** where one of the two is new, {new} off, mixtures of experts, {experts}, and "
+        f"{apart.kind.replace(',', '')}, {_range([apart.today.error_over_categories])}.",
         f"**Intervals were too narrow**: of runs that were new, those stated then held {stated} in place "
         f"of 80 %. Widened by that they hold {today}, each source judged by the widths of the others.",
         "**Not known**: how far off the next source will be. The form of the model and the classes of jobs "
