@@ -12,7 +12,7 @@ import streamlit as st
 
 from app import interval_bar, sharing
 from app.looks import labelled
-from app.plain import plain
+from app.plain import beside_its_number, plain
 from app.session_hardware import without_folder
 from perfmodel.model.prediction.answer_card import LABELS, Card
 
@@ -95,7 +95,7 @@ def draw(card: Card, more: Mapping[str, Shown] = {}) -> None:
     short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
     rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
-        advice = labelled(card.advice)
+        advice = beside_its_number(labelled(card.advice))
         first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
         st.markdown(f"**{plain(first)}** {plain(rest)}".rstrip())
         drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]
@@ -126,7 +126,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
 
 def _html(text: str) -> str:
     """Return text of a card as HTML, options by the labels of their fields."""
-    return escape(without_folder(labelled(text)))
+    return escape(beside_its_number(without_folder(labelled(text))))
 
 
 def as_text(card: Card, command: str) -> str:

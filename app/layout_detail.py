@@ -24,7 +24,7 @@ UTILISATION = (
 
 
 def _figures(row: LayoutRow) -> None:
-    """Draw the numbers of a layout that are not in its charts: throughput, MFU, idle stages."""
+    """Draw the numbers of a layout that are not in its charts: throughput and MFU."""
     with st.container(horizontal=True):
         tokens = row.tokens_per_second * row.iteration_time
         computed_again = f", HFU {per_cent(row.hfu)}" if row.hfu != row.mfu else ""
@@ -33,12 +33,6 @@ def _figures(row: LayoutRow) -> None:
         for label, value, below, words in (
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", f"80 %: {slow}-{fast}", None),
             ("MFU", per_cent(row.mfu), below_mfu, UTILISATION),
-            (
-                "Idle stages",
-                per_cent(row.bubble_fraction),
-                None,
-                "Share of the step in which stages wait: the pipeline's bubble, and the fullest stage.",
-            ),
         ):
             st.metric(
                 label, value, delta=below, delta_color="off", delta_arrow="off", width="content", help=words
@@ -81,17 +75,25 @@ def show_layout(
         in_full(row.layout),
         "the fastest" if row is best else f"{per_cent(slower)} slower than the fastest",
     ]
-    sentences += [] if row is best else [prediction.verdict]
     st.markdown(labelled(" ".join(map(sentence, sentences))))
     show_warnings([] if row is best else row.caveats)
     _figures(row)
-    alt = f"Terms of one step: {prediction.verdict}"
-    charts.draw(charts.waterfall(prediction), "layout-step", alt)
-    bars = {"": memory_chart.of_layout(row)}
-    if row is not best:
-        bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best)}
-    memory_chart.draw_memory(bars, "layout-memory")
-    pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
+    with fold("Where the time of a step goes") as is_open:
+        if is_open:
+            st.markdown(labelled(sentence(prediction.verdict)))
+            alt = f"Terms of one step: {prediction.verdict}"
+            charts.draw(charts.waterfall(prediction), "layout-step", alt)
+    with fold("What fills the memory") as is_open:
+        if is_open:
+            bars = {"": memory_chart.of_layout(row)}
+            if row is not best:
+                bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best)}
+            memory_chart.draw_memory(bars, "layout-memory")
+    if row.layout["pipeline_parallel"] != 1:
+        with fold("What each pipeline stage does when") as is_open:
+            if is_open:
+                pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
+    _started(row, prediction)
     priced = layout_search.as_link(request.picked, row, own)
     priced |= layout_search.money_options(request.picked, prediction.scenario["sequence_length"])
     with st.container(horizontal=True):
@@ -105,6 +107,5 @@ def show_layout(
             specs = [("specs", file.name) for file in session_hardware.specs()]
             lines = [as_command(name, priced, specs) for name in ("predict", "explain")]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
-    if own is None:
-        to_compare.offer({layout_search.name_of(row.layout): priced}, titles=True)
-    _started(row, prediction)
+        if own is None:
+            to_compare.offer({layout_search.name_of(row.layout): priced}, titles=True)

@@ -11,7 +11,6 @@ from plotly.colors import get_colorscale, sample_colorscale
 from app.charts import GREY, RED
 from app.figure import Figure
 from app.fills import letters_on
-from app.layout_search import name_of
 from app.memory_chart import GIB
 from perfmodel.core.units import show
 from perfmodel.interfaces.api.layout_row import LayoutRow
@@ -20,7 +19,7 @@ from perfmodel.model.transformers.grid import TOO_LARGE
 
 SCALE = "Cividis"
 """Colour scale from dark to light, the same for colour-blind readers."""
-ROW = 44
+ROW = 40
 """Height of a row [px]."""
 CLEAR = "rgba(0,0,0,0)"
 TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
@@ -124,16 +123,16 @@ def _holds(cell: LayoutCell, row: LayoutRow) -> bool:
 
 
 def frame_words(answer: Layouts, chosen: LayoutRow) -> str:
-    """Return which layout the map frames, and which is the fastest, each with its time."""
+    """Return which layout the map frames, and where the fastest is, each with its time."""
     first = answer.rows[0]
     what = "the layout to take" if chosen == answer.taken else "the layout shown below"
     if chosen == first:
         return f"Framed: {what}, the fastest, {show(first.iteration_time, 's')}"
     cell = next(each for each in answer.grid if _holds(each, first))
-    where = "in its cell, in brackets" if _holds(cell, chosen) else words(cell, answer).partition(":")[0]
+    where = "in brackets" if _holds(cell, chosen) else f"at {words(cell, answer).partition(':')[0]}"
     return (
-        f"Framed: {what}, {show(chosen.iteration_time, 's')}. The fastest of all, {name_of(first.layout)}: "
-        f"{show(first.iteration_time, 's')}, {where}"
+        f"Framed: {what}, {show(chosen.iteration_time, 's')}; the fastest of all, "
+        f"{show(first.iteration_time, 's')}, is {where}"
     )
 
 

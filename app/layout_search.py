@@ -70,6 +70,7 @@ def page_options() -> dict[str, Option]:
     result = {name: of_command[name]._replace(session=f"layouts-{name}") for name in QUESTION}
     result["workload"] = result["workload"]._replace(choices=transformers(), label="Transformer")
     result["global-batch-size"] = result["global-batch-size"]._replace(label="Batch of the whole job")
+    result["confidence"] = result["confidence"]._replace(label="How sure that it fits, e.g. 80 %")
     result["tokens"] = of_command["tokens"]._replace(
         label="Tokens to train", usual="e.g. 1T", session="layouts-tokens", help="Of the whole run: 1T, 300B."
     )

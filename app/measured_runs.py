@@ -10,12 +10,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from app.answer_card import Shown
-from app.plain import beside_its_number
+from app.plain import plain
 from perfmodel.core.files.resources import folder
-from perfmodel.core.files.tables import markdown_table
 from perfmodel.core.units import per_cent, plural, show
 from perfmodel.evidence.accuracy import Row, shipped_runs
-from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import BASELINES, counted, statistics, trusted
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.evidence.accuracy.scenarios import measured_time
@@ -116,32 +114,21 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     )
     rests = "from specs alone" if mode == "specs" else "anchored on the time of one accelerator"
     card = Card(
-        advice=f"{over_sources} off in the mean over {sources} ({over_rows} over {runs}); 80 % intervals "
-        f"hold {held} over sources and {held_rows} over runs. {unseen()}",
+        advice=f"{rests[:1].upper()}{rests[1:]}, a predicted time is {over_sources} off on average; "
+        f"plan with its 80 % interval, which held {held} of the times that were measured.",
         rests_on=f"each source is predicted by a fit to all others, {rests}; of trust A or B, "
         f"from A (hardware, batch and procedure stated) to D (not comparable){ambiguous}",
     )
-    return card, {
-        "Mean error": Shown(over_sources, f"over {sources}; {over_rows} over {runs}"),
-        "Median error": Shown(
+    figures = {
+        "Mean error": (over_sources, f"over {sources}; {over_rows} over {runs}"),
+        "80 % intervals held": (held, f"over {sources}; {held_rows} over {runs}"),
+        "Within 20 %": (spaced(twenty), f"of runs; {spaced(ten)} within 10 %"),
+        "Median error": (
             spaced(errors["median_absolute_error"]),
             f"of runs; {spaced(naive['median_absolute_error'])} by the naive answer, {BASELINES[mode]}",
         ),
-        "80 % intervals hold": Shown(held, f"over sources; {held_rows} over runs"),
-        "Within 20 %": Shown(spaced(twenty), f"of runs; {spaced(ten)} within 10 %"),
     }
-
-
-@cache
-def unseen() -> str:
-    """Return a sentence on the errors of rows that nobody had seen: of each kind of work the worst line."""
-    worst: dict[str, float] = {}
-    for line in lines():
-        if line.job is None:
-            kind = line.kind.partition(",")[0]
-            worst[kind] = max(worst.get(kind, 0.0), line.today.error_over_categories or 0.0)
-    said = ", ".join(f"{kind} {spaced(error)}" for kind, error in worst.items())
-    return f"On rows that nobody had seen, over sources, at the worst kind: {said}."
+    return card, {label: Shown(*texts) for label, texts in figures.items()}
 
 
 def plural_of(count: int, noun: str) -> str:
@@ -156,26 +143,6 @@ def spaced(share: float | None) -> str:
     ('11.9 %', '70.0 %', '100 %', '-')
     """
     return "-" if share is None else f"{100 * share:#.3g}".removesuffix(".") + " %"
-
-
-@cache
-def by_kind() -> str:
-    """Return the errors and the coverage of new rows by kind, over sources and over rows, in Markdown."""
-    rows = [
-        {
-            "predicted": line.kind,
-            "mean error, sources / rows": f"{spaced(line.today.error_over_categories)} / "
-            f"{spaced(line.today.mean_error)}",
-            "80 % intervals hold": f"{spaced(line.today.coverage_80_over_categories)} / "
-            f"{spaced(line.today.coverage_80)}",
-            "as stated then": f"{spaced(line.stated.coverage_80_over_categories)} / "
-            f"{spaced(line.stated.coverage_80)}",
-            "sources / rows": f"{line.today.categories} / {line.today.rows}",
-        }
-        for line in lines()
-        if line.job is None
-    ]
-    return beside_its_number(markdown_table(rows))
 
 
 def reason(run: Run) -> str:
@@ -203,18 +170,13 @@ def families(rows: Iterable[Row]) -> list[Family]:
     ]
 
 
-def families_table(rows: Iterable[Row], most: int) -> str:
-    """Return the families with the largest misses, the worst run and why, in Markdown."""
-    return markdown_table(
-        [
-            {
-                "largest miss": f"{each.name}: {off_words(each.worst.error or 0.0)}",
-                "why, or what its source says": reason(each.worst.run),
-                "source": short_title(each.worst.run.source),
-                "runs": each.runs,
-            }
-            for each in families(rows)[:most]
-        ]
+def families_listed(rows: Iterable[Row], most: int) -> str:
+    """Return the families with the largest misses, the worst run of each and why, as a list in Markdown."""
+    return "\n".join(
+        f"* **{plain(f'{each.name}: {off_words(each.worst.error or 0.0)}')}**, the worst of "
+        f"{plural_of(each.runs, 'run')} of {plain(short_title(each.worst.run.source))}. "
+        f"Known: {plain(reason(each.worst.run)).removesuffix('.')}."
+        for each in families(rows)[:most]
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from app import session_hardware
-from app.charts import BLUE, GREY, ORANGE, PINK, draw
+from app.charts import BLUE, ORANGE, PINK, draw
 from app.colours import OF_TERM
 from app.figure import Figure
 from app.fills import filled, letters_on
@@ -20,6 +20,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.units import per_cent, show
 from perfmodel.equations.pipeline_orders import Kind
 from perfmodel.model.prediction import Prediction
+from perfmodel.model.step.terms import TERMS
 from perfmodel.model.transformers.pipeline import Pipeline
 from perfmodel.model.transformers.schedule import KINDS, Block, Schedule
 
@@ -31,7 +32,7 @@ COLUMNS = 800
 """Columns of that image."""
 MOST_NUMBERS = 500
 """Most passes that are drawn with numbers."""
-BUBBLE = "bubble: the stage waits"
+BUBBLE = "the stage waits"
 BUBBLE_LOOK = OF_TERM["bubble_time"]
 SHORTEST = 1e-3
 """Shortest wait that is drawn, as a share of the step."""
@@ -132,14 +133,26 @@ def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
         draw_pipeline(pipeline, prediction, name)
 
 
+def waits_in_words(prediction: Prediction) -> str:
+    """Return the share of the step that stages wait, and the terms that it is the sum of."""
+    terms = ("bubble_time", "unequal_stages_time")
+    parts = [
+        f"{per_cent(prediction.terms[name] / prediction.iteration_time)} {TERMS[name].label}"
+        for name in terms
+        if prediction.terms.get(name)
+    ]
+    waits = f"stages wait {per_cent(prediction.bubble_fraction or 0.0)} of the step"
+    return f"{waits}: {' and '.join(parts)}" if len(parts) > 1 else waits
+
+
 def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
-    """Draw a pipeline's schedule on the page, below a line with the share of the bubble in the step."""
-    schedule, waits = pipeline.schedule, prediction.bubble_fraction or 0.0
+    """Draw a pipeline's schedule on the page, below a line with the share of the step that stages wait."""
+    schedule = pipeline.schedule
     stages = f"{len(schedule.stages)} stages"
     if schedule.chunks > 1:
         stages += f" of {schedule.chunks} chunks"
     passes = "1 micro-batch" if schedule.micro_batches == 1 else f"{schedule.micro_batches} micro-batches"
-    title = f"Pipeline of {stages}, {passes}: bubble {per_cent(waits)} of the step"
+    title = f"Pipeline of {stages}, {passes}: {waits_in_words(prediction)}"
     st.markdown(f"**{title}**")
     height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
     shown = draw(pipeline_schedule(schedule), name, title, height=height)
@@ -147,7 +160,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     cut = cut_of(schedule)
     words = f"Numbers, where there is room, are {numbers}."
     if cut.gap:
-        words += f" Left out between the dotted lines: {show(cut.last - cut.first, 's')} of the same pattern."
+        words += f" Left out at the dots: {show(cut.last - cut.first, 's')} of the same pattern."
     if pipeline.words:
         words += f" {pipeline.words[:1].upper()}{pipeline.words[1:]}."
     st.caption(plain(words))
@@ -299,8 +312,6 @@ def _mark_gap(figure: Figure, cut: Cut) -> None:
         text="...",
         showarrow=False,
     )
-    for edge in (cut.first, cut.first + cut.gap):
-        figure.add_vline(x=edge, line={"dash": "dot", "color": GREY, "width": 1})
     step = _round_step(cut.first)
     early = [step * index for index in range(int(NEAR_GAP * cut.first / step) + 1)]
     late = [step * index for index in range(math.ceil(cut.last / step), int(cut.end / step) + 1)]

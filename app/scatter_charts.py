@@ -1,17 +1,14 @@
-"""Scatter charts: plans by time and cost, runs by measured and predicted time, specs by two numbers."""
+"""Scatter charts: plans by time and cost, specs by two numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.charts import BLUE, COLOURS, GREY, ORANGE, RED, SYMBOLS, UNDER, scale
 from app.figure import Figure
 from perfmodel.core.units import dollars, show
 from perfmodel.decide.planning.within import payment
-
-if TYPE_CHECKING:
-    from perfmodel.evidence.accuracy import Row
 
 PLAIN = [symbol for symbol in SYMBOLS if symbol != "star"]
 """Symbols of points; a star is what is chosen."""
@@ -77,41 +74,6 @@ def pareto(
 
 def _limit(colour: str, dash: str) -> dict[str, Any]:
     return {"mode": "lines", "line": {"color": colour, "dash": dash}, "hoverinfo": "skip"}
-
-
-def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> Figure:
-    """Return a chart of predicted against measured times, with lines of 10 and 20 % error; rows by group."""
-    figure = Figure()
-    every = [row.measured or 0.0 for rows in groups.values() for row in rows]
-    ends = [min(every), max(every)]
-    for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
-        figure.add_scatter(
-            x=ends,
-            y=[end * factor for end in ends],
-            mode="lines",
-            line={"color": GREY, "dash": dash, "width": 2},
-            name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
-            showlegend=factor >= 1,
-            hoverinfo="skip",
-        )
-    for index, (name, rows) in enumerate(groups.items()):
-        figure.add_scatter(
-            x=[row.measured for row in rows],
-            y=[row.predicted for row in rows],
-            name=name,
-            mode="markers",
-            text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],
-            marker={
-                "color": COLOURS[index % len(COLOURS)],
-                "size": 6,
-                "symbol": SYMBOLS[index % len(SYMBOLS)],
-            },
-            hovertemplate="%{text}<extra></extra>",
-        )
-    figure.update_layout(legend=dict(UNDER))
-    figure.update_xaxes(title="measured iteration time [s]", type="log")
-    figure.update_yaxes(title="predicted iteration time [s]", type="log")
-    return figure
 
 
 def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> Figure:

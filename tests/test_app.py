@@ -120,14 +120,14 @@ def sound(test: AppTest) -> AppTest:
 
 def words(test: AppTest) -> str:
     shown = (*test.subheader, *test.markdown, *test.caption, *test.warning, *test.info)
-    return "\n".join([*(str(element.value) for element in shown), *cards(test)])
+    return "\n".join([*(str(element.value).replace("\u00a0", " ") for element in shown), *cards(test)])
 
 
 def cards(test: AppTest) -> list[str]:
     """The texts of answer cards, a line for each row; of scripts and styles nothing."""
     bodies = [each.proto.body for each in test.get("html") if each.proto.body.startswith(("<dl", "<div"))]
     broken = [re.sub("</dd>|</div>", "\n", body.replace("</dt><dd>", ": ")) for body in bodies]
-    return [unescape(re.sub("<[^>]*>", "", text)) for text in broken]
+    return [unescape(re.sub("<[^>]*>", "", text)).replace("\u00a0", " ") for text in broken]
 
 
 def of_card(test: AppTest, label: str) -> str:
@@ -471,7 +471,7 @@ def test_the_time_to_train_by_a_recipe_stands_on_the_page_with_its_framework():
 def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
     test = opened("plan", **NARROW["plan"])
     found = search(Goal(accelerators=("v100-sxm2-16gb",), instances=("p3.16xlarge",), epochs=1.0, max_gpus=8))
-    assert test.markdown[0].value == f"**{plain(verdict(found)[0])}**"
+    assert test.markdown[0].value.replace("\u00a0", " ") == f"**{plain(verdict(found)[0])}**"
     button(test, "Load the chosen plan into Predict").click()
     sound(test.run())
     chosen = found.chosen

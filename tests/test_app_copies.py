@@ -19,6 +19,7 @@ from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
 from perfmodel.decide.sensitivity import input_words
+from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import effects
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.memory_odds import short_verdict
@@ -192,18 +193,18 @@ def quoted(test: Any, answers: list[Any], printed: str) -> None:
 def sensitive(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     rows = effects(answer["inputs"], answer["iteration_time"])
-    names = [sentence(input_words.words_of(each.row["name"])).removesuffix(".") for each in rows]
-    shown = re.findall(r"^\| ([A-Z].*?) \| [+-]", words(test), re.MULTILINE)
-    assert len(shown) > 5
-    assert [each.partition("\\:")[0].partition(": ")[0] for each in shown] == names[: len(shown)]
+    (drawn,) = (json.loads(chart.proto.spec) for chart in test.get("plotly_chart"))
+    names = [label.partition(":")[0] for trace in drawn["data"] for label in trace["customdata"]]
+    assert len(names) > 5
+    assert set(names) <= {sentence(input_words.words_of(each.row["name"])).removesuffix(".") for each in rows}
     assert all(row["name"] in printed for row in answer["inputs"])
     assert all(each["words"][1:] in plain_words(test) for each in answer["crossovers"])
-    assert f"**{names[0]} matters most" in words(test)
+    assert decision(rows) in plain_words(test)
 
 
 def plain_words(test: Any) -> str:
     """The words of a page without what keeps them from being Markdown."""
-    return words(test).replace("\\", "").replace("\u00a0", " ").replace("**", "")
+    return words(test).replace("\\", "").replace("**", "")
 
 
 def listed(test: Any, answers: list[Any], printed: str) -> None:

@@ -139,7 +139,7 @@ def rows_of(bars):
 def test_predict_draws_the_schedule_with_its_bubble_above():
     test = opened(**LLAMA)
     answer, schedule = predict(**ASKED), pipeline_of_scenario(ASKED).schedule
-    assert f"bubble {100 * answer.bubble_fraction:.1f} % of the step" in words(test)
+    assert f"stages wait {100 * answer.bubble_fraction:.1f} % of the step" in words(test)
     figure = drawn(test, "pipeline")
     bars = [each for each in figure["data"] if each["type"] == "bar"]
     assert [bar["name"] for bar in bars] == ["forward", "backward", pipeline_chart.BUBBLE]

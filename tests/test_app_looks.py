@@ -26,7 +26,7 @@ def layouts(test):
     return [json.loads(chart.proto.spec)["layout"] for chart in test.get("plotly_chart")]
 
 
-@pytest.mark.parametrize("page", ["communication", "stragglers", "validation", "hardware"])
+@pytest.mark.parametrize("page", ["communication", "stragglers", "hardware"])
 def test_ticks_of_measured_quantities_say_their_unit(page):
     ticks = [
         axis["ticktext"]
@@ -111,7 +111,7 @@ def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
 
 
 def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
-    said = words(opened("hardware")).replace("\\", "").replace("\u00a0", " ")
+    said = words(opened("hardware")).replace("\\", "")
     assert "**125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W rated power; 13" in said
     assert "Rated power\n300 W\ndata sheet" in said.replace("rated", "Rated")
     source = Catalogue.built_in().accelerator("v100-sxm2-16gb").sources["techpowerup"]
@@ -122,17 +122,15 @@ def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
 def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
     said = words(opened("validation"))
-    assert (
-        f"**{100 * errors['mean_over_sources']:.1f} % off in the mean over {errors['sources']} sources"
-        in said
-    )
+    assert f"a predicted time is {100 * errors['mean_over_sources']:.1f} % off on average" in said
     held = (errors["coverage_80_over_sources"], errors["coverage_80"])
     assert (
-        "intervals hold {:.1f} % over sources and {:.1f} % over runs".format(*(100 * x for x in held)) in said
+        "{:.1f} %\nover {} sources; {:.1f} % over".format(100 * held[0], errors["sources"], 100 * held[1])
+        in said
     )
     (line,) = [line.today for line in lines() if line.kind.startswith("transformers") and line.job is None]
-    assert f"transformers {100 * line.error_over_categories:.1f} %, collectives" in said
-    assert f"| {line.categories} / {line.rows} |" in said
+    both = f"{100 * line.error_over_categories:.0f} / {100 * line.mean_error:.0f} %"
+    assert f"{line.categories} sources, {line.rows} runs | {both} |" in said
 
 
 def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():

@@ -322,7 +322,7 @@ def test_where_the_ring_overtakes_the_server():
     }
     case = sensitivity(Scenario(world_size=32, **options)).case
     turns = crossovers(case.setting, BUILT_IN, calibration())
-    at = next(turn.at for turn in turns if turn.words.startswith("the ring overtakes"))
+    at = next(turn.at for turn in turns if turn.words.endswith("workers on"))
 
     def lead(n):
         served = Scenario(world_size=n, strategy="parameter-server", servers=1, **options)

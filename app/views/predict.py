@@ -192,5 +192,5 @@ def page(request: PageRequest) -> None:
 
 
 RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not computed")
-CONFIDENCE = options()["confidence"]
+CONFIDENCE = options()["confidence"]._replace(label="How sure to reach the throughput")
 page(scenario_form("predict", body=[RECIPE, CONFIDENCE], money=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from app import answer_card, charts, memory_chart, report_pages, session_hardware, sharing
 from app.backend import backend
 from app.figure import Figure
+from app.fills import filled
 from app.layout import (
     PageRequest,
     copy_buttons,
@@ -24,38 +26,67 @@ from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import markdown, plain
 from app.titles import job_of
 from perfmodel.core.units import three_digits
+from perfmodel.decide.sensitivity import levers
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
 from perfmodel.decide.sensitivity.per_sample import Effect, effects
-from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import card_of
+from perfmodel.model.step.terms import COMPUTE, bound_words
 
-DRAWN = 12
-"""Most inputs in the chart, the strongest ones."""
-LEAST = 1e-3
-"""Least change of the time per sample that is drawn, as a share of it."""
+DRAWN = 10
+"""Most inputs in the chart, those that save most."""
+LOOKS = {"hardware": (charts.BLUE, ""), "job": (charts.ORANGE, ""), "software": (charts.GREY, "/")}
+"""Lever of an input -> colour and pattern of its bar."""
+UNKNOWN = (charts.GREY, ".")
+"""Of an input that nobody may change, such as a measured time."""
 
 
-def tornado(rows: list[Effect]) -> Figure:
-    """Return the chart of the change of the time per sample for each input a quarter less and more."""
+def savings(rows: list[Effect]) -> Figure:
+    """Return the chart of what a quarter more or less of each input saves of the time per sample.
+
+    Names are above the bars, not left of them, where they would take half of a phone's width.
+    """
     figure = Figure()
-    for name, colour, changes in (
-        ("25 % less", charts.ORANGE, [row.less for row in rows]),
-        ("25 % more", charts.BLUE, [row.more for row in rows]),
-    ):
+    for lever, label in {**levers.LEVERS, "": "measured"}.items():
+        drawn = [(place, row) for place, row in enumerate(rows) if levers.lever_of(row) == lever]
+        if not drawn:
+            continue
         figure.add_bar(
-            y=[_input(row) for row in rows],
-            x=[100 * (change or 0.0) for change in changes],
-            name=f"{name} of it",
+            y=[place for place, _ in drawn],
+            x=[100 * row.saving[0] for _, row in drawn],
+            width=0.45,
+            name=label,
             orientation="h",
-            marker={"color": colour},
-            hovertemplate="%{y} " + name + ": %{x:+.1f} %<extra></extra>",
+            marker=filled(LOOKS.get(lever, UNKNOWN)),
+            text=[f"{100 * row.saving[0]:.1f} %" for _, row in drawn],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[_change(row) for _, row in drawn],
+            hovertemplate="%{customdata} saves %{text}<extra></extra>",
         )
-    figure.update_layout(barmode="overlay")
-    figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_xaxes(title="time per sample", ticksuffix=" %", zeroline=True)
+    for place, row in enumerate(rows):
+        figure.add_annotation(
+            x=0,
+            y=place - 0.25,
+            text=_change(row),
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+            yshift=-2,
+        )
+    figure.update_layout(barmode="overlay", showlegend=True, legend={"font": {"size": 11}})
+    figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.8], fixedrange=True)
+    most = 100 * max(row.saving[0] for row in rows)
+    figure.update_xaxes(title="saved of the time per sample", ticksuffix=" %", range=[0, 1.2 * most])
     return figure
+
+
+def _change(effect: Effect) -> str:
+    """Return a change of an input in words, with what it is now where that has a unit."""
+    value, unit = effect.row["value"], effect.row["unit"]
+    now = "" if unit == "1" else f" than {value_words(value, unit)}"
+    return f"{_input(effect)}: 25 % {effect.saving[1]}{now}"
 
 
 def _whole(line: str) -> str:
@@ -68,20 +99,14 @@ def _input(effect: Effect) -> str:
     return sentence(words_of(effect.row["name"])).removesuffix(".")
 
 
-def decision(report: SensitivityReport, rows: list[Effect], prediction: Prediction) -> str:
-    """Return the sentence on the input that matters most, after a warning if the job does not fit."""
-    unfit = ""
-    if not prediction.memory.fits:
-        unfit = f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. "
-    if not rows:
-        return f"{unfit}No input moves the time."
-    first = rows[0]
-    changes = [
-        f"a quarter {name} {'costs' if change > 0 else 'saves'} {three_digits(abs(100 * change))} %"
-        for name, change in (("more", first.more), ("less", first.less))
-        if change is not None
-    ]
-    return f"{unfit}{_input(first)} matters most: of the time per sample {', '.join(changes)}."
+def limit(prediction: Prediction, rows: list[Effect], words: str) -> str:
+    """Return what limits the job, and of computing whether memory traffic or products take more of it."""
+    moved = {row.row["name"]: abs(row.one_percent or 0.0) for row in rows}
+    if not words.startswith(bound_words(COMPUTE)) or moved.get("memory_bandwidth", 0.0) <= moved.get(
+        "peak_flops", 0.0
+    ):
+        return words
+    return f"{words}; of computing, more is memory traffic than products of matrices"
 
 
 def _percent(share: float | None) -> str:
@@ -92,14 +117,13 @@ def _percent(share: float | None) -> str:
 
 
 def table(rows: list[Effect]) -> str:
-    """Return inputs as a Markdown table, in the order of the chart, their effects next to their names."""
+    """Return inputs as a Markdown table, the strongest first, their effects next to their names."""
     return markdown(
         [
             {
                 "input": plain(f"{_input(each)}: {value_words(each.row['value'], each.row['unit'])}"),
                 "a quarter less": _percent(each.less),
                 "a quarter more": _percent(each.more),
-                "1 % more": _percent(None if each.one_percent is None else each.one_percent / 100),
             }
             for each in rows
         ]
@@ -107,18 +131,23 @@ def table(rows: list[Effect]) -> str:
 
 
 def inputs(rows: list[Effect]) -> None:
-    """Draw the table of the inputs that move the time, those that do not, and what each is."""
-    moving = [each for each in rows if each.most > LEAST]
-    if moving:
-        st.markdown("**What each input changes of the time per sample**")
-        with st.container(key="ratios-of-inputs"):
-            st.markdown(table(moving))
-    if still := [_input(each) for each in rows if each not in moving]:
-        st.caption(plain(f"Under {LEAST:.1%} or none: {', '.join(still)}."))
+    """Draw what every input changes, less and more, and what each is, in folded sections."""
+    moving = [each for each in rows if each.most > levers.LEAST]
+    with fold("Every input: what a quarter less and more changes") as is_open:
+        if is_open and moving:
+            with st.container(key="wrapped-inputs"):
+                st.markdown(table(moving))
+            if still := [_input(each) for each in rows if each not in moving]:
+                st.caption(plain(f"Under {levers.LEAST:.1%} or none: {', '.join(still)}."))
     with fold("What the inputs are") as is_open:
         if is_open:
             lines = [f"{_input(each)}: {each.row['meaning']}" for each in rows]
             st.markdown("\n".join(f"* {plain(line)}" for line in lines))
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Return lines as sentences of a list in Markdown."""
+    return "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
 
 
 def python(picked: dict[str, Any]) -> str:
@@ -143,23 +172,27 @@ def page(request: PageRequest) -> None:
         report = backend().sensitivity(request.scenario(), conditions)
         prediction = request.predict()
     every = effects(report.inputs, report.iteration_time)
-    rows = [each for each in every if each.most > LEAST][:DRAWN]
-    advice = decision(report, rows, prediction)
-    card = card_of(prediction).model_copy(update={"advice": advice})
+    rows = [each for each in every if each.saving[0] > levers.LEAST]
+    rows = sorted(rows, key=lambda each: -each.saving[0])[:DRAWN]
+    unfit = ""
+    if not prediction.memory.fits:
+        unfit = f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. "
+    advice = f"{unfit}{levers.decision(every)}"
+    card = card_of(prediction)
+    card = card.model_copy(update={"advice": advice, "limit": limit(prediction, every, card.limit)})
     with request.top:
         job = job_of(prediction.scenario["workload"], card)
         st.subheader(plain(f"What would make {job} faster?"), anchor=False)
         answer_card.show(card)
     if rows:
-        charts.draw(tornado(rows), "tornado", advice, height=120 + 28 * len(rows))
-    for heading, lines in (
-        ("Which limit sets the time, where there are several", map(limit_words, report.maxima)),
-        ("Where the answer changes", [each["words"] for each in report.crossovers]),
-    ):
-        bullets = "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
-        if bullets:
-            st.markdown(f"**{heading}**\n{bullets}")
+        charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
+    turns = [each["words"] for each in report.crossovers]
+    if turns:
+        st.markdown(f"**Where the answer changes**\n{_listed(turns)}")
     inputs(every)
+    with fold("Which limit sets the time, where there are several") as is_open:
+        if is_open:
+            st.markdown(_listed(map(limit_words, report.maxima)))
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):

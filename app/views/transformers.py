@@ -102,10 +102,9 @@ def table(rows: list[tuple[LayoutRow, int]], marks: Mapping[str, str]) -> list[d
         {
             "layout": layout_search.name_of(row.layout),
             "step [s]": row.iteration_time,
-            "mark": marks.get(layout_search.name_of(row.layout), ""),
+            "note": marks.get(layout_search.name_of(row.layout), "close" if row.ties_with_first else ""),
             "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
-            "ties": row.ties_with_first,
             "MFU [%]" if recomputes else "MFU = HFU [%]": 100 * row.mfu,
             "MFU, nominal [%]": 100 * row.mfu_nominal,
             "memory [GiB]": row.memory["bytes"] / GIB,
@@ -141,13 +140,17 @@ COLUMNS = {
     "accumulation_steps": "passes",
 }
 _SHARE = st.column_config.NumberColumn(format="%.1f")
-_SECONDS = st.column_config.NumberColumn(format="%.3g")
+FIRST_COLUMNS = ("step [s]", "note", "layout", "memory [GiB]")
+# Columns that are drawn at once, as many as a tablet shows whole; the table's own menu shows the others.
 CONFIG = {
-    "step [s]": _SECONDS,
-    "80 % from [s]": st.column_config.NumberColumn(format="%.3g", help="of the interval of 80 %"),
-    "to [s]": st.column_config.NumberColumn(format="%.3g", help="of the interval of 80 %"),
-    "ties": st.column_config.CheckboxColumn(
-        help="whether 1 is inside the 80 % interval of its time over the first's"
+    "step [s]": st.column_config.NumberColumn(format="%.3g", width=56),
+    "note": st.column_config.TextColumn(
+        width=62, help="close: too close to the fastest to tell, with 80 % confidence"
+    ),
+    "layout": st.column_config.TextColumn(width=200),
+    **dict.fromkeys(
+        ("80 % from [s]", "to [s]"),
+        st.column_config.NumberColumn(format="%.3g", help="of the interval of 80 %"),
     ),
     **dict.fromkeys(
         ("MFU [%]", "MFU = HFU [%]"),
@@ -155,7 +158,9 @@ CONFIG = {
     ),
     "MFU, nominal [%]": st.column_config.NumberColumn(format="%.1f", help=NOMINAL_WORDS),
     "HFU [%]": st.column_config.NumberColumn(format="%.1f", help="with what is computed again"),
-    "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
+    "memory [GiB]": st.column_config.NumberColumn(
+        label="GiB", format="%.1f", width=56, help="memory of the fullest GPU"
+    ),
     "fits, probability": st.column_config.NumberColumn(format="percent"),
     "of memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
     "pipeline idle [%]": _SHARE,
@@ -185,17 +190,18 @@ def the_list(answer: Layouts, rows: list[tuple[LayoutRow, int]], chosen: LayoutR
         session["layouts-clicked"] = (here, names)
         session["layouts-lists"] = session.get("layouts-lists", 0) + 1
     key = f"layouts-list-{session['layouts-lists']}"
-    st.caption("Click a row for the details of its layout, a heading to sort", help=LEGEND)
     st.dataframe(
         table(rows, marks),
         hide_index=True,
         key=key,
-        height=320,
+        height=250,
         column_config=CONFIG,
+        column_order=FIRST_COLUMNS,
         on_select=lambda: take_row(names, key),
         selection_mode="single-row",
         selection_default={"selection": {"rows": [names.index(here)] if here in names else []}},
     )
+    st.caption(f"{LEGEND}. The eye above the table shows more columns.")
 
 
 def take_cell(answer: Layouts) -> None:
@@ -219,10 +225,10 @@ def the_map(answer: Layouts, chosen: LayoutRow) -> None:
         on_select=lambda: take_cell(answer),
         selection_mode="points",
     )
-    st.caption(plain(f"{layout_map.frame_words(answer, chosen)}."))
     st.caption(
-        "A cell has the fastest step by its degrees; hatched: nothing fits into memory; empty: GPUs, layers "
-        "or batch do not divide by so many. Click a cell to see its fastest."
+        plain(f"{layout_map.frame_words(answer, chosen)}.")
+        + " Each cell has its fastest step; an empty one does not divide GPUs, layers or batch. "
+        "Click a cell for its fastest layout."
     )
 
 
@@ -278,13 +284,11 @@ def page(request: PageRequest) -> None:
         st.subheader(plain(f"Which layout for {job}?"), anchor=False)
         answer_card.show(answer.card)
         place = st.container()
-        file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
     show_warnings(taken.caveats)
-    with st.expander("Which layouts tie, and which of them is taken"):
-        st.markdown(plain(" ".join(map(sentence, tie_lines(answer)))))
     whole = answer.capacity / GIB
     fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {whole:.1f} GiB of a GPU"
-    st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
+    listed = fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them"
+    st.caption(f"{listed}. Click a row for its details, a heading to sort.")
     if not rows:
         st.info("No layout that fits passes the filters: clear a field of “Which layouts are listed”.")
         st.stop()
@@ -296,6 +300,9 @@ def page(request: PageRequest) -> None:
     the_list(answer, distinct, chosen)
     shown = prediction if chosen == taken else predicted(request.picked, chosen, path)
     layout_detail.show_layout(request, chosen, answer, shown, file_name)
+    with fold("Which layouts tie, and which of them is taken") as is_open:
+        if is_open:
+            st.markdown(plain(" ".join(map(sentence, tie_lines(answer)))))
     with st.container(horizontal=True):
         question = {name: request.picked[name] for name in layout_search.QUESTION if name in request.picked}
         question |= {} if file_name is None else {"workload": file_name}
@@ -305,6 +312,9 @@ def page(request: PageRequest) -> None:
         report = report_pages.of_layouts(answer, shell_command(command, question | run), conditions)
         download_buttons("layouts", sharing.csv_of("layouts", answer), answer.to_json, report)
     money.show_costs(costs)
+    with fold("Other questions to start from") as is_open:
+        if is_open:
+            file_marks.examples({question: ("transformers", query) for question, query in PRESETS.items()})
 
 
 OPTIONS = page_options()

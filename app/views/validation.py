@@ -1,23 +1,23 @@
-"""Page Validation: predicted against measured times, the largest errors first, each with its source."""
+"""Page Validation: how far predicted times are off measured ones, by source and by kind of job."""
 
 import streamlit as st
 
-from app import answer_card, charts, measured_runs, scatter_charts
+from app import answer_card, charts, error_chart, measured_runs, new_rows, sharing
 from app.layout import PageRequest, copy_buttons, download_buttons, fold, options_form
 from app.options import one_of, options, some_of
 from perfmodel.evidence.accuracy import Row
-from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, refusals
+from perfmodel.evidence.accuracy.report.error_statistics import GROUPS, counted, refusals
 from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.model.prediction.names import accelerator_name, network_name
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
-BY = one_of("by", GROUPS, "source", "What a colour stands for.")._replace(label="Colour by")
+BY = one_of("by", GROUPS, "source", "What the runs of one strip have in common.")._replace(label="Group by")
 FILTERS = [
     some_of(name, measured_runs.known(name), "Only these.")._replace(usual="all", session=f"filter-{name}")
     for name in measured_runs.FILTERS
 ]
-MOST_GROUPS = 8
+MOST_GROUPS = 7
 SHOWN = 300
 FAMILIES = 8
 # Families of misses of the page's table.
@@ -35,19 +35,26 @@ def label_of(row: Row, by: str) -> str:
 
 
 def picture(result: list[Row], by: str) -> None:
-    """Draw the chart of predicted against measured times; the largest groups have their own colours."""
+    """Draw the errors of runs, a strip for each group; of many groups the smaller share one."""
     groups: dict[str, list[Row]] = {}
     for row in result:
         groups.setdefault(label_of(row, by), []).append(row)
     largest = sorted(groups, key=lambda name: -len(groups[name]))
     drawn = {name: groups[name] for name in largest[: MOST_GROUPS - 1]}
-    rest = [row for name in largest[MOST_GROUPS - 1 :] for row in groups[name]]
+    if rest := [row for name in largest[MOST_GROUPS - 1 :] for row in groups[name]]:
+        drawn["all others"] = rest
     charts.draw(
-        scatter_charts.predicted_against_measured(drawn | ({"others": rest} if rest else {})),
+        error_chart.strips(drawn),
         "validation",
-        "Predicted against measured iteration time, both logarithmic; out of sample: "
-        "each source by a fit to all others",
-        height=520,
+        "Predicted over measured time of each run, by group, logarithmic; each source predicted by a fit "
+        "to all others",
+        height=error_chart.height(len(drawn)),
+    )
+    left_out = sum(not counted(row) for row in result)
+    st.caption(
+        "Dots: runs. Bar: from a tenth of them to nine tenths; line: the median. Shaded: within 20 %. "
+        + f"{left_out} of the {len(result):,} runs drawn are not in the numbers above, as their source "
+        "leaves the setup open." * bool(left_out)
     )
 
 
@@ -61,20 +68,20 @@ def page(request: PageRequest) -> None:
     with request.top:
         st.subheader("How far off are the predictions?", anchor=False)
         answer_card.show(card, figures)
+        st.markdown("\n".join(f"* {line}" for line in new_rows.bullets()))
         if predicted:
             picture(predicted, picked.get("by", "source"))
+    st.markdown("**By kind of job: runs predicted while they were new**")
     with st.container(key="wrapped-kinds"):
-        st.caption(
-            "By kind, on rows that nobody had seen when they were predicted; means over sources / rows"
-        )
-        st.markdown(measured_runs.by_kind())
-    if predicted:
-        with st.container(key="wrapped-misses"):
-            st.caption("The largest misses, each family of runs by its worst, and why")
-            st.markdown(measured_runs.families_table(predicted, FAMILIES))
-    with fold("Every run, the largest misses first") as is_open:
+        st.markdown(new_rows.table())
+    st.caption(
+        "Of two numbers the first counts every source once, the second every run. Where new: accelerator or "
+        "software had not been measured before."
+    )
+    with fold("The largest misses, and why") as is_open:
         if is_open:
-            st.caption(f"{min(SHOWN, len(predicted)):,} of {len(predicted):,}")
+            st.markdown(measured_runs.families_listed(filter(counted, predicted), FAMILIES))
+            st.caption(f"{min(SHOWN, len(predicted)):,} of {len(predicted):,} runs, the largest misses first")
             st.dataframe(
                 measured_runs.misses_table(predicted[:SHOWN]),
                 hide_index=True,
@@ -88,12 +95,15 @@ def page(request: PageRequest) -> None:
         download_buttons(
             "validation", lambda: measured_runs.table(predicted), lambda: [row.to_dict() for row in result]
         )
-        st.download_button(
-            "Download report", measured_runs.report, "report.md", "text/markdown", on_click="ignore"
-        )
+        with sharing.place():
+            st.download_button(
+                "Download report", measured_runs.report, "report.md", "text/markdown", on_click="ignore"
+            )
     with fold("The report in short: errors, their limits, and the coverage of intervals") as is_open:
         if is_open:
             st.markdown(measured_runs.section("In short"))
+            st.markdown("**On rows that nobody had seen**")
+            st.markdown(measured_runs.section("On rows that nobody had seen"))
     with fold("What the model does not cover") as is_open:
         if is_open:
             for count, reason in refusals(row.reason for row in result):

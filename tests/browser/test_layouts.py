@@ -16,7 +16,7 @@ def test_pipeline_and_memory_are_drawn_inside_the_page(window):
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         window.drawn()
-        assert page.get_by_text("32 micro-batches: bubble").is_visible()
+        assert page.get_by_text("32 micro-batches: stages wait").is_visible()
         edges = page.evaluate(f"{CHARTS}.map(each => each.getBoundingClientRect().right)")
         assert max(edges) <= width
         assert len(edges) >= 3

@@ -17,7 +17,7 @@ COVERED = """
 
 
 def test_the_bar_of_a_picture_covers_no_word_of_its_legend(window):
-    page = window.open("validation")
+    page = window.open("communication")
     for width in (820, 1440):
         page.set_viewport_size({"width": width, "height": 1000})
         window.drawn()
@@ -33,7 +33,7 @@ def test_a_wide_table_scrolls_within_a_phone_and_the_keyboard_reaches_it(window)
     page = window.open("validation")
     page.get_by_text("The report in short").click()
     folds = page.get_by_test_id("stExpander").filter(has_text="The report in short")
-    table = folds.locator("[data-testid=stMarkdownContainer]:has(> table)")
+    table = folds.locator("[data-testid=stMarkdownContainer]:has(> table)").first
     table.wait_for()
     window.settled()
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")

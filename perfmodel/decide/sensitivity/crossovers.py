@@ -79,10 +79,10 @@ def _strategies(
     ahead = [_sign(served[n], ring[n]) for n in both]
     if not both or not any(ahead):
         return []  # something else takes all the time
-    lines = [Crossover(f"{_AHEAD[ahead[0]].format(one)} at {both[0]} workers", "world_size", both[0])]
+    lines = [Crossover(f"{_AHEAD[ahead[0]].format(one)} with {both[0]} workers", "world_size", both[0])]
     for before, now, n in zip(ahead, ahead[1:], both[1:], strict=False):
         if now != before:
-            lines.append(Crossover(f"{_TURN[now].format(one)} at {n} workers", "world_size", n))
+            lines.append(Crossover(f"{_AHEAD[now].format(one)} from {n} workers on", "world_size", n))
     if len(lines) == 1:
         words = f"{_AHEAD[ahead[0]].format(one)} from {both[0]} workers to {both[-1]}"
         return [Crossover(words, "world_size", None)]
@@ -98,8 +98,11 @@ def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:
     return [Crossover(turn_words(setting, setting.compression, constants), "compression", None)]
 
 
-_AHEAD = {1: "the ring is ahead of {}", -1: "the ring is behind {}", 0: "the ring is level with {}"}
-_TURN = {1: "the ring overtakes {}", -1: "the ring falls behind {}", 0: "the ring is level with {}"}
+_AHEAD = {
+    1: "all-reduce is faster than {}",
+    -1: "all-reduce is slower than {}",
+    0: "all-reduce is as fast as {}",
+}
 MOST_CROSSOVERS = 6
 _NO_END = Crossover("and so on: they are close", "world_size", None)
 

@@ -53,6 +53,8 @@ class Input(NamedTuple):
     model: str
     """Model that has it: ``data-parallel``, ``layer-table`` (networks given as a table of layers),
     ``transformer``, ``any`` or ``inner``."""
+    lever: str
+    """Who may change it: ``hardware`` is bought, ``job`` is set, ``software`` is improved; else empty."""
     numbers: str
     others: str
     meaning: str
@@ -202,4 +204,7 @@ def inputs_of(
     for name, value in acting.items():
         if name.startswith(OF_TERMS):
             word = name.removeprefix(OF_TERMS)
-            yield Input(word, QUANTITIES[word].unit, "any", name, "", QUANTITIES[word].meaning), float(value)
+            yield (
+                Input(word, QUANTITIES[word].unit, "any", "software", name, "", QUANTITIES[word].meaning),
+                float(value),
+            )

@@ -11,8 +11,8 @@ from perfmodel.interfaces.api.layout_ties import SAME_TIME, Ties
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.layout_order import NEARLY
-from perfmodel.model.prediction.memory_odds import CERTAIN, short_verdict, verdict
-from perfmodel.model.transformers.layout_words import in_full
+from perfmodel.model.prediction.memory_odds import CERTAIN, verdict
+from perfmodel.model.transformers.layout_words import difference, in_full
 
 
 def card_of_layouts(
@@ -35,11 +35,13 @@ def card_of_layouts(
     """
     from perfmodel.interfaces.reports.figures import card_with
 
+    card = card_with(prediction, money)
     update = {
         "advice": _advice(ties, first),
         "chance": _chance(ties, fitting, next_slower),
+        "machines": card.machines.replace(f"; {ties.preferred.words}", ""),  # the advice spells it
     }
-    return card_with(prediction, money).model_copy(update=update)
+    return card.model_copy(update=update)
 
 
 def _advice(ties: Ties, first: LayoutRow) -> str:
@@ -54,9 +56,8 @@ def _advice(ties: Ties, first: LayoutRow) -> str:
     slower = row.time_ratio["value"] - 1
     less = "as long" if slower < SAME_TIME else f"{per_cent(slower / (1 + slower))} less"
     return (
-        f"{words} The fastest, {first.words}, {first.layout['micro_batch_size']} x "
-        f"{first.layout['accumulation_steps']}, takes {show(first.iteration_time, 's')}, {less}: "
-        f"{_why_not_first(ties, first)}."
+        f"{words} The fastest, with {difference(row.layout, first.layout)}, takes "
+        f"{show(first.iteration_time, 's')}, {less}: {_why_not_first(ties, first)}."
     )
 
 
@@ -65,9 +66,7 @@ def _why_not_first(ties: Ties, first: LayoutRow) -> str:
     fits = first.memory["fits_probability"]
     if fits < ties.confidence:
         return f"it fits with only {percent(fits)}, not {percent(ties.confidence)}"
-    return (
-        f"a tie (up to {percent(NEARLY - 1)}), by more degrees of parallelism (fits: {short_verdict(fits)})"
-    )
+    return f"of layouts within {percent(NEARLY - 1)} the one with the fewest splits is taken"
 
 
 def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
@@ -75,11 +74,11 @@ def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
     row = ties.preferred
     if row.slower_than_first is not None:
         likely = percent(1 - row.slower_than_first)
-        faster = f"{likely} likely to be faster than the first of the list"
+        faster = f"{likely} that it is faster than the first of the list"
     elif next_slower is not None:
-        faster = f"{percent(next_slower)} likely to be faster than the next"
+        faster = f"{percent(next_slower)} that it is faster than the next"
     else:
         return "no other layout fits"
     if ties.layouts == 1:
-        return f"{faster}; no other layout that fits ties with it (80 %)"
-    return f"{faster}; {ties.layouts:,} of {fitting:,} layouts that fit tie with the first (80 %)"
+        return f"{faster}; no other layout that fits is too close to tell (80 %)"
+    return f"{faster}; {ties.layouts:,} of {fitting:,} that fit are too close to tell (80 %)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.core.units import show
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
+from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import Effect, effects
 from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport, sides_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -46,7 +47,10 @@ def page_of_sensitivity(
     options = scenario.model_dump(mode="json", exclude_unset=True)
     return Page(
         question=f"What does the time of an iteration depend on: {report.title}?",
-        answer=[*([f"The job {report.unfit}."] if report.unfit else []), _decision(swings, time)],
+        answer=[
+            *([f"The job {report.unfit}."] if report.unfit else []),
+            f"{decision(swings)} An iteration takes {show(time, 's')}.",
+        ],
         charts=[_tornado(swings[:DRAWN], time)] if swings else [],
         tables=[table for table in tables if table.rows],
         assumptions=[f"price: {report.price_words}"] if report.price_words else [],
@@ -59,18 +63,6 @@ def page_of_sensitivity(
 def _changes(effect: Effect) -> tuple[float, float]:
     """Return what a quarter less and a quarter more change, as shares; 0 where it is not known."""
     return effect.less or 0.0, effect.more or 0.0
-
-
-def _decision(swings: list[Effect], time: float) -> str:
-    """Return a sentence on the input with the largest effect."""
-    if not swings:
-        return f"No input moves the iteration of {show(time, 's')}."
-    less, more = _changes(swings[0])
-    name = words_of(swings[0].row["name"])
-    return (
-        f"{name[:1].upper()}{name[1:]} matters most: a quarter less of it changes the time per sample by "
-        f"{less:+.1%}, a quarter more by {more:+.1%}; an iteration takes {show(time, 's')}."
-    )
 
 
 def _tornado(rows: list[Effect], time: float) -> Spans:

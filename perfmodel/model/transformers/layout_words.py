@@ -195,3 +195,15 @@ def changes(layouts: Layout, most: int) -> tuple[str, ...]:
         for row in range(1, len(layouts.sharding))
     ]
     return tuple(" + ".join(words) for words in sorted(changed, key=len)[:most])
+
+
+def difference(layout: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return what another layout has in place of what one has, from dictionaries of ``Layout.words``.
+
+    >>> one = Layout(8, 2, data_parallel=32, sharding=1, accumulation_steps=16)
+    >>> difference(one.words(), one._replace(virtual_stages=4, micro_batch_size=2).words())
+    'chunks 4 + micro-batch 2'
+    """
+    one, two = of_words(layout), of_words(other)
+    names = [name for name in CHOSEN if getattr(one, name) != getattr(two, name)]
+    return " + ".join(one_word(name, getattr(two, name)) for name in names) or short(other)

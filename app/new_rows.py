@@ -1,0 +1,90 @@
+"""Errors on rows that were new when they were predicted, by kind of job, for the page Validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+from app.measured_runs import plural_of
+from app.plain import beside_its_number, markdown
+from perfmodel.evidence.accuracy.ledger.ledger import Line, lines
+from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW
+
+
+@cache
+def _lines() -> tuple[Line, ...]:
+    return tuple(lines())
+
+
+def _of(job: str | None) -> dict[str, Line]:
+    """Return kind -> its line for one class of jobs, None for all classes."""
+    return {line.kind: line for line in _lines() if line.job == job}
+
+
+def _both(over_sources: float | None, over_rows: float | None) -> str:
+    """Return a mean over sources and one over rows, in whole per cent; once where they are equal.
+
+    >>> _both(0.2178, 0.1791), _both(0.991, 0.991), _both(None, None)
+    ('22 / 18 %', '99 %', '-')
+    """
+    if over_sources is None or over_rows is None:
+        return "-"
+    both = [f"{100 * over_sources:.0f}", f"{100 * over_rows:.0f}"]
+    return f"{' / '.join(dict.fromkeys(both))} %"
+
+
+def _errors(line: Line | None) -> str:
+    return "-" if line is None else _both(line.today.error_over_categories, line.today.mean_error)
+
+
+def table() -> str:
+    """Return error and coverage of new rows by kind of job, over sources and over rows, in Markdown."""
+    new = _of(NEW)
+    return markdown(
+        [
+            {
+                "job, with sources and runs": f"{line.kind}: {plural_of(line.today.categories, 'source')}, "
+                f"{plural_of(line.today.rows, 'run')}",
+                "off by": _errors(line),
+                "where new": _errors(new.get(kind)),
+                "80 % holds": _both(line.today.coverage_80_over_categories, line.today.coverage_80),
+            }
+            for kind, line in _of(None).items()
+        ]
+    )
+
+
+def _range(shares: Iterable[float | None]) -> str:
+    """Return the least and the most of shares, in whole per cent.
+
+    >>> _range([0.74, 1.0]), _range([0.453])
+    ('74 to 100 %', '45 %')
+    """
+    known = sorted(share for share in shares if share is not None)
+    return f"{' to '.join(dict.fromkeys(f'{100 * share:.0f}' for share in (known[0], known[-1])))} %"
+
+
+def bullets() -> list[str]:
+    """Return what to trust and what not: means over sources, of the best kind of job to the worst."""
+    every = _of(None).values()
+    known, new, experts = (
+        _range(line.today.error_over_categories for line in _of(job).values())
+        for job in (KNOWN, NEW, EXPERTS)
+    )
+    whole = [line for kind, line in _of(None).items() if kind not in _of(KNOWN)]
+    apart = max(whole, key=lambda line: line.today.error_over_categories or 0.0)
+    stated, today = (
+        _range(summary.coverage_80_over_categories for summary in summaries)
+        for summaries in ((line.stated for line in every), (line.today for line in every))
+    )
+    lines = [
+        f"**Trust most** a job whose accelerator and software were measured before: {known} off, "
+        "by kind of job.",
+        f"**Trust less** where one of the two is new, {new} off, mixtures of experts, {experts}, and "
+        f"{apart.kind.replace(',', '')}, {_range([apart.today.error_over_categories])}.",
+        f"**Intervals were too narrow**: of runs that were new, those stated then held {stated} in place "
+        f"of 80 %. Widened by that they hold {today}, each source judged by the widths of the others.",
+        "**Not known**: how far off the next source will be. The form of the model and the classes of jobs "
+        "were chosen with all of these in view, so expect more than this page says.",
+    ]
+    return [beside_its_number(line) for line in lines]
