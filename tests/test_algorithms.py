@@ -176,6 +176,16 @@ def test_an_algorithm_named_takes_what_its_curve_says_as_in_a_step(node: str) ->
             assert times == sorted(times)
 
 
+@pytest.mark.parametrize(("held", "used"), [(1, 1), (2, 1), (3, 2), (8, 4)])
+def test_part_of_a_machine_sends_over_part_of_its_adapters_as_in_a_step(held: int, used: int) -> None:
+    """A DGX-1 has four adapters for eight GPUs; a stated number wins."""
+    fabric = fabric_of(2 * held, CATALOGUE, node="dgx-1v", nodes=2)
+    scenario = Scenario(node="dgx-1v", world_size=2 * held, accelerators_per_node=held)
+    assert fabric.nics == resolve(scenario, CATALOGUE).nics == used
+    assert fabric_of(2 * held, CATALOGUE, node="dgx-1v", nodes=2, nics=4).nics == 4
+    assert any("(of 4, for " in note for note in fabric.notes) == (used < 4)
+
+
 def test_a_ring_by_name_is_slower_than_the_library_where_trees_are() -> None:
     """1 MB over 256 V100 by rings: 62 hops between nodes, where trees take ten."""
     fabric = fabric_of(256, CATALOGUE, node="dgx-1v")

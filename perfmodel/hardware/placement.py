@@ -53,21 +53,26 @@ def nodes_filled(world_size: int, held: int | None, node: Node, warnings: list[s
     return placed(world_size, held)
 
 
-def adapters_used(node: Node, held: int) -> int:
+def adapters_used(node: Node, held: int | None) -> int:
     """Return the network adapters of a node that its accelerators in a job send over.
 
-    Each accelerator sends over the nearest, so that those of a part of them are as large a part.
+    As large a part of the adapters as of the accelerators, rounded up.  NCCL gives each GPU the adapters at
+    its least PCI distance, shared with the GPUs of the job that are as near (``ncclTopoGetLocalNet`` in
+    ``src/graph/topo.cc`` at 5067397c, read on 2026-11-27; NVIDIA/nccl issue 412).  A GPU that is alone at two
+    adapters may open both, but its own PCIe link carries no more than the one that is its part.  On ten
+    machines of eight H100 with eight 400 Gbit/s adapters (``nccl-tests-cluster``), 1, 2 and 4 GPUs reach
+    49, 98 and 196 GB/s of bus bandwidth: an adapter each.  GPUs far from each other may reach more.
 
     Parameters
     ----------
     node : spec of the node; without ``nics`` it has one
-    held : its accelerators in the job
+    held : its accelerators in the job; None for all
 
     >>> dgx = Node.model_construct(id="dgx", name="DGX", accelerators=8, nics=4)
-    >>> adapters_used(dgx, 8), adapters_used(dgx, 3), adapters_used(dgx, 1)
+    >>> adapters_used(dgx, None), adapters_used(dgx, 3), adapters_used(dgx, 1)
     (4, 2, 1)
     """
-    return -(-(node.nics or 1) * held // node.accelerators)
+    return -(-(node.nics or 1) * (held or node.accelerators) // node.accelerators)
 
 
 def is_slice(node: Node, link: Link, between: str | None) -> bool:

@@ -132,7 +132,7 @@ def left_open_of_listing(scenario: Scenario, point: Point, catalogue: Catalogue)
     if point.nodes > 1 and scenario.nics is None:
         taken = int(point.nics if point.host_nics is None else point.host_nics)
         counts = {*NICS, *(node.nics for node in alike if node.nics)} - {taken}
-        words = f"each machine has {taken} network adapter{'s' * (taken != 1)}"
+        words = f"each machine uses {taken} network adapter{'s' * (taken != 1)}"
         yield LeftOpen("nics", taken, tuple(sorted(counts)), words)
     name, link = ("inter_link", point.inter_link) if point.nodes > 1 else ("intra_link", point.link)
     if scenario.node is None and getattr(scenario, name) is None and link is not None:

@@ -21,6 +21,7 @@ from perfmodel.decide.sweeps.columns import ALWAYS, WHERE_NAMED, Columns, answer
 from perfmodel.decide.sweeps.parts import Parts, nothing_to_predict
 from perfmodel.decide.sweeps.shared import shares_out
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.placement import adapters_used
 from perfmodel.model.fitted.calibration import Calibration, calibrated, constants_of
 from perfmodel.model.options.scenario import AnyScenario, Scenario, field_of, laid_over, options_of
 from perfmodel.model.setting.crossed import Crossed
@@ -272,14 +273,15 @@ def _caps(axes: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     if True not in axes["network_cap"]:
         return ()
-    for name, link, nics in itertools.product(axes["node"], axes["inter_link"], axes["nics"]):
+    across = ("node", "inter_link", "nics", "accelerators_per_node")
+    for name, link, nics, held in itertools.product(*(axes[each] for each in across)):
         if name is None:
             continue
         node = catalogue.node(name)
         between = link or node.inter_link
         if between is None or max(axes["world_size"]) <= node.accelerators:
             continue
-        note = cap_note(node, catalogue.link(between), nics or node.nics or 1)
+        note = cap_note(node, catalogue.link(between), nics or adapters_used(node, held))
         notes |= {note: None} if note else {}
     return tuple(notes)
 

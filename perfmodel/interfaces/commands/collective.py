@@ -40,7 +40,8 @@ class CollectiveRequest(Described):
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
     nodes : [1] Nodes.
         [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
-    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    nics : [1] Network adapters per node.  [default: the machine's; if the ranks use a part of
+        its accelerators, the same part of them; else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     oversubscription : [1] Bandwidth of a rack's nodes over bandwidth of its uplinks, e.g. 4.  [default: 1]
     placement : Order of the job's ring over the racks.  [default: contiguous]

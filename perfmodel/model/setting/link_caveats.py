@@ -72,13 +72,18 @@ def note_adapters(
         if scenario.inter_link is not None:  # else they come with the node's own link, which is named
             taken.append(default("nics", nics))
         return
-    taken.append(default("nics", nics, f"{PART_OF}{node.nics}, for {held} of {node.accelerators} GPUs)"))
+    taken.append(default("nics", nics, part_of(node, int(held or 1))))
     server = None if scenario.node is not None or held is None else _server_of(held, catalogue)
     if server is not None:
         warnings.append(
             f"{held} of the {node.accelerators} GPUs of each {node_words(node)}, the usual machine, take "
             f"part; for servers of {held}, e.g. --node {server}"
         )
+
+
+def part_of(node: Node, held: int) -> str:
+    """Return the remark on a number of adapters that ``held`` accelerators of a node use, of its own."""
+    return f"{PART_OF}{node.nics}, for {held} of {node.accelerators} GPUs)"
 
 
 def _server_of(accelerators: int, catalogue: Catalogue) -> str | None:

@@ -242,7 +242,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     link_caveats.warn_of_misplaced_links(
         intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings
     )
-    nics = scenario.nics or adapters_used(node, scenario.accelerators_per_node or node.accelerators)
+    nics = scenario.nics or adapters_used(node, scenario.accelerators_per_node)
     connections = _connections(scenario, over_adapters, inter, taken)
     if over_adapters:
         few = usual_connections(strategy)

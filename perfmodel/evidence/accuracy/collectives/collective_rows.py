@@ -16,6 +16,7 @@ from perfmodel.evidence.accuracy.scenarios import Refused, named
 from perfmodel.evidence.traces.nccl_tests import COLLECTIVES
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.hardware.placement import adapters_used
 from perfmodel.model.collectives.place import USUAL_YEAR, Point, check_mesh
 
 COLUMNS = (
@@ -115,7 +116,7 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     chip = _accelerator(row, catalogue)
     inside = row["intra_link"] or _link_to_nic(chip, ranks // nodes)
     link = catalogue.link(named("links", inside, catalogue))
-    nics = line.read("nics_per_node", _count) or _usual_nics(chip, catalogue)
+    nics = line.read("nics_per_node", _count) or _usual_nics(chip, ranks // nodes, catalogue)
     groups = link.domains(nodes, ranks // nodes)
     adapters = nics * (nodes // groups)
     between = line.text("inter_link") if groups > 1 else ""
@@ -142,10 +143,10 @@ def _point(line: Line, catalogue: Catalogue) -> Point:
     return point
 
 
-def _usual_nics(chip: Accelerator | None, catalogue: Catalogue) -> int:
-    """Return the adapters of an accelerator's usual machine, where a row states none; by default 1."""
+def _usual_nics(chip: Accelerator | None, held: int, catalogue: Catalogue) -> int:
+    """Return the adapters that ``held`` accelerators of their usual machine use; by default 1."""
     usual = chip.usual_node if chip is not None else None
-    return 1 if usual is None else catalogue.node(usual).nics or 1
+    return 1 if usual is None else adapters_used(catalogue.node(usual), held)
 
 
 def _year(line: Line) -> int:

@@ -15,7 +15,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.machine_words import accelerator_words, link_words, node_words
 from perfmodel.hardware.node import Node
 from perfmodel.hardware.peer_graph import ranks_of
-from perfmodel.hardware.placement import domains
+from perfmodel.hardware.placement import adapters_used, domains
 from perfmodel.model.collectives.place import Point
 from perfmodel.model.collectives.place import inside as rate_inside
 from perfmodel.model.collectives.racks import Racks
@@ -27,6 +27,7 @@ from perfmodel.model.setting.link_caveats import (
     check_racks,
     connections_served,
     lone_bandwidth,
+    part_of,
     require_network,
     warn_of_misplaced_links,
     warn_of_network_limit,
@@ -48,6 +49,8 @@ class _Choice(NamedTuple):
     owner: str | None = None
     """Id of the spec that it comes from; None: stated or a default."""
     is_stated: bool = False
+    remark: str = ""
+    """What follows the value in a note."""
 
 
 class _Machine(NamedTuple):
@@ -122,7 +125,7 @@ def fabric_of(
         raise refusal("collective.uneven_ranks", "ranks", "nodes", ranks=ranks, nodes=nodes)
     inside = _stated(intra_link) or _inner_link(known, catalogue, alone=ranks == nodes)
     link = catalogue.link(inside.value)
-    of_node = _stated(nics) or _adapters(machine)
+    of_node = _stated(nics) or _adapters(machine, ranks // nodes)
     each = int(of_node.value)
     if machine is None:
         groups = link.domains(nodes, ranks // nodes)
@@ -213,7 +216,7 @@ def _notes(taken: Mapping[str, _Choice | None]) -> list[str]:
     of: dict[str | None, list[str]] = {}
     for option, each in taken.items():
         if each is not None and not each.is_stated:
-            of.setdefault(each.owner, []).append(f"--{option} {each.value}")
+            of.setdefault(each.owner, []).append(f"--{option} {each.value}{each.remark}")
     return [
         taken_as(f"{', '.join(options)}, {f'as {owner} has' if owner else 'by default'}")
         for owner, options in of.items()
@@ -306,8 +309,11 @@ def _outer_link(machine: Node | None) -> _Choice | None:
     return _Choice(machine.inter_link, machine.id)
 
 
-def _adapters(machine: Node | None) -> _Choice:
-    """Return the number of adapters of a machine, by default 1."""
+def _adapters(machine: Node | None, held: int) -> _Choice:
+    """Return the adapters that ``held`` accelerators of a machine send over; without a machine 1."""
     if machine is None or machine.nics is None:
         return _Choice("1")
-    return _Choice(str(machine.nics), machine.id)
+    used = adapters_used(machine, held)
+    if used == machine.nics:
+        return _Choice(str(used), machine.id)
+    return _Choice(str(used), remark=part_of(machine, held))
