@@ -2,104 +2,99 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 from app.charts import BLUE, GREY, ORANGE, RED, scale
 from app.figure import Figure
-from perfmodel.core.records.names import spaced
-from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis
+from perfmodel.core.units import percent, show, show_range
+from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis
 
 WIDE = 8
 """Largest over least drawn time from which the axis is logarithmic."""
-YOURS, EXPECTED, PUBLISHED = "yours", "expected", "published"
+MEASURED, PREDICTED, PUBLISHED = "measured", "predicted", "published"
 """Rows of the chart, from the top; before the last one for each cause."""
 MOST_CAUSES = 4
 """Most causes that are drawn, the likeliest."""
+_INSET = "   "
+"""Distance of a label from its point."""
 
 
-def label_of(cause: DiagnosedCause) -> str:
-    """Return the short name of a cause in words."""
-    return spaced(cause.id)
+class _Row(NamedTuple):
+    """Points of one row of the chart."""
 
-
-def of_cause(cause: DiagnosedCause) -> str:
-    """Return the label of a cause's row."""
-    return f"cause: {label_of(cause)}"
+    name: str
+    times: list[float]
+    """[s]"""
+    labels: list[str]
+    """Next to the points."""
+    hover: list[str]
+    look: tuple[str, str, int]
+    """Colour, symbol and size."""
 
 
 def in_interval(answer: Diagnosis) -> Figure:
-    """Return a chart of the iteration time: measured, expected, with each cause, of published runs."""
+    """Return a chart of the iteration time: measured, predicted, with each cause, of published runs."""
     figure = Figure()
     figure.add_scatter(
         x=[answer.low_80, answer.high_80],
-        y=[EXPECTED] * 2,
+        y=[PREDICTED] * 2,
         mode="lines",
         line={"color": BLUE, "width": 12},
         opacity=0.5,
-        name=f"80 % of such jobs: {show(answer.low_80, 's')} to {show(answer.high_80, 's')}",
-        hovertemplate="%{x:.3s}s<extra></extra>",
+        hovertemplate="80 % of such jobs: %{x:.3s}s<extra></extra>",
     )
-    causes = answer.causes[:MOST_CAUSES] if answer.verdict in ("slow", "unclear") else []
-    for name, rows, times, words, look in (
-        (
-            f"predicted {show(answer.predicted, 's')}",
-            [EXPECTED],
-            [answer.predicted],
-            ["predicted"],
-            (BLUE, "circle", 11),
-        ),
-        (
-            "predicted with this cause",
-            [of_cause(cause) for cause in causes],
-            [cause.predicted_time for cause in causes],
-            [f"{cause.words}: {show(cause.predicted_time, 's')}" for cause in causes],
-            (GREY, "square", 10),
-        ),
-        (
-            "published runs like it",
-            [PUBLISHED] * len(answer.similar),
-            [each.value for each in answer.similar],
-            [f"{each.words}: {show(each.value, 's')}" for each in answer.similar],
-            (ORANGE, "x", 10),
-        ),
-        (
-            f"measured {show(answer.measured, 's')}",
-            [YOURS],
-            [answer.measured],
-            ["measured"],
-            (RED, "diamond", 15),
-        ),
-    ):
-        colour, symbol, size = look
-        if times:
-            figure.add_scatter(
-                x=times,
-                y=rows,
-                text=words,
-                mode="markers",
-                marker={"color": colour, "symbol": symbol, "size": size},
-                name=name,
-                hovertemplate="%{text}<extra></extra>",
-            )
-    times = [*(time for trace in figure.data for time in trace["x"])]
-    is_late = [cause.predicted_time**2 > min(times) * max(times) for cause in causes]
-    figure.add_scatter(
-        x=[cause.predicted_time for cause in causes],
-        y=[of_cause(cause) for cause in causes],
-        text=[f"   {show(cause.predicted_time, 's')}, {percent(cause.probability)}   " for cause in causes],
-        mode="text",
-        textposition=["middle left" if late else "middle right" for late in is_late],
-        showlegend=False,
-        hoverinfo="skip",
-    )
-    order = (YOURS, EXPECTED, *map(of_cause, causes), PUBLISHED)
-    drawn = [row for row in order if any(row in trace["y"] for trace in figure.data)]
-    figure.update_yaxes(categoryorder="array", categoryarray=drawn[::-1], automargin=True)
-    every = [time for trace in figure.data for time in trace["x"]]
+    rows = [row for row in _rows(answer) if row.times]
+    every = [answer.low_80, answer.high_80, *(time for row in rows for time in row.times)]
     is_wide = max(every) > WIDE * min(every)
+    middle = math.sqrt(min(every) * max(every)) if is_wide else max(every) / 2
+    for row in rows:
+        colour, symbol, size = row.look
+        figure.add_scatter(
+            x=row.times,
+            y=[row.name] * len(row.times),
+            mode="markers+text",
+            text=[f"{_INSET}{label}{_INSET}" if label else "" for label in row.labels],
+            textposition=["middle left" if time > middle else "middle right" for time in row.times],
+            customdata=row.hover,
+            marker={"color": colour, "symbol": symbol, "size": size},
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    order = [row.name for row in rows]
+    figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="iteration time [s]", **scale(is_wide))
     if not is_wide:
         figure.update_xaxes(rangemode="tozero")
+    figure.update_layout(showlegend=False)
     return figure
+
+
+def _rows(answer: Diagnosis) -> list[_Row]:
+    """Return the rows of the chart of an iteration time, from the top."""
+    ends = show_range(answer.low_80, answer.high_80, "s")
+    predicted = f"{show(answer.predicted, 's')} (80 %: {ends})"
+    causes = answer.causes[:MOST_CAUSES] if answer.verdict in ("slow", "unclear") else []
+    return [
+        _Row(MEASURED, [answer.measured], [show(answer.measured, "s")], [MEASURED], (RED, "diamond", 15)),
+        _Row(PREDICTED, [answer.predicted], [""], [f"predicted: {predicted}"], (BLUE, "circle", 11)),
+        *(
+            _Row(
+                cause.name,
+                [cause.predicted_time],
+                [f"{show(cause.predicted_time, 's')}, {percent(cause.probability)}"],
+                [f"{cause.words} ({cause.change}): {show(cause.predicted_time, 's')}"],
+                (GREY, "square", 10),
+            )
+            for cause in causes
+        ),
+        _Row(
+            PUBLISHED,
+            [each.value for each in answer.similar],
+            [""] * len(answer.similar),
+            [f"{each.words}: {show(each.value, 's')}" for each in answer.similar],
+            (ORANGE, "x", 10),
+        ),
+    ]
 
 
 def _bus_bandwidth(row: DiagnosedSize, time: float) -> float:

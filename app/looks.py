@@ -148,6 +148,7 @@ if (!window.sidebarFollows) {
 covers the page, Escape closes it."""
 _COMMAND = re.compile(r"perfmodel [\w-]+ --.*", re.DOTALL)
 """A command with options, which ends a note."""
+_ADDITION = re.compile(r" [\[(].*")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NAME = re.compile(r"\S*\d")
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -164,22 +165,22 @@ def _labels() -> dict[str, str]:
 
 
 def label(option: str) -> str:
-    """Return an option as pages label it; one that no page has as the command line names it.
+    """Return an option as pages label it, without a unit or addition; what no page has as the shell names it.
 
     >>> label("price"), label("no-network-cap"), label("unknown")
-    ('“Price of a machine [USD/h]”', '“Network limit of a machine holds”', '--unknown')
+    ('“Price of a machine”', '“Network limit of a machine holds”', '--unknown')
     """
     known = _labels().get(option.removeprefix("no-"))
-    return shell(option) if known is None else f"“{known}”"
+    return shell(option) if known is None else f"“{_ADDITION.sub('', known)}”"
 
 
 def labelled(note: str) -> str:
     """Return a note with its options as pages label them; a command, at its end or in backquotes, as it is.
 
     >>> labelled("no price is known: give --price"), labelled("`perfmodel predict --price 3`")
-    ('no price is known: give “Price of a machine [USD/h]”', '`perfmodel predict --price 3`')
+    ('no price is known: give “Price of a machine”', '`perfmodel predict --price 3`')
     >>> labelled("give --price, or: perfmodel plan --price 3")
-    'give “Price of a machine [USD/h]”, or: perfmodel plan --price 3'
+    'give “Price of a machine”, or: perfmodel plan --price 3'
     """
     typed = None if "`" in note else _COMMAND.search(note)
     if typed:

@@ -219,9 +219,14 @@ def choose(values: Mapping[Option, Any]) -> None:
 
 def leave_open(given: Iterable[Option]) -> None:
     """Clear options for the next run of the page, so that the model chooses their values."""
+    clear(given)
+    history.note_action()
+
+
+def clear(given: Iterable[Option]) -> None:
+    """Clear options; those of an address that arrives with this run are read from it after that."""
     for option in given:
         _clear(option)
-    history.note_action()
 
 
 def _clear(option: Option) -> None:

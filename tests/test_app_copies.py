@@ -18,6 +18,7 @@ from app.looks import labelled
 from app.plain import plain
 from perfmodel.core.files.resources import folder
 from perfmodel.core.units import show
+from perfmodel.decide.diagnosis.card import LEAST
 from perfmodel.decide.sensitivity import input_words
 from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import effects
@@ -232,7 +233,7 @@ def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
     assert labelled(answer["card"]["advice"]) in plain_words(test)
     assert answer["card"]["advice"] in printed
     assert all(
-        cause["words"] in plain_words(test) for cause in answer["causes"] if cause["probability"] > 0.01
+        cause["name"] in plain_words(test) for cause in answer["causes"] if cause["probability"] >= LEAST
     )
 
 

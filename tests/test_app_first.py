@@ -193,3 +193,10 @@ def test_a_table_of_runs_is_handed_to_the_page_that_learns_from_it():
     assert "a table of measured runs" in errors(test)
     sound(button(test, "Learn from these runs").click().run())
     assert test.subheader[0].value == "What mine.csv teaches"
+
+
+def test_an_example_of_diagnose_brings_its_machines_and_its_file():
+    test = opened("diagnose", gpus="32", measured="400ms")
+    sound(test.button(key="preset-All-reduces between two DGX H100").click().run())
+    assert {"node": "dgx-h100", "gpus": "16"}.items() <= test.query_params.items()
+    assert test.subheader[0].value == "Is 25.7 GB/s normal between 16 H100s?"

@@ -18,7 +18,6 @@ from app import (
 )
 from app.backend import backend
 from app.command_answer import Answered, answer_of
-from app.diagnosis_charts import label_of
 from app.file_marks import in_use
 from app.layout import (
     PageRequest,
@@ -34,12 +33,12 @@ from app.looks import labelled
 from app.measured_files import TYPED
 from app.options import SCENARIO, options
 from app.plain import plain
-from app.state import is_open, leave_open
+from app.state import clear, is_open
 from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import shares
+from perfmodel.decide.diagnosis.card import LEAST, bandwidths, shares
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
@@ -76,14 +75,6 @@ SAMPLES: dict[str, tuple[dict[str, str], str, str]] = {
     ),
 }
 # Label of a button -> query, and name and content of a file.
-LISTED = 0.01
-# Least probability of a cause that is listed by itself.
-
-
-def without_answer() -> None:
-    """Draw what the page has without an answer: a way out of a contradiction, and examples."""
-    measured_files.offer_listed()
-    draw_samples()
 
 
 def draw_samples() -> None:
@@ -93,7 +84,6 @@ def draw_samples() -> None:
             if st.button(label, key=f"preset-{label}"):
                 marks = [session_hardware.keep("measured", name, text.encode())] if name else []
                 file_marks.use("measured", marks)
-                measured_files.replace_typed()
                 file_marks.go_to("diagnose", query)
 
 
@@ -119,7 +109,7 @@ def options_of_listing() -> tuple[str, ...]:
         st.session_state[LEFT_OPEN] = listing.file
         if is_open("diagnose"):  # an address says what it leaves open
             stated = (name for name in SCENARIO if name == "gpus" or not measured_files.applies(name))
-            leave_open([TYPED, *(OF[name] for name in stated)])
+            clear([TYPED, *(OF[name] for name in stated)])
     return MACHINES if (listing.hosts or 1) > 1 else ()
 
 
@@ -151,54 +141,60 @@ def title(answer: Diagnosis, network: str | None) -> str:
     return f"Is {show(answer.measured, 'B/s')} normal between {job.gpus}?"
 
 
+def bandwidth_of(answer: Diagnosis) -> dict[str, answer_card.Shown]:
+    """Return the bus bandwidth of a listing's largest message as a figure; a training run has none."""
+    if not answer.sizes:
+        return {}
+    value = show(answer.measured, "B/s")
+    return {"Bus bandwidth": answer_card.Shown(value, bandwidths(answer.sizes[-1]).removeprefix(f"{value} "))}
+
+
 def causes(answer: Diagnosis) -> None:
-    """List what may slow the run, the likeliest first, each with what to try; the shares sum to 1."""
+    """List what may slow the run, the likeliest first, each with what to try."""
     if answer.verdict == "fast" or not answer.causes:
         return
     st.subheader("Likely causes", anchor=False)
-    unit = show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
-    named = [cause for cause in answer.causes if cause.probability >= LISTED]
+    named = [cause for cause in answer.causes if cause.probability >= LEAST] or answer.causes[:1]
     rows = shares(answer, len(named))
-    lines = [_share(*rows[0])]
-    for cause in named:
-        would = f"{unit} would take {show(cause.predicted_time, 's')}"
-        lines.append(_share(cause.probability, f"{cause.words} ({label_of(cause)}): {cause.change}; {would}"))
-        lines.append(f"  - {plain(labelled(sentence(cause.next)))}")
-    lines += [_share(*row) for row in rows[1 + len(named) :]]
+    lines = [_share(cause.probability, cause.name, f": {cause.next}.") for cause in named]
+    if answer.kind == "collective":  # what their chart does not show
+        lines = [
+            _share(cause.probability, cause.name, f" ({cause.change}): {cause.next}.") for cause in named
+        ]
+    others = [row for row in rows[1 + len(named) :] if row[0] >= diagnosed.LISTED]
+    lines += [_share(share, words, ".") for share, words in (*others, rows[0])]
     st.markdown("\n".join(lines))
 
 
-def _share(probability: float, words: str) -> str:
+def _share(probability: float, name: str, more: str) -> str:
     """Return a probability and what it is of as an item of a list."""
-    return f"- **{plain(percent(probability))}** {plain(labelled(words))}"
+    return f"- **{plain(percent(probability))} {plain(name)}**{plain(labelled(more))}"
 
 
-def table(listing: Listing, words: str = "") -> None:
-    """Draw a table under its heading, with a caption; none without rows."""
+def next_runs(answer: Diagnosis) -> None:
+    """List what to measure next, with the causes that each time would point to."""
+    listing = diagnosed.next_steps(answer)
     if listing.rows:
         st.subheader(listing.heading, anchor=False)
-        if words:
-            st.caption(words)
-        st.dataframe(as_rows(listing), hide_index=True)
+        lines = (f"1. **{plain(sentence(run))}** {plain(sentence(times))}" for run, times in listing.rows)
+        st.markdown("\n".join(["Its iteration time points to the cause:", "", *lines]))
 
 
 def details(answer: Diagnosis) -> None:
-    """Draw the folded table: each message size, or each term of the iteration."""
-    listing = diagnosed.sizes(answer) if answer.kind == "collective" else diagnosed.terms(answer)
-    with fold(listing.heading) as is_open:
-        if is_open:
-            st.dataframe(as_rows(listing), hide_index=True)
+    """Draw the folded tables: each message size or term of the iteration, and what was published."""
+    for listing in (
+        diagnosed.similar(answer),
+        diagnosed.sizes(answer) if answer.kind == "collective" else diagnosed.terms(answer),
+    ):
+        if listing.rows:
+            with fold(listing.heading) as is_open:
+                if is_open:
+                    st.dataframe(as_rows(listing), hide_index=True)
 
 
 def as_rows(listing: Listing) -> list[dict[str, str]]:
     """Return a table of a report as rows."""
     return [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
-
-
-NEXT = (
-    "What tells these causes apart best, first, and the iteration time with each; normal: nothing is wrong, "
-    "and the prediction is as far off there"
-)
 
 
 def page() -> None:
@@ -208,27 +204,31 @@ def page() -> None:
         "diagnose",
         body=(TYPED, *(OF[name] for name in beside)),
         without=beside,
-        columns={"How it is read": READ},
+        columns={"How it is read": READ} if in_use("measured") else {},
+        picture=() if in_use("measured") else READ,
         start={"gpus": START["gpus"]} if in_use("measured") else START,
         counts=applies,
         fitted=measured_files.fitted,
     )
-    with errors_shown("Is it normal?", request.top, without_answer):
-        measured_files.fields()
+    with errors_shown("Is it normal?", request.top, measured_files.offer_listed):
+        with st.expander("Or a log, a listing or a trace", key="other-measurements"):
+            draw_samples()
+            measured_files.fields()
         (answer, asked, python), picked = answered(request)
     with request.top:
         st.subheader(plain(title(answer, request.picked.get("workload"))), anchor=False)
-        answer_card.show(answer.card)
+        answer_card.show(answer.card, bandwidth_of(answer))
         measured_files.offer_listed()
         if answer.kind == "training":
             charts.draw(diagnosis_charts.in_interval(answer), "interval", answer.sentence, height=300)
+            st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
         else:
             charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
-        st.caption(plain(labelled(f"Measured: {answer.reading}")))
-        draw_samples()
+        if in_use("measured"):
+            (file,) = session_hardware.files("measured")
+            st.caption(plain(labelled(f"Measured: {answer.reading}, in {file.name}")))
     causes(answer)
-    table(diagnosed.next_steps(answer), NEXT)
-    table(diagnosed.similar(answer))
+    next_runs(answer)
     details(answer)
     assumed.draw(answer.defaults, answer.notes)
     with st.container(horizontal=True):

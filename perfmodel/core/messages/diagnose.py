@@ -7,8 +7,9 @@ MESSAGES = {
     "for example {number} images/s",
     "diagnose.unit": "{given!r}: a rate of what? expected tokens/s, samples/s or images/s, with /gpu "
     "where it is that of one accelerator",
-    "diagnose.log_format": "no line with the speed of a step; known are logs of {known}, outputs of "
-    "nccl-tests and rccl-tests, and profiler files",
+    "diagnose.log_format": "no speed of a step is in it. Instead of a file of another kind give the time or "
+    "rate that it states, e.g. 400ms or 3000tok/s/gpu; known are logs of {known}, outputs of nccl-tests and "
+    "rccl-tests, and profiler files",
     "diagnose.table_of_runs": "a table of measured runs: `perfmodel calibrate --data FILE` learns from it; "
     "of one run give its time or rate, or its log",
     "diagnose.log_empty": "leaving out {skip} of {count} lines leaves none with a speed",

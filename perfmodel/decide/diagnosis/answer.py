@@ -39,7 +39,9 @@ class DiagnosedCause(Record):
     """What may have slowed a run, and how well it explains what was measured."""
 
     id: str
-    """Short name: tcp, few-adapters, precision, ..."""
+    """For programs: tcp, few-adapters, precision, ..."""
+    name: str
+    """In a few words, for charts and lists."""
     words: str
     """What it is."""
     change: str

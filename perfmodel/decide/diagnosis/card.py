@@ -72,12 +72,11 @@ def _sentence(answer: Diagnosis) -> str:
 
 def _advice(answer: Diagnosis) -> str:
     """Return what to settle first, the verdict, what is likeliest, and what to do first."""
-    options = [f"--{turn.option.replace('_', '-')}" for turn in answer.turns]
+    options = " and ".join(f"--{turn.option.replace('_', '-')}" for turn in answer.turns)
     parts = (
         answer.mismatch,
         _taken(answer),
-        _verdict(answer),
-        f"give {' and '.join(options)}" if options else None,
+        f"{_verdict(answer)}, so give {options}" if options else _verdict(answer),
         None if answer.mismatch else _cause(answer),
         _first(answer),
     )
@@ -158,8 +157,8 @@ def _cause(answer: Diagnosis) -> str | None:
         said = f"most likely cause: {first.words} ({percent(share)})"
     else:
         said = (
-            f"no single cause we know is likely: {percent(unknown)} that it is none of them; the likeliest: "
-            f"{first.words} ({percent(share)})"
+            f"likeliest of the causes we know: {first.words} ({percent(share)}); {percent(unknown)} that it "
+            "is none of them"
         )
     return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
 
@@ -172,20 +171,20 @@ def listing_verdict(answer: Diagnosis) -> str:
     if answer.verdict == "normal" and last.verdict == "fast":
         fast = sum(row.verdict == "fast" for row in rows)
         head = "Normal for these machines as a whole, but faster than predicted at the largest"
-        return f"{head}: {_bandwidths(last)}{f'; {fast} of {count} sizes alone are fast' if fast > 1 else ''}"
+        return f"{head}: {bandwidths(last)}{f'; {fast} of {count} sizes alone are fast' if fast > 1 else ''}"
     if answer.verdict == "normal":
         but = f"; {len(off)} of {count} sizes alone {'is' if len(off) == 1 else 'are'} slow" if off else ""
         if last in off:
-            return f"Normal for these machines as a whole, but slow at the largest: {_bandwidths(last)}{but}"
-        return f"Normal for these machines: {_bandwidths(last)}{but}"
+            return f"Normal for these machines as a whole, but slow at the largest: {bandwidths(last)}{but}"
+        return f"Normal for these machines: {bandwidths(last)}{but}"
     head = "Unclear; slow" if answer.verdict == "unclear" else _HEADS[answer.verdict]
     if not off:
-        return f"{head} as a whole, though no size is so alone: {_bandwidths(last)}"
+        return f"{head} as a whole, though no size is so alone: {bandwidths(last)}"
     if last in off:
         where = "" if len(off) == count else f" from {show(off[0].message_bytes, 'B')}"
         if off != rows[-len(off) :]:
             where = f" at {len(off)} of {count} sizes"
-        return f"{head}{where}: {_bandwidths(last)}"
+        return f"{head}{where}: {bandwidths(last)}"
     worst = max(off, key=_apart)
     where = f"below {show(rows[len(off)].message_bytes, 'B')}"
     if off != rows[: len(off)]:
@@ -207,7 +206,7 @@ def _of(row: DiagnosedSize) -> str:
     return f"{measured} of {predicted} at {show(row.message_bytes, 'B')}"
 
 
-def _bandwidths(row: DiagnosedSize) -> str:
+def bandwidths(row: DiagnosedSize) -> str:
     """Return the bandwidths of a size with the interval."""
     moved = row.predicted_bus_bandwidth * row.predicted_time
     ends = show_range(moved / row.high_80, moved / row.low_80, "B/s")
@@ -258,6 +257,9 @@ def _others(count: int) -> str:
 
 
 def _chance(answer: Diagnosis) -> str:
-    """Return the probabilities that nothing is wrong, of the likely causes, of others, and of none."""
-    likely = sum(cause.probability >= LEAST for cause in answer.causes)
-    return ", ".join(f"{percent(share)} {words}" for share, words in shares(answer, max(likely, 1)))
+    """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none."""
+    known = sum(cause.probability for cause in answer.causes)
+    return (
+        f"{percent(answer.normal)} that nothing is wrong, {percent(known)} one of the "
+        f"{len(answer.causes)} causes we know, {percent(answer.unknown)} another"
+    )

@@ -48,6 +48,8 @@ class Cause(NamedTuple):
     """One cause that a listing may have."""
 
     id: str
+    name: str
+    """In a few words."""
     words: str
     """What it is, for people."""
     next: str
@@ -88,6 +90,7 @@ def _tcp(point: Point, at: Place, p: Values, catalogue: Catalogue) -> Cause | No
     )
     return Cause(
         "tcp",
+        "kernel TCP",
         "fallen back to kernel TCP",
         "is NET/Socket in the output of NCCL_DEBUG=INFO? install or load the network's plug-in "
         "(aws-ofi-nccl, libfabric, IB verbs in the container)",
@@ -110,6 +113,7 @@ def _few_adapters(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | N
         ]
     return Cause(
         "few-adapters",
+        "few adapters",
         "only some of the network adapters are used",
         "are all adapters in the output of NCCL_DEBUG=INFO (NET/IB: Using ...)? check "
         "NCCL_IB_HCA, the topology file, and that the container sees them all",
@@ -123,6 +127,7 @@ def _staged(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
         return None
     return Cause(
         "no-gpudirect",
+        "staged in host memory",
         "no GPUDirect RDMA: messages are staged in host memory",
         "is GDRDMA in the output of NCCL_DEBUG=INFO? load nvidia-peermem or use dma-buf, switch off PCIe ACS",
         (Variant("without GPUDirect RDMA", curve(_changed(at, reaches_adapter=False), p)),),
@@ -146,6 +151,7 @@ def _no_peers(point: Point, at: Place, p: Values, _: Catalogue) -> Cause | None:
             )
     return Cause(
         "no-peer-access",
+        "no peer access",
         "accelerators of a node reach each other through host memory or PCIe, not their own links",
         "check nvidia-smi topo -m and nvlink --status, P2P (not SHM) in the output of NCCL_DEBUG=INFO, "
         "NCCL_P2P_DISABLE, and the fabric manager",
@@ -158,6 +164,7 @@ def _algorithm(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
     variants = _by_algorithm(at, p)
     return Cause(
         "algorithm",
+        "another algorithm",
         "an algorithm other than the usual one",
         "unset NCCL_ALGO, NCCL_PROTO and NCCL_NVLS_ENABLE; check what a tuner plug-in or the image sets",
         variants,
@@ -185,6 +192,7 @@ def _slow_rank(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
     )
     return Cause(
         "slow-rank",
+        "one slow rank",
         "one rank or link is slower than the others",
         "run it on halves of the machines to find which; check link width and speed (lspci, ibstat), "
         "throttling, and error counters",
@@ -204,6 +212,7 @@ def _late(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
     )
     return Cause(
         "latency",
+        "large latency",
         "latency is too large, bandwidth is as usual",
         "check cores that NCCL's threads share, power saving of CPU and GPU, NCCL_PROTO, debug output, and "
         "the distance between the nodes",

@@ -43,6 +43,8 @@ class Suspect(NamedTuple):
     """One cause that a training run may have."""
 
     id: str
+    name: str
+    """In a few words."""
     words: str
     next: str
     """What tells it from others, or mends it."""
@@ -129,47 +131,55 @@ def _clocks(scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Itera
 SUSPECTS = (
     Suspect(
         "tcp",
+        "kernel TCP",
         "the network has fallen back to kernel TCP",
-        "run all_reduce_perf on the same machines and give its output to perfmodel diagnose",
+        "run all_reduce_perf on the same machines, and diagnose its output",
         _tcp,
     ),
     Suspect(
         "few-adapters",
+        "one adapter a machine",
         "one network adapter of each machine carries everything",
-        "run all_reduce_perf on the same machines and give its output to perfmodel diagnose",
+        "run all_reduce_perf on the same machines, and diagnose its output",
         _few_adapters,
     ),
     Suspect(
         "no-peer-access",
+        "PCIe inside machines",
         "accelerators of a machine exchange over PCIe, not their own links",
         "read nvidia-smi topo -m; run all_reduce_perf in one machine",
         _no_peers,
     ),
     Suspect(
         "exposed",
+        "exchange not overlapped",
         "gradients are not exchanged during the backward pass",
         "take a trace: do collectives run next to kernels of the backward pass?",
         _exposed,
     ),
     Suspect(
         "precision",
+        "slower number format",
         "products run in a slower number format than stated",
         "search a trace for kernels of tensor cores; check autocast and allow_tf32",
         _precision,
     ),
     Suspect(
         "input",
+        "waiting for samples",
         "the accelerators wait for samples",
         "run with synthetic samples, or look at the loader's share in a trace",
         _input,
     ),
     Suspect(
         "unfused-attention",
+        "unfused attention",
         "attention stores its scores: no fused kernel is used",
         "search a trace for flash or fmha kernels",
         _unfused,
     ),
     Suspect(
+        "recomputation",
         "recomputation",
         "activations are computed again, which the job does not state",
         "check activation checkpointing in the configuration; compare the peak of memory",
@@ -177,18 +187,21 @@ SUSPECTS = (
     ),
     Suspect(
         "stragglers",
+        "slower ranks",
         "some ranks are slower, and the others wait for them",
-        "trace several ranks: perfmodel trace summary shows who waits for whom",
+        "trace several ranks: a summary of the traces shows who waits for whom",
         _stragglers,
     ),
     Suspect(
         "host",
+        "slow host",
         "the host launches kernels too slowly",
         "trace a step: gaps between kernels; try CUDA graphs or torch.compile, check the host's cores",
         _host,
     ),
     Suspect(
         "clocks",
+        "low clocks",
         "the accelerators run slower than usual: clocks, power or heat",
         "read clocks and throttle reasons (nvidia-smi -q -d PERFORMANCE); run on one accelerator",
         _clocks,

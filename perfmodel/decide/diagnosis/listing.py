@@ -270,6 +270,7 @@ def _pace(weights: Weights) -> Pace:
 def _cause(each: Weighed) -> DiagnosedCause:
     return DiagnosedCause(
         id=each.cause.id,
+        name=each.cause.name,
         words=each.cause.words,
         change=each.variant.words,
         probability=each.probability,

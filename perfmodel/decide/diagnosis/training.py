@@ -306,6 +306,7 @@ def _explained(causes: list[Weighed]) -> dict[str, Explained]:
 def _cause(each: Weighed) -> DiagnosedCause:
     return DiagnosedCause(
         id=each.suspect.id,
+        name=each.suspect.name,
         words=each.suspect.words,
         change=each.change.words,
         probability=each.probability,

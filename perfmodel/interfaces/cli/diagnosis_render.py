@@ -10,7 +10,7 @@ from rich.console import Console
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.card import LEAST, shares
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
-from perfmodel.interfaces.reports.diagnosed import sizes, terms
+from perfmodel.interfaces.reports.diagnosed import next_steps, sizes, terms
 
 if TYPE_CHECKING:
     from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -73,7 +73,7 @@ def _causes(out: Console, answer: Diagnosis) -> None:
         time = show(cause.predicted_time, "s")
         lines_to(
             out,
-            f"{cause.id}: {cause.words} ({cause.change}); {unit} would take {time}",
+            f"{cause.name} ({cause.change}); {unit} would take {time}",
             f"{percent(cause.probability):>9}  ",
         )
         if answer.verdict != "normal" and cause.probability >= LEAST:
@@ -97,15 +97,7 @@ def _similar(out: Console, answer: Diagnosis) -> None:
 
 
 def _next(out: Console, answer: Diagnosis) -> None:
-    """Print what to measure next, and a row for each cause with its times."""
-    if not answer.next:
-        return
-    numbered = [f"{index} {each.words}" for index, each in enumerate(answer.next, 1)]
-    for index, words in enumerate(numbered):
-        lines_to(out, words, f"{'' if index else 'next':<10}")
-    rows = table("an iteration would take", *map(str, range(1, len(numbered) + 1)))
-    for cause in dict.fromkeys(cause for each in answer.next for cause in each.expected):
-        times = (each.expected.get(cause) for each in answer.next)
-        name = "as predicted: nothing is wrong" if cause == "normal" else f"with {cause}"
-        rows.add_row(name, *("-" if time is None else show(time, "s") for time in times))
-    out.print(rows)
+    """Print what to measure next, and which causes each time would point to."""
+    for index, (run, times) in enumerate(next_steps(answer).rows):
+        lines_to(out, f"{index + 1} {run}", f"{'' if index else 'next':<10}")
+        lines_to(out, f"iteration time {times}", f"{'':12}")

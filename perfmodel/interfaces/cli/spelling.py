@@ -70,6 +70,18 @@ ARGUMENTS, FILES_AND_FORMS = "Arguments", "Files and forms of the answer"
 class Shell(click.Command):
     """A command whose help lists options under the headings of their classes."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line; a word without its option is said to be of the one that is missing."""
+        typed = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            words = self.make_parser(ctx).parse_args(typed)[1]
+            if not words or error.param is None:
+                raise
+            option = error.param.get_error_hint(ctx).strip("'")
+            raise click.UsageError(f"{words[0]}: write {option} {words[0]}", ctx) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, then options by heading in the order of their first; files and forms come last."""
         sections: dict[str, list[tuple[str, str]]] = {}

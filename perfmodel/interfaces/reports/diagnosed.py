@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.core.records.names import spaced
+from collections.abc import Mapping, Sequence
+
 from perfmodel.core.records.options import Described
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -14,6 +15,10 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.step.terms import TERMS
 
+CLOSE = 1.1
+"""Ratio up to which expected times are said as one, as no measurement tells them apart."""
+LISTED = 0.01
+"""Least probability of a cause that is listed by itself."""
 DRAWN = 24
 """Most message sizes in the chart; of more, every second, and so on."""
 
@@ -38,13 +43,14 @@ def sizes(answer: Diagnosis) -> Listing:
 
 def terms(answer: Diagnosis) -> Listing:
     """Return the terms of the iteration as a table: what each would have to take to hold the gap."""
+    named = {cause.id: cause.name for cause in answer.causes}
     rows = [
         (
             TERMS[term.name].label,
             show(term.time, "s"),
             show(term.needed, "s"),
             show(term.reached, "s") if term.by else "-",
-            f"{spaced(term.by)}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
+            f"{named[term.by]}{'' if term.plausible else ', not enough'}" if term.by else "no cause",
         )
         for term in answer.terms
     ]
@@ -64,13 +70,32 @@ def causes(answer: Diagnosis) -> Listing:
 
 
 def next_steps(answer: Diagnosis) -> Listing:
-    """Return what to measure next as a table, with a column for each cause."""
-    labels = {name: spaced(name) for each in answer.next for name in each.expected}
-    rows = [
-        (each.words, *(show(each.expected[name], "s") if name in each.expected else "-" for name in labels))
-        for each in answer.next
-    ]
-    return Listing("What to measure next", ("measure", *labels.values()), rows)
+    """Return what to measure next as a table, with the causes that each iteration time would point to."""
+    rows = [(each.words, _pointing(each.expected, answer)) for each in answer.next]
+    return Listing("What to measure next", ("run", "iteration time, and what it points to"), rows, texts=2)
+
+
+def _pointing(expected: Mapping[str, float], answer: Diagnosis) -> str:
+    """Return expected times with the names of their causes; those close to each other are one.
+
+    Causes that are not listed are left out, and so is that nothing is wrong where that is as unlikely.
+    """
+    known = {cause.id: (cause.name, cause.probability) for cause in answer.causes}
+    known["normal"] = ("nothing wrong", answer.normal)
+    likely = {cause: time for cause, time in expected.items() if known[cause][1] >= LISTED}
+    groups: list[list[tuple[float, str]]] = []
+    for cause, time in sorted(likely.items(), key=lambda each: each[1]):
+        if not groups or time > CLOSE * groups[-1][0][0]:
+            groups.append([])
+        groups[-1].append((time, known[cause][0]))
+    return "; ".join(f"{_times(group)}: {', '.join(name for _, name in group)}" for group in groups)
+
+
+def _times(group: Sequence[tuple[float, str]]) -> str:
+    """Return the first and the last time of a group as text, which may be one."""
+    first, last = group[0][0], group[-1][0]
+    alike = show(first, "s") == show(last, "s")
+    return show(first, "s") if alike else show_range(first, last, "s")
 
 
 def similar(answer: Diagnosis) -> Listing:
@@ -130,9 +155,7 @@ def _in_interval(answer: Diagnosis) -> Spans:
     spans = [
         Span("predicted", answer.predicted, low, high, show_range(low, high, "s"), mark=answer.measured),
         *(
-            Span(
-                f"with {spaced(cause.id)}", cause.predicted_time, None, None, show(cause.predicted_time, "s")
-            )
+            Span(f"with {cause.name}", cause.predicted_time, None, None, show(cause.predicted_time, "s"))
             for cause in answer.causes[:4]
         ),
     ]
