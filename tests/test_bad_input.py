@@ -30,6 +30,7 @@ WRONG = {
     "predict --gpus 32 --global-batch-size 100": "96 or 128 would",
     "predict --local-batch-size 8 --global-batch-size 8": "give one",
     "predict --accelerator v100-sxm2-16gb --precision bf16": "it has",
+    "diagnose train.log --gpus 32": "train.log: write --measured train.log",
     "predict --precision fp12": "fp16",
     "predict --anchor iteration_time=5kg@1": "145ms",
     "predict --anchor iteration_time=nan@1": "145ms",

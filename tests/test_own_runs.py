@@ -641,7 +641,8 @@ def test_a_factor_far_from_one_names_its_runs(tmp_path):
     alone = [(job | {"world_size": 1, "local_batch_size": b}, 1.0) for b in (1, 2)]
     (line,) = looked_at(tmp_path, [*slow, *alone]).warnings
     assert re.match(
-        r"link nvlink3-nvswitch x 0\.0\d+ is far from 1 .*: it comes from lines 2 and 3, up to 5.0 x", line
+        r"link NVLink 3 through NVSwitch x 0\.0\d+ is far from 1 .*: it comes from lines 2 and 3, up to 5.0",
+        line,
     )
 
 

@@ -36,6 +36,7 @@ from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
 from perfmodel.interfaces.register import command
 from perfmodel.model.prediction.answer_card import Card
+from perfmodel.model.prediction.names import effect_words
 
 TITLE = "Your own runs"
 FIELD = "runs-file"
@@ -114,7 +115,7 @@ def moved(answer: OwnRuns) -> list[dict[str, Any]]:
     rows = sorted(learned.deviations.items(), key=lambda row: -abs(learned.own.logarithms[row[0]]))
     return [
         {
-            "of": name.replace("/", " ", 1),
+            "of": effect_words(name),
             "factor": f"{math.exp(learned.own.logarithms[name]):.3f}",
             "known within": percent(after),
             "before": percent(before),

@@ -9,6 +9,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update, effects_on
+from perfmodel.model.prediction.names import effect_words
 
 ODD = math.log(1.5)
 """Difference of logarithmic errors from the others' median from which a run may be odd (a choice)."""
@@ -182,7 +183,7 @@ def _far_factors(runs: Sequence[OwnRun], learned: Update, without: Update | None
         farthest = max(answers, key=lambda each: abs(each.before))
         causes = [each.where for each in answers if abs(each.before) > abs(farthest.before) / 2]
         cause = _listed(causes) if len(causes) <= NAMED else f"{len(causes)} runs, such as {farthest.where}"
-        words = f"{name.replace('/', ' ', 1)} x {math.exp(logarithm):.3f} is far from 1"
+        words = f"{effect_words(name)} x {math.exp(logarithm):.3f} is far from 1"
         words += f" (expected: {FACTORS[0]:g} to {FACTORS[1]:g})" if not low <= logarithm <= high else ""
         words += f": it comes from {cause}, up to {_slowness(farthest)}"
         if without is not None:

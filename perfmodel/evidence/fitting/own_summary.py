@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from perfmodel.core.units import show
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.unmeasured import Unmeasured
+from perfmodel.model.prediction.names import effect_words
 
 SAME = 0.005
 """Difference of errors up to which they count as the same."""
@@ -191,7 +192,7 @@ def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
     """Return name, factor and how well it is known, now and before, of what the runs move."""
     return [
         (
-            name.replace("/", " ", 1),
+            effect_words(name),
             f"x {math.exp(learned.own.logarithms[name]):.3f}",
             f"+- {after:.0%}, before {before:.0%}",
         )

@@ -36,6 +36,23 @@ def node_name(id: str, catalogue: Catalogue | None = None) -> str:
         return id
 
 
+def effect_words(name: str) -> str:
+    """Return an effect on runs as people call it, by its name in ``OwnEffects``.
+
+    >>> effect_words("accelerator/v100-sxm2-16gb"), effect_words("link/ib-edr-100g")
+    ('accelerator V100 SXM2 16 GB', 'link InfiniBand EDR 100 Gbit/s')
+    >>> effect_words("run/resnet50 on v100-sxm2-16gb, pytorch in amp")
+    'ResNet-50 on V100 SXM2 16 GB, pytorch in amp alone'
+    """
+    component, _, key = name.partition("/")
+    if component == "run":
+        job, _, software = key.rpartition(", ")
+        network, _, accelerator = job.rpartition(" on ")
+        return f"{network_name(network)} on {accelerator_name(accelerator)}, {software} alone"
+    called = {"accelerator": accelerator_name, "network": network_name, "link": link_name}.get(component, str)
+    return f"{component} {called(key)}"
+
+
 def network_name(id: str) -> str:
     """Return what people call a built-in network; of a file its path.
 
