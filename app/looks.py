@@ -75,9 +75,11 @@ label:has(:focus-visible) {
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
+.st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
 @media (max-width: 900px) {
-  .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
-  .st-key-sharing > * { flex: 0 0 auto; }
+  .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.5rem !important; }
+  .st-key-sharing button { padding: 0.25rem 0.5rem; min-height: 2rem; }
+  .st-key-sharing button p { font-size: 0.8125rem; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
@@ -87,7 +89,6 @@ label:has(:focus-visible) {
   :is([class*=st-key-ratios], [class*=st-key-sources], [class*=st-key-wrapped]) :is(td, th) {
     padding: 0.375rem;
   }
-  .st-key-wrapped-changes table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
   .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
