@@ -75,6 +75,7 @@ label:has(:focus-visible) {
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
+.st-key-machine-prices button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
 .st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
 @media (max-width: 900px) {
   .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.5rem !important; }
