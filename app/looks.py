@@ -21,6 +21,7 @@ code, pre .token { color: inherit !important; }
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
   .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }
+  .js-plotly-plot :is(.point, .scatterpts)[style*="stroke: rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.points, .legendpoints) path[style*="stroke: rgb(255, 255, 255)"] {
     stroke: #16151480 !important;
   }

@@ -81,12 +81,11 @@ def words_of(answer: Fleets) -> list[str]:
         best = f"{name_of(fastest)}, {ratio.words}"
         lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
     elif ratio is not None:
-        lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}{_ties(answer, fastest)}.")
+        lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if first is fastest and ratio is not None and ratio.value >= LEAST:
         lines = [
-            f"Fastest and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}"
-            f"{_ties(answer, fastest)}."
+            f"Fastest and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
         ]
     elif first is not None:
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
@@ -98,6 +97,8 @@ def words_of(answer: Fleets) -> list[str]:
         )
     elif any(one.payback is not None for one in options):
         lines.append("Of the options of known price none ever pays back.")
+    if ratio is not None and ratio.value >= LEAST:
+        lines += _ties(answer, fastest)
     lines += _without_price(answer, first)
     if answer.deadline is not None and answer.have.run_time is not None:
         least = in_time(answer)
@@ -111,26 +112,21 @@ def words_of(answer: Fleets) -> list[str]:
     return [*lines, *_with_shares(answer, fastest)]
 
 
-def _ties(answer: Fleets, fastest: FleetOption) -> str:
-    """Return the other options that are expected to be as fast as the fastest, as the end of a sentence."""
+def _ties(answer: Fleets, fastest: FleetOption) -> list[str]:
+    """Return the other options that are expected to be as fast as the fastest, in a sentence."""
     others = [name_of(one) for one in as_fast_as_the_fastest(startable(answer)) if one is not fastest]
-    if not others:
-        return ""
-    return (
-        f"; {' and '.join(others)} {'is' if len(others) == 1 else 'are'} expected to be as fast, less surely"
-    )
+    return [f"Expected to be as fast, but less surely: {'; '.join(others)}."] if others else []
 
 
 def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
     """Return what options of unknown price may cost, which are not compared with those of known price."""
-    unknown = [
-        one
-        for one in startable(answer)
-        if one.purchase is not None and one.purchase.capital is None and one.worth is not None
-    ]
-    if first is None or not unknown:
+    may_cost: dict[str, list[str]] = {}
+    for one in startable(answer):
+        if one.purchase is not None and one.purchase.capital is None and one.worth is not None:
+            may_cost.setdefault(worth_words(one), []).append(one.words)
+    if first is None or not may_cost:
         return []
-    each = "; ".join(f"{one.words} {worth_words(one)}" for one in unknown)
+    each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
     return [f"Only known prices are compared: {each}."]
 
 
