@@ -37,7 +37,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x V100 SXM2 16 GB: 1 node, 1 of 8 accelerators'
+    '1 x V100 SXM2 16 GB: 1 node, 1 of its 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction, confidence),
