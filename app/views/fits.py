@@ -1,7 +1,7 @@
 """Page Will it fit: the memory of each stage against the capacity, and what would make a job fit."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -79,9 +79,8 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
         st.markdown("No change of options was found that makes it fit.")
         return
     first = answer.changes[0]
-    kind = "primary" if is_sure(first, answer.confidence) else "secondary"
-    words = change_words(first.options)
-    if st.button(f"Use {words}", type=kind, key="take-first"):
+    advised: Literal["primary", "secondary"] = "primary" if is_sure(first, answer.confidence) else "secondary"
+    if st.button(f"Use {change_words(first.options)}", type=advised, key="take-first"):
         file_marks.go_to("fits", query_of(picked, first))
     with st.container(key="wrapped-changes"):
         st.markdown(markdown(change_rows(answer)))
