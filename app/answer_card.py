@@ -82,6 +82,8 @@ def with_reasons(first: str, rest: str) -> str:
     - No other (at 1.5 x) is.
     """
     reason, *others = _SENTENCE.split(rest)
+    if others and first.endswith("."):
+        reason, others = "", [reason, *others]
     return "\n- ".join([f"**{plain(first)}** {plain(reason)}".rstrip(), *map(plain, others)])
 
 
