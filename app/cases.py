@@ -39,11 +39,13 @@ MOST_PARTS = 3
 """Most changed options that a generated name lists."""
 NETWORK = "25 or 100 Gbit/s?"
 QUESTIONS: dict[str, tuple[dict[str, Any], ...]] = {
-    NETWORK: tuple({"inter-link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma")),
+    NETWORK: tuple(
+        {"inter-link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma", "25g-rdma")
+    ),
     "100 or 400 Gbit/s?": tuple({"inter-link": f"ethernet-{rate}-rdma"} for rate in ("100g", "400g")),
 }
-"""Question -> changes of the scenario in each case that answers it; 100 Gbit/s comes with TCP and with RDMA,
-as TCP may not fill it."""
+"""Question -> changes of the scenario in each case that answers it; both rates come with TCP and with RDMA,
+as TCP may not fill them."""
 _BATCHES = ("local-batch-size", "global-batch-size")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
 from typing import Any
@@ -33,6 +33,8 @@ UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "
 """Plotly's settings of a legend below the chart, where on a phone its many lines keep no bar from view."""
 LEAST = 1e-9
 """Times below this are rounding errors [s]."""
+SMALL = 0.02
+"""Share of an iteration below which terms of jobs that are compared are drawn as one, ``colours.REST``."""
 WIDEST = 2.5
 """Largest upper end of an interval, over the iteration time, that is drawn whole."""
 
@@ -151,8 +153,10 @@ def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> Non
 
 def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
     """Return a bar for each prediction, stacked by term, with its sum, and below it its 80 % interval."""
-    rows = {name: prediction.terms for name, prediction in predictions.items()}
-    labels = {name: TERMS[name].label for terms in rows.values() for name in terms}
+    rows = {
+        name: _without_small(prediction, predictions.values()) for name, prediction in predictions.items()
+    }
+    labels = {name: TERMS[name].label if name in TERMS else name for terms in rows.values() for name in terms}
     figure = parts(rows, labels, "time of one iteration [s]")
     ends = [each.iteration_time for each in predictions.values()]
     for place, prediction in enumerate(predictions.values()):
@@ -185,6 +189,20 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
     # letters small enough for two entries in a row on a phone
     figure.update_layout(legend={"font": {"size": 11}})
     return figure
+
+
+def _without_small(prediction: Prediction, among: Iterable[Prediction]) -> dict[str, float]:
+    """Return the terms of a prediction, those that are ``SMALL`` in all predictions as one part."""
+    answers = list(among)
+    small = {
+        name
+        for name in prediction.terms
+        if all(each.terms.get(name, 0.0) < SMALL * each.iteration_time for each in answers)
+    }
+    if len(small) < 2:
+        return dict(prediction.terms)
+    kept = {name: time for name, time in prediction.terms.items() if name not in small}
+    return {**kept, colours.REST: sum(prediction.terms[name] for name in small)}
 
 
 def _beside(figure: Figure, x: float, y: float, text: str, anchor: str) -> None:

@@ -8,6 +8,8 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 """Those of Okabe and Ito's colours that are visible on white and on black."""
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 
+REST = "all under 2 % each"
+"""Name of the sum of the small terms of jobs that are compared."""
 OF_TERM = {
     "forward_time": (BLUE, ""),
     "backward_time": (SKY, ""),
@@ -43,6 +45,7 @@ OF_TERM = {
     "bubble_time": (GREEN, "x"),
     "input_time": (GREY, "\\"),
     "idle_time": (GREY, ""),
+    REST: (GREY, "."),
 }
 """Term of an iteration, or part of a recorded step -> its colour and pattern; other terms have the colour of
 their kind."""

@@ -21,6 +21,7 @@ code, pre .token { color: inherit !important; }
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
   .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }
+  .js-plotly-plot :is(.point, .scatterpts)[style*="stroke: rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.points, .legendpoints) path[style*="stroke: rgb(255, 255, 255)"] {
     stroke: #16151480 !important;
   }
@@ -75,9 +76,12 @@ label:has(:focus-visible) {
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
+.st-key-machine-prices button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
+.st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
 @media (max-width: 900px) {
-  .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
-  .st-key-sharing > * { flex: 0 0 auto; }
+  .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.5rem !important; }
+  .st-key-sharing button { padding: 0.25rem 0.5rem; min-height: 2rem; }
+  .st-key-sharing button p { font-size: 0.8125rem; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
@@ -87,7 +91,6 @@ label:has(:focus-visible) {
   :is([class*=st-key-ratios], [class*=st-key-sources], [class*=st-key-wrapped]) :is(td, th) {
     padding: 0.375rem;
   }
-  .st-key-wrapped-changes table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
   .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }

@@ -1,8 +1,10 @@
-"""Chart of a quote's claims: each as a share of what physics allows, beside what to expect and runs."""
+"""Chart of a quote's claims: each as a share of what is possible, with what to expect and measured runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
+from textwrap import wrap
 
 import streamlit as st
 
@@ -11,19 +13,24 @@ from app.figure import Figure
 from app.layout import sentence
 from app.plain import plain
 from perfmodel.decide.quote import Checked
+from perfmodel.decide.quote.limits import IDEAL, SUPERLINEAR
 from perfmodel.decide.quote.sentence import evidence_words, measured_like_words, shown_verdict
 
 USUAL_END, LAST = 1.1, 1.5
 """End of the axis, and the largest share that it is moved for; what is beyond stands at its end."""
-EACH, ENDS = 74, 100
+EACH, ENDS = 74, 110
 """Heights of a claim, and of axis and legend [px]."""
-LONGEST = 46
-"""Most letters of a claim's words above its row, for the width of a phone."""
+WIDEST = 50
+"""Most letters in a line of a claim's words above its row, for the width of a phone."""
 
 
 def share_of(claim: Checked, value: float) -> float:
-    """Return a value as a share of the physical limit, above 1 where it is better; at most ``LAST``."""
-    first, second = (value, claim.limit) if claim.higher_is_better else (claim.limit, value)
+    """Return a value as a share of the most that is possible, above 1 where it is better; at most ``LAST``.
+
+    Of a scaling efficiency that is 100 %, without what measurements scatter beyond it.
+    """
+    limit = claim.limit / SUPERLINEAR if claim.quantity in IDEAL else claim.limit
+    first, second = (value, limit) if claim.higher_is_better else (limit, value)
     return min(first / second, LAST) if second else LAST
 
 
@@ -49,30 +56,30 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
     figure = Figure()
     intervals: list[tuple[float | None, int, str]] = []
     measured: list[tuple[float, int, str]] = []
+    unlike: list[tuple[float, int, str]] = []
     claimed: list[tuple[float, int, str]] = []
     for place, (number, claim) in enumerate(claims.items()):
         value = quotes.text(claim, claim.value)
         within = () if claim.judged_by is None else claim.judged_by[1:]
         intervals += [(share_of(claim, end), place, quotes.text(claim, end)) for end in within]
         intervals.append((None, place, ""))  # which ends the line
-        measured += [
-            (share_of(claim, one.value), place, one.words) for one in claim.measured if one.value > 0
-        ]
+        for one in claim.measured:
+            if one.value > 0:
+                points = unlike if one.differs else measured
+                points.append((share_of(claim, one.value), place, one.words))
         claimed.append((share_of(claim, claim.value), place, f"{value}, {shown_verdict(claim)}"))
-        title = claim.text or value
-        title = title if len(title) <= LONGEST else f"{title[: LONGEST - 3].rstrip()}..."
-        for x, shift, text, anchor in (
-            (0.0, -0.24, f"<b>{number}</b> {title}", "left"),
-            (claimed[-1][0], 0.24, value, "center" if 0.1 < claimed[-1][0] < 1 else "right"),
-        ):
-            figure.add_annotation(
-                x=x,
-                y=place + shift,
-                text=text,
-                showarrow=False,
-                xanchor=anchor,
-                yanchor="bottom" if shift < 0 else "top",
-            )
+        title = (
+            claim.text if any(map(str.isdigit, claim.text)) else f"{value}{claim.text and ': '}{claim.text}"
+        )
+        figure.add_annotation(
+            x=0.0,
+            y=place - 0.14,
+            text=f"<b>{number}</b> {'<br>'.join(map(escape, wrap(title, WIDEST)))}",
+            align="left",
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+        )
     figure.add_scatter(
         x=[x for x, _, _ in intervals],
         y=[y for _, y, _ in intervals],
@@ -80,10 +87,12 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         mode="lines",
         name="to expect, 80 %",
         line={"color": charts.GREY, "width": 10},
+        opacity=0.45,
         hovertemplate="%{text}<extra>to expect, 80 %</extra>",
     )
     for name, points, marker in (
-        ("measured runs", measured, {"symbol": "x", "size": 9, "color": charts.BLUE}),
+        ("measured", measured, {"symbol": "x", "size": 11, "color": charts.BLUE}),
+        ("measured, unlike jobs", unlike, {"symbol": "x-thin-open", "size": 11, "color": charts.BLUE}),
         ("claimed", claimed, {"symbol": "diamond", "size": 14, "color": charts.ORANGE}),
     ):
         figure.add_scatter(
@@ -92,19 +101,20 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
             text=[text for _, _, text in points],
             mode="markers",
             name=name,
-            marker={**marker, "line": {"width": 1}},
+            marker={**marker, "line": {"width": 2 if points is unlike else 1}},
             hovertemplate=f"%{{text}}<extra>{name}</extra>",
+            showlegend=bool(points),
         )
     figure.add_scatter(
         x=[1, 1],
-        y=[-0.4, len(claims) - 0.6],
+        y=[-0.2, len(claims) - 0.8],
         mode="lines",
-        name="physics allows",
+        name="most possible",
         line={"color": charts.RED, "width": 2},
         hoverinfo="skip",
     )
     end = max(USUAL_END, *(1.05 * x for x, _, _ in claimed))
-    figure.update_xaxes(title="share of what physics allows", range=[0, end], tickformat=".0%", dtick=0.25)
-    figure.update_yaxes(visible=False, range=[len(claims) - 0.45, -0.7], fixedrange=True)
+    figure.update_xaxes(title="share of what is possible", range=[0, end], tickformat=".0%", dtick=0.25)
+    figure.update_yaxes(visible=False, range=[len(claims) - 0.7, -0.85], fixedrange=True)
     figure.update_layout(showlegend=True, legend=dict(charts.UNDER))
     return figure

@@ -6,6 +6,7 @@ ETHERNET = {
     "inter-link": "ethernet-25g-tcp",
     "b-inter-link": "ethernet-100g-tcp",
     "c-inter-link": "ethernet-100g-rdma",
+    "d-inter-link": "ethernet-25g-rdma",
 }
 ONE_CARD = {"node": "pcie-workstation-1gpu", "accelerator": "v100-pcie-16gb"}
 EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {

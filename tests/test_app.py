@@ -119,8 +119,11 @@ def sound(test: AppTest) -> AppTest:
 
 
 def words(test: AppTest) -> str:
+    """The texts of a page; the reasons listed below what a card advises as sentences behind it."""
     shown = (*test.subheader, *test.markdown, *test.caption, *test.warning, *test.info)
-    return "\n".join([*(str(element.value).replace("\u00a0", " ") for element in shown), *cards(test)])
+    texts = [str(element.value).replace("\u00a0", " ") for element in shown]
+    joined = [text.replace("\n- ", " ") if text.startswith("**") else text for text in texts]
+    return "\n".join([*joined, *cards(test)])
 
 
 def cards(test: AppTest) -> list[str]:

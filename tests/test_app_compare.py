@@ -189,6 +189,7 @@ def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
         "inter-link": "ethernet-25g-tcp",
         "b-inter-link": "ethernet-100g-tcp",
         "c-inter-link": "ethernet-100g-rdma",
+        "d-inter-link": "ethernet-25g-rdma",
     }
     name = "C (100 Gbit/s Ethernet with RDMA)"
     assert re.search(rf"\*\*Take {re.escape(name)} for speed:\*\* it is [\d.]+ x as fast as A", words(test))

@@ -216,7 +216,7 @@ def listed(test: Any, answers: list[Any], printed: str) -> None:
 
 def fitted(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert of_card(test, "memory") == answer["card"]["memory"]
+    assert f"memory: {answer['card']['memory']}" in words(test)
     for change in answer["changes"]:
         row = f" | {change['bytes'] / 2**30:.1f} GiB | {short_verdict(change['fits_probability'])} | "
         assert row in plain_words(test)
@@ -225,7 +225,9 @@ def fitted(test: Any, answers: list[Any], printed: str) -> None:
     started = answer["starts" if fits else "change_starts"]
     assert all("\n".join(known) in lines for known in started.values())
     assert answer["verdict"] in printed
-    assert all(words in plain_words(test) for words in (answer["headline"], answer["card"]["time"]))
+    assert all(
+        words in plain_words(test) for words in (answer["headline"], labelled(answer["card"]["advice"]))
+    )
 
 
 def diagnosed(test: Any, answers: list[Any], printed: str) -> None:
@@ -242,9 +244,8 @@ def enlarged(test: Any, answers: list[Any], printed: str) -> None:
     assert labelled(answer["card"]["advice"]) in plain_words(test)
     assert [line in printed for line in answer["words"]] == [True] * len(answer["words"])
     options = [answer["have"], *answer["options"]]
-    assert [row.split(",")[0] for row in test.dataframe[0].value["option"]] == [
-        one["words"] for one in options
-    ]
+    rows = re.findall(r"^\| (.*?)(?:, .*?)? \| ", plain_words(test), re.MULTILINE)
+    assert rows[2:] == [one["words"] for one in options]
 
 
 def learned(test: Any, answers: list[Any], printed: str) -> None:

@@ -151,7 +151,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     )
     assert "), no slower, but may gain nothing. " in said
     assert "both networks are limited by the kernel's TCP;" in said
-    assert "| A, B (the same) | C |" in said  # which no column repeats
+    assert "| A, B (same expected values) | C |" in said  # which no column repeats
     assert len(test.get("plotly_chart")) == 1  # memory, the same in all cases, is said, not drawn
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {

@@ -42,7 +42,7 @@ def test_the_fields_are_the_machines_as_the_command_takes_them(picked, have, buy
 
 def test_a_price_that_is_missing_is_asked_for_answers_when_it_pays_back_and_can_be_changed():
     test = opened("fleets", machine="dgx-1v", machines="4", add="dgx-1v", workload="resnet50")
-    assert "pays back" not in words(test)
+    assert "pays back after" not in words(test)
     test.number_input(key="price-of-dgx-1v").set_value(30000.0)
     sound(test.run())
     assert test.query_params["purchase-price"] == "dgx-1v=30000"

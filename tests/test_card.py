@@ -265,6 +265,8 @@ def test_a_page_shows_and_copies_the_card_of_the_command(page, query, decision, 
     if page != "quote":  # several claims have no figure in common
         assert len(lines) >= 6
         for label, value, rest in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+            if label not in rows:  # a figure of the page's own
+                continue
             assert re.sub(r"^([ ;,:]*)", "", labelled(rows[label]).removeprefix(value)) == rest
     assert all(f"{label}: {value}" in copied for label, value in rows_of(card))
     assert "$ perfmodel " in copied

@@ -336,6 +336,6 @@ def test_the_page_says_what_is_assumed_and_what_would_make_it_possible():
     query = {name.replace("_", "-"): str(value) for name, value in LLAMA.items()}
     test = opened("quote", **query, quantity="tokens_per_second_per_gpu", value="25000")
     said = words(test)
-    assert "**1. CONDITIONAL**: 25,000 tokens/s" in said
+    assert any(each.label.startswith("1\\. Conditional") for each in test.expander)
     assert "Doubtful: only with fp8" in said
     assert "assumed: bf16, as the quote states no precision" in said

@@ -145,10 +145,13 @@ def table(result: Comparison) -> tuple[str, list[str]]:
     columns: dict[tuple[str, ...], list[str]] = {}
     for index, letter in enumerate(letters):
         columns.setdefault(tuple(_cell(row, index) for row in result.rows), []).append(letter)
-    heads = [f"{', '.join(some)} (the same)" if len(some) > 1 else some[0] for some in columns.values()]
+    alike = " (same expected values)"
+    heads = [f"{', '.join(some)}{alike if len(some) > 1 else ''}" for some in columns.values()]
     lines = [f"| {' | '.join(['', *heads])} |", f"| --- |{' --- |' * len(heads)}"]
-    same = []
+    same, utilization = [], next((row.values for row in result.rows if row.quantity == "mfu"), None)
     for row, *cells in zip(result.rows, *columns, strict=True):
+        if row.quantity == "mfu_nominal" and row.values == utilization:
+            continue
         if len({shown(value, row.unit, row.quantity) for value in row.values}) == 1:
             if row.quantity != "memory_bytes":  # of which its capacity is also said
                 same.append(f"{comparison_words.label(row).strip()} {cells[0]}")
@@ -221,16 +224,22 @@ def page(request: PageRequest) -> None:
         questions(base | money, which)
     show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
     quantities, same = table(result)
-    with st.container(key="ratios-of-quantities"):
-        st.markdown(quantities)
     bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
     if len({tuple(bar.rows.values()) for bar in bars.values()}) == 1:
         same.append(f"memory of the fullest GPU {next(iter(bars.values())).words}")
     else:
         memory_chart.draw_memory(bars, "memory")
-    if same:
-        st.caption(plain(f"The same in all cases: {', '.join(same)}."))
-    explain(result)
+    with st.expander("Each quantity, side by side"):
+        with st.container(key="ratios-of-quantities"):
+            st.markdown(quantities)
+        if any(row.quantity == "communication_time" for row in result.rows):
+            st.caption(
+                "Exposed communication adds to the iteration; computation hides the rest of all of it."
+            )
+        if same:
+            st.caption(plain(f"The same in all cases: {', '.join(same)}."))
+        explain(result)
+    draw_assumed(result)
     offer_network(result.notes)
     sets = [each.set_argument for each in which[1:] if each.changed]
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
@@ -244,7 +253,7 @@ def page(request: PageRequest) -> None:
 
 
 def explain(result: Comparison) -> None:
-    """Draw what differs, the notes, and the fold with what was assumed."""
+    """Draw what differs, and the notes."""
     labels = {field_of(name): options()[name].label for name in SCENARIO}
     differ = [
         f"{labels.get(entry.option) or entry.option.replace('_', ' ')}: "
@@ -254,10 +263,14 @@ def explain(result: Comparison) -> None:
         for entry in result.inputs
     ]
     above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
-    of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
     for note in [f"What differs: {'; '.join(differ)}"] * bool(differ) + result.notes:
-        if note not in above and note not in of_assumed and not note.startswith(PAYS):
+        if note not in above and not note.startswith((ASSUMED, PAYS)):
             st.caption(plain(cases.by_letters(for_planners(begun(note)), result.names, said=True)))
+
+
+def draw_assumed(result: Comparison) -> None:
+    """Draw the fold with what was assumed."""
+    of_assumed = [note for note in result.notes if note.startswith(ASSUMED)]
     first, *others = (case.defaults for case in result.cases)
     common = [each for each in first if all(each in other for other in others)]
     assumed.draw(common, [note.removeprefix(ASSUMED) for note in of_assumed])

@@ -1,7 +1,7 @@
 """Page Will it fit: the memory of each stage against the capacity, and what would make a job fit."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -19,9 +19,11 @@ from app.looks import labelled, show_warnings
 from app.options import SCENARIO, options, written
 from app.plain import markdown, plain
 from app.titles import job_of
-from perfmodel.core.units import show
-from perfmodel.decide.fits.answer import Change, Fits
+from perfmodel.core.units import percent, show
+from perfmodel.decide.fits.advice import Change, is_sure, reasons_against
+from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.fits.listing import changes_title, largest_words, shown_places, started_words
+from perfmodel.decide.fits.ways import unknown_of
 from perfmodel.decide.fits.words import change_words, cost_words
 from perfmodel.model.options.scenario import SHORT
 from perfmodel.model.prediction.memory_odds import short_verdict
@@ -76,51 +78,53 @@ def changes(answer: Fits, picked: Mapping[str, Any]) -> None:
     if not answer.changes:
         st.markdown("No change of options was found that makes it fit.")
         return
-    st.markdown(f"{sentence(changes_title(answer)).removesuffix('.')}:")
-    first = answer.fitting or answer.changes[0]
-    if st.button(f"Use {change_words(first.options)}", type="primary", key="take-first"):
+    first = answer.changes[0]
+    advised: Literal["primary", "secondary"] = "primary" if is_sure(first, answer.confidence) else "secondary"
+    if st.button(f"Use {change_words(first.options)}", type=advised, key="take-first"):
         file_marks.go_to("fits", query_of(picked, first))
     with st.container(key="wrapped-changes"):
         st.markdown(markdown(change_rows(answer)))
-    st.caption("Cost: GPU-seconds for as many tokens, over those of the job if it fitted")
+    others = dict.fromkeys(line for each in answer.changes for line in each.warnings)
+    notes = [labelled(line) for line in others if not unknown_of([line])]
+    order = sentence(changes_title(answer))
+    time = "GPU time: for as many tokens, over that of the job if it fitted."
+    st.caption(plain(" ".join([order, time, *map(sentence, notes)])))
 
 
 def change_rows(answer: Fits) -> list[dict[str, str]]:
-    """Return the changes as rows of a table: what a phone shows first, without columns that say nothing."""
-    rows = [
-        {
-            "change": plain(field_words(change.options)),
-            "memory": f"{gib(change.bytes)} GiB",
-            "fits": short_verdict(change.fits_probability),
-            "cost": cost_words(change.slowdown),
-            "step": show(change.iteration_time, "s"),
-            "same training": "yes" if change.same_training else "no",
-            "but": plain(labelled("; ".join(change.warnings))),
-        }
-        for change in answer.changes
-    ]
-    says_nothing = {
-        name
-        for name, same in (("same training", "yes"), ("but", ""))
-        if all(row[name] == same for row in rows)
+    """Return the changes as rows of a table, under each what speaks against it."""
+    rows = []
+    for change in answer.changes:
+        against = labelled(sentence("; ".join(reasons_against(change)))) if reasons_against(change) else ""
+        rows.append(
+            {
+                "change": f"{plain(change_words(change.options))} :small[{plain(against)}]"
+                if against
+                else plain(change_words(change.options)),
+                "memory": f"{gib(change.bytes)} GiB",
+                "fits": short_verdict(change.fits_probability),
+                "GPU time": cost_words(change.slowdown),
+            }
+        )
+    return rows
+
+
+def figures(answer: Fits) -> dict[str, answer_card.Shown]:
+    """Return the figures that the card has no field for: the batch where the job fits, else the change."""
+    fitting = answer.fitting
+    if answer.fits_probability >= answer.confidence:
+        words = largest_words(answer)
+        return {"Largest micro-batch": answer_card.cut(words) or answer_card.Shown(words, "")}
+    memory = answer_card.cut(answer.card.memory)
+    as_it_is = {"memory": memory} if memory else {}
+    if fitting is None:
+        return as_it_is
+    need = f"to fit: {gib(fitting.bytes)} of {gib(answer.capacity)} GiB"
+    time = f"for as many tokens; {show(fitting.iteration_time, 's')} a step"
+    return as_it_is | {
+        "With the change": answer_card.Shown(percent(fitting.fits_probability), need),
+        "GPU time then": answer_card.Shown(cost_words(fitting.slowdown), time),
     }
-    return [{name: text for name, text in row.items() if name not in says_nothing} for row in rows]
-
-
-def field_words(changed: Mapping[str, Any]) -> str:
-    """Return changed options by the labels of their fields, the number of GPUs first.
-
-    >>> field_words({"tensor_parallel": 2, "world_size": 4, "local_batch_size": None, "offload": "both"})
-    "GPUs: 4, Tensor parallel: 2, In the host's memory: both"
-    """
-    short = {field: name for name, field in SHORT.items()}
-    known = {short.get(name, name).replace("_", "-"): value for name, value in changed.items()}
-    words = {
-        name: f"{options()[name].label.partition(' [')[0]}: {value}"
-        for name, value in known.items()
-        if value is not None
-    }
-    return ", ".join(words[name] for name in sorted(words, key=lambda name: name != "gpus"))
 
 
 def starts(answer: Fits) -> None:
@@ -146,9 +150,10 @@ def page() -> None:
     with errors_shown():
         answer, asked, python = answer_of("fits", request.picked, NAMES)
     with request.top:
-        job = job_of(request.picked.get("workload"), answer.card)
-        st.subheader(plain(f"Does {job.network} fit on {job.gpus}?"), anchor=False)
-        answer_card.show(answer.card)
+        name, gpus = answer.headline.rpartition(" on ")[0], job_of(None, answer.card).gpus
+        st.subheader(plain(f"Does {name} fit on {gpus}?"), anchor=False)
+        hidden = () if answer.fits_probability >= answer.confidence else ("time", "memory")
+        answer_card.show(answer.card, figures(answer), hidden)
         bars = {
             place.name: memory_chart.MemoryBar(place.rows, answer.capacity, place.fits_probability)
             for place in shown_places(answer)
@@ -156,6 +161,8 @@ def page() -> None:
         memory_chart.draw_memory(bars, "memory", "a GPU")
         less = labelled(", ".join(f"--{name}" for name in answer.not_stated))
         narrower = f"; the interval of the memory is less wide with {less}" if less else ""
+        if hidden:
+            narrower = f"; if it fitted, a step would take {answer.card.time}{narrower}"
         st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
         changes(answer, request.picked)
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})

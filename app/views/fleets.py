@@ -1,5 +1,6 @@
 """Page Add machines: what more machines, other ones or a faster network add to those one has."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -37,11 +38,12 @@ from app.layout import (
 )
 from app.looks import for_planners
 from app.options import convert, written
-from app.plain import plain
+from app.plain import markdown, plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
+from perfmodel.decide.planning.fleets.result import FleetOption
 from perfmodel.decide.planning.fleets.table_words import columns_of, rows_of
-from perfmodel.decide.planning.fleets.verdict import name_of, startable
+from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, name_of, startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.reports.fleet import page_of_fleets
@@ -87,11 +89,11 @@ def speeds(answer: Fleets) -> Figure:
         name="expected",
         hovertemplate="%{text}<extra></extra>",
     )
-    figure.add_scatter(  # pieces beside the bars, which leave the names free
-        x=[1.0, 1.0, None] * len(known),
-        y=[end for index in range(len(known)) for end in (index - 0.18, index + 0.18, None)],
-        mode="lines",
-        line={"color": GREY, "width": 3},
+    figure.add_scatter(  # marks on the bars, which leave the names free
+        x=[1.0] * len(known),
+        y=list(range(len(known))),
+        mode="markers",
+        marker={"symbol": "line-ns-open", "size": 18, "color": GREY, "line": {"width": 3}},
         name="what you have",
         hoverinfo="skip",
     )
@@ -102,20 +104,26 @@ def speeds(answer: Fleets) -> Figure:
 
 
 def overview(answer: Fleets) -> list[dict[str, str]]:
-    """Return a row for each option: the table of the command, then what takes the time, and all machines.
-
-    The speed with its interval comes first, which a phone then shows.
-    """
+    """Return a row for each option, as the table of the command but with what an unknown price may be."""
     columns = columns_of(answer)
-    first = ("option", "x as fast")
-    return [
-        {
-            **{name: row[columns.index(name)] for name in dict.fromkeys((*first, *columns))},
-            "what takes the time of a step": for_planners(one.limit),
-            "all together": " + ".join(kind.words for kind in one.kinds),
-        }
-        for row, one in zip(rows_of(answer), (answer.have, *answer.options), strict=True)
-    ]
+    result = []
+    for row, one in zip(rows_of(answer), (answer.have, *answer.options), strict=True):
+        cells = dict(zip(columns, row, strict=True))
+        if one.payback is None and one.purchase is not None:
+            cells["pays back"] = if_below(one)
+        # an interval stays in one line
+        cells["x as fast"] = re.sub(r" (?!\()", "\u00a0", cells["x as fast"])
+        result.append({name: plain(cells[name]) for name in columns if name not in ("GPUs", "USD")})
+    return result
+
+
+def if_below(one: FleetOption) -> str:
+    """Return below which price of a machine an option of unknown price pays back in time."""
+    if not one.worth:
+        return "-" if one.worth is None else "at no price"
+    added = read_addition(one.option, session_hardware.catalogue())
+    each = sum(group.machines for group in added.groups) if added.network is None else 0
+    return f"if below {dollars(one.worth / each)} each" if each else f"if below {dollars(one.worth)}"
 
 
 def rows(table: Listing) -> list[dict[str, str]]:
@@ -146,7 +154,7 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
     unknown = without_price(answer)
     if unknown:
         st.caption("With a price, the answer says when a purchase has paid back. Rents go into “Prices”.")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="machine-prices"):
         for node in dict.fromkeys((*given, *unknown)):
             worth = unknown.get(node)
             below = f" (pays back in time up to {dollars(worth)})" if worth else ""
@@ -159,7 +167,7 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
                 f"Price of one {name} in USD{below}",
                 min_value=0.0,
                 value=None,
-                placeholder="not known",
+                placeholder="unknown",
                 format="%.0f",
                 key=key,
             )
@@ -191,12 +199,18 @@ def page(request: PageRequest) -> None:
     report = page_of_fleets(answer, shell_command("plan", once, more), session_hardware.catalogue())
     others = report.tables[1:]
     with request.top:
-        have = " + ".join(kind.words for kind in answer.have.kinds)
-        st.subheader(plain(f"What to add to {have}, for {network_name(answer.workload)}?"), anchor=False)
+        catalogue = session_hardware.catalogue()
+        have = " + ".join(
+            f"{kind.machines} x {node_words(catalogue.node(kind.node))}" for kind in answer.have.kinds
+        )
+        st.subheader(plain(f"What to add to {have} for {network_name(answer.workload)}?"), anchor=False)
         answer_card.show(answer.card)
     figure = speeds(answer)
     charts.draw(figure, "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
-    st.dataframe(overview(answer), hide_index=True, height="content")
+    with st.container(key="wrapped-fleets"):
+        st.markdown(markdown(overview(answer)))
+    if any(one.policy != "one kind" for one in answer.options):
+        st.caption(sentence(SHARES_SAID))
     ask_prices(answer, request.picked)
     details(others, [*report.assumptions, *report.notes])
     with st.container(horizontal=True):

@@ -25,9 +25,11 @@ from app.layout import (
     sentence,
     shell_command,
 )
+from app.looks import begun
 from app.options import Option, file_words, one_of, text_of, whole_of
 from app.plain import plain
 from app.state import newest
+from perfmodel.core.units import percent
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
 from perfmodel.decide.quote.card import card_of_quote
@@ -47,7 +49,9 @@ DRAWN = 10
 # Most claims drawn; of more, the worst.
 USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
+OWN = "a claim of your own"
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
+QUOTE = QUOTE._replace(shows=lambda name: OWN if name == FILLED else name)
 QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")._replace(
     shows=quotes.quantity_words
 )
@@ -134,7 +138,7 @@ def quote_of(request: PageRequest) -> Given:
         return Given(quotes.uploaded_quote(path), path.name, False)
     example = request.picked.get("quote", FILLED)
     if example != FILLED:
-        st.caption(f"{STATED} To ask about a job of your own, take “{FILLED}”.")
+        st.caption(f"{STATED} To check another, choose “{OWN}” as “Quote”.")
     if example == FILLED:
         return Given(quotes.filled_in(request.picked), DOWNLOADED, True)
     return Given(read_quote(example)[0], example, False)
@@ -142,11 +146,10 @@ def quote_of(request: PageRequest) -> Given:
 
 def in_full(claim: Checked, index: int) -> None:
     """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
-    words = plain(claim.text or quotes.text(claim, claim.value))
-    st.markdown(
-        f"**{index + 1}. {shown_verdict(claim).upper()}**: {words}. {plain(sentence(judgement_words(claim)))}"
-    )
-    with st.expander(f"Claim {index + 1} for a mail, and how it was checked"):
+    words = claim.text or quotes.text(claim, claim.value)
+    likely = "" if claim.probability is None else f" ({percent(claim.probability)})"
+    with st.expander(plain(f"{index + 1}. {begun(shown_verdict(claim))}{likely}: {words}")):
+        st.markdown(f"{plain(sentence(judgement_words(claim)))} Text for a mail:")
         st.code(claim.sentence, language=None, wrap_lines=True)
         st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
         lines = [f"assumed: {claim.assumed}", *claim.arithmetic]
@@ -201,7 +204,7 @@ def page(request: PageRequest) -> None:
         checked = backend().check_quote(quote, session_hardware.calibration())
     card = card_of_quote(checked)
     with request.top:
-        st.subheader(plain(quote.title), anchor=False)
+        st.subheader(plain(f"Will this hold? {quote.title}"), anchor=False)
         answer_card.show(card)
     if given.is_filled_in:
         st.caption("Describe the job in the sidebar, and the claim in the fields above.")

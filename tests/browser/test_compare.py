@@ -15,11 +15,11 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     page = window.open("?gpus=32&workload=vgg16&node=dgx-1v")
     start = page.evaluate("history.length")
     page.get_by_role("button", name="25 or 100 Gbit/s?", exact=True).click()
-    page.wait_for_url("**/compare?**c-inter-link=ethernet-100g-rdma")
+    page.wait_for_url("**/compare?**d-inter-link=ethernet-25g-rdma")
     window.settled()
     asked = page.url
     page.get_by_role("button", name="Remove B").click()
-    page.wait_for_function("!location.search.includes('c-inter-link')", polling=100)
+    page.wait_for_function("!location.search.includes('d-inter-link')", polling=100)
     window.settled()
     assert page.evaluate("history.length") == start + 2
     page.go_back()
@@ -32,9 +32,9 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     page.get_by_label("GPUs", exact=True).fill("64")
     page.get_by_label("GPUs", exact=True).press("Enter")
     page.evaluate("document.querySelector('.st-key-add-case button').click()")  # at once, as it stands for 32
-    page.wait_for_selector("text=Added to Compare as D.")
-    page.get_by_role("button", name="Open Compare (4)").click()
-    page.wait_for_url("**/compare?**d-gpus=64")
+    page.wait_for_selector("text=Added to Compare as E.")
+    page.get_by_role("button", name="Open Compare (5)").click()
+    page.wait_for_url("**/compare?**e-gpus=64")
     window.settled()
     cells = page.locator("table").first.inner_text()
     shared = other.open(page.url.removeprefix(f"{window.address}/"))
@@ -45,7 +45,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
         ".map(text => [text, text.getBoundingClientRect()])"
         ".map(([text, box]) => [text.textContent, box.left, box.right])"
     )
-    assert len(names) >= 4, names  # of the cases, above their bars
+    assert len(names) >= 5, names  # of the cases, above their bars
     assert [name for name, left, right in names if left < 0 or right > 390] == []
     assert shared.evaluate("document.documentElement.scrollWidth") <= 390
 

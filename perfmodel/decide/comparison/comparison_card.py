@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from perfmodel.core.units import dollars, duration, percent, show, three_digits
+from perfmodel.core.units import counted, dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
@@ -109,11 +109,11 @@ def _machines(cases: Sequence[Case]) -> Callable[[Case], list[str]]:
         called = accelerator_name(one["accelerator"], case.catalogue)
         parts = [f"{one['world_size']} x {called}: {case.prediction.placement}"]
         joined = len(networks) > 1 and one["nodes"] > 1
-        return (
-            [*parts, f"{one['nics']} x {link_name(one['inter_link'], case.catalogue)} between"]
-            if joined
-            else parts
-        )
+        if not joined:
+            return parts
+        link = link_name(one["inter_link"], case.catalogue)
+        adapters = f"{counted(one['nics'], 'network adapter')} a node"
+        return [*parts, adapters, *([] if link in case.name else [f"{link} between"])]
 
     return words
 
@@ -171,8 +171,7 @@ def _chance(named: Sequence[Case], standing: Standing) -> str:
             continue
         ratio = standing.speed(case, first)
         if ratio.sure is not None and ratio.direction:
-            probability = "" if ratio.may_be_nothing else f" with a probability of {percent(ratio.sure)}"
-            lines.append(f"{case.name} is {ratio.direction} than {first.name}{probability}")
+            lines.append(f"{percent(ratio.sure)} that {case.name} is {ratio.direction} than {first.name}")
     return "; ".join(lines)
 
 

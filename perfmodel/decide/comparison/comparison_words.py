@@ -24,7 +24,7 @@ _LABELS = {
     "samples_per_second": "samples/s",
     "tokens_per_second": "tokens/s",
     "speedup": "speed-up",
-    "communication_time": "communication",
+    "communication_time": "all communication",
     "mfu": "MFU",
     "mfu_nominal": "MFU, nominal",
     "memory_bytes": "memory",

@@ -115,7 +115,7 @@ def chance_words(cases: Sequence[Case], taken: Case) -> str:
         ratio, sure = cheaper(taken, case)
         if sure < 1 and abs(ratio - 1) > SAME_COST:
             order = "cheaper" if ratio < 1 else "dearer"
-            lines.append(f"{taken.name} is {order} than {case.name} with a probability of {percent(sure)}")
+            lines.append(f"{percent(sure)} that {taken.name} is {order} than {case.name}")
     return "; ".join(lines)
 
 

@@ -93,7 +93,7 @@ def _why_no_network_helps(first: Case, other: Case) -> str:
             f"{limit_of(two)}; communication adds {_share(share)}, which is all that any network could save"
         )
     free = three_digits(1 / (1 - share))
-    most = f"communication adds {_share(share)}, so no network would be more than {free} x as fast"
+    most = f"communication adds {_share(share)}, without any {free} x as fast is to be expected"
     limit = common_limit(first, other)
     return f"both networks are limited by {limit}; {most}" if limit else f"{limit_of(two)}; {most}"
 

@@ -1,37 +1,30 @@
 """The answer of ``fits``: the memory of every stage, the verdict, and changes that make a job fit."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import counted, percent
-from perfmodel.decide.fits.changes import DEAR, Changed, batch_of, changes_of
+from perfmodel.core.units import counted
+from perfmodel.decide.fits.advice import Change, Job, advice_of, is_sure
+from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import unknown_of
-from perfmodel.decide.fits.words import change_words
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled
-from perfmodel.model.prediction.card import card_of, unfit_words
+from perfmodel.model.prediction.card import card_of
 from perfmodel.model.prediction.memory_odds import CERTAIN, odds_of
+from perfmodel.model.prediction.names import training_name
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.memory import known_bytes
 
 MOST_CHANGES = 8
 """Changes that are listed."""
-
-
-HOST_WEIGHTS = (
-    "Weights in the host's memory (FSDP's offload_params, DeepSpeed's offload_param) would be up to {size} "
-    "there for each GPU; neither memory nor time of that is modelled."
-)
-"""What is said where nothing makes a job fit on its accelerators."""
 
 
 class Place(Record):
@@ -51,32 +44,6 @@ class Place(Record):
     """Probability that this fits [1]."""
     rows: dict[str, float]
     """What needs it, by name [B]."""
-
-
-class Change(Record):
-    """A change of options by which a job comes to fit."""
-
-    options: dict[str, Any]
-    """Changed options, by their names in Python."""
-    words: str
-    """The same as options of the command line."""
-    command: str
-    """Command line of the changed job."""
-    iteration_time: float
-    """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
-    accelerators need them [s]."""
-    slowdown: float
-    """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
-    bytes: float
-    """Memory that training then needs [B]."""
-    fits_probability: float
-    """Probability that it then fits [1]."""
-    same_training: bool
-    """Whether optimizer, trained weights and samples stay as they are."""
-    more_gpus: bool
-    """Whether it takes more accelerators."""
-    warnings: list[str]
-    """What is possible and poor of it, or not known of the software."""
 
 
 class Fits(Record, Table):
@@ -114,9 +81,9 @@ class Fits(Record, Table):
     confidence: float
     """Probability of fitting from which a change makes a job fit."""
     changes: list[Change]
-    """What makes it fit on its accelerators, or comes nearest there; then what makes it fit on more.
-    Of each, the same training comes first, then what nothing warns of, then by cost; empty where it fits
-    already, or nothing was found."""
+    """What makes it fit, first what its software is known to do, on its accelerators before more; then what
+    comes near.  Of each, the same training comes first, then what nothing warns of, then by cost; empty where
+    it fits already, or nothing was found."""
     starts: dict[str, list[str]]
     """Options or settings that start the job, by software; empty where it cannot run or none are known."""
     change_starts: dict[str, list[str]]
@@ -171,14 +138,16 @@ def fits(
     changes: list[Changed] = []
     if memory.probability < confidence:
         changes = changes_of(scenario, setting, confidence, spent, catalogue, numbers)
-    listed = [_change(one, scenario, setting, spent) for one in _first(changes)]
-    first = next((one for one in changes if one.memory.probability >= confidence), None)
-    on_as_many = any(_is_sure(one, confidence) and not one.more_gpus for one in listed)
+    shown = _first(changes, confidence)
+    listed = [_change(one, scenario, setting, spent) for one in shown]
+    first = next((one for one in shown if one.memory.probability >= confidence), None)
+    on_as_many = any(is_sure(one, confidence) and not one.more_gpus for one in listed)
     is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
     card = card_of(prediction)
     if memory.probability < confidence:
-        advice = _advice(memory, listed, confidence, setting.world_size, is_short)
-        card = card.model_copy(update={"advice": advice})
+        name = training_name(prediction.scenario["workload"], prediction.scenario)
+        job = Job(name, memory, setting.world_size, setting.software_name, is_short)
+        card = card.model_copy(update={"advice": advice_of(job, listed, confidence)})
     return Fits.model_construct(
         headline=prediction.headline,
         card=card,
@@ -204,100 +173,22 @@ def fits(
     )
 
 
-def _first(changes: Sequence[Changed]) -> list[Changed]:
-    """Return the changes that are listed, with one on more accelerators where there is one."""
-    listed = list(changes[:MOST_CHANGES])
-    more = next((one for one in changes if "world_size" in one.options), None)
-    return listed if more is None or more in listed else [*listed[:-1], more]
+def _first(changes: Sequence[Changed], confidence: float) -> list[Changed]:
+    """Return the changes that are listed, with one on more accelerators where there is one.
 
-
-def _advice(memory: Memory, changes: Sequence[Change], confidence: float, gpus: int, is_short: bool) -> str:
-    """Return that a job does not fit as surely as asked, what comes nearest on its GPUs, and what fits.
-
-    Parameters
-    ----------
-    memory : of the job
-    changes : what is listed
-    confidence : how sure to be
-    gpus : the job's own
-    is_short : whether nothing that is modelled makes it fit on these as surely
+    What makes the job fit comes first, by what its software is known to do before what it is not known to do,
+    then what comes near, the surest first.
     """
-    lines = [f"It {memory.verdict}." if memory.fits else unfit_words(memory)]
-    if is_short:
-        lines.append(HOST_WEIGHTS.format(size=f"{memory.rows['weights'] / 2**30:.1f} GiB"))
-    fitting = [change for change in changes if change.fits_probability >= confidence]
-    nearest = [change for change in changes if not change.more_gpus and change not in fitting]
-    if not changes:
-        return (
-            f"{' '.join(lines)} No change of options was found that makes it fit: take GPUs with more memory."
-        )
-    if not fitting:
-        lines.append(f"Nothing tried makes it fit with {percent(confidence)}; GPUs with more memory may.")
-    if nearest:
-        words = [f"{change_words(each.options)}, {_odds(each)}{_but(each)}" for each in nearest]
-        known = any(not change.more_gpus for change in fitting)
-        of = " of what the software is known to do" if known else ""
-        lines.append(f"With {counted(gpus, 'GPU')} nearest{of}: {'; '.join(words)}.")
-    if fitting:
-        lines.append(_taken(fitting, "To be surer" if memory.fits else "To make it fit"))
-    elif not nearest:
-        change = max(changes, key=lambda each: (each.fits_probability, -each.bytes))
-        lines.append(
-            f"{change_words(change.options)} comes closest, with {percent(change.fits_probability)}."
-        )
-    return " ".join(lines)
 
+    def standing(one: Changed) -> tuple[int, float]:
+        if one.memory.probability >= confidence:
+            return int(bool(unknown_of(one.warnings))), 0.0
+        return 2, -one.memory.probability
 
-def _taken(fitting: Sequence[Change], begin: str) -> str:
-    """Return the first change that makes a job fit, and where something speaks against it another."""
-    change = fitting[0]
-    chance = percent(change.fits_probability)
-    words = (
-        f"{begin}, take {change_words(change.options)}: it then fits with {chance}, "
-        f"at {_more_time(change)}{_but(change)}."
-    )
-    is_dear = change.slowdown >= DEAR
-    others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
-    others += [each for each in fitting if is_dear and each.slowdown < DEAR]
-    if not others:
-        return words
-    other = min(others, key=lambda each: (bool(_but(each)), not _is_known(each)))
-    time = f", at {_more_time(other)}" if is_dear else ""
-    return (
-        f"{words} Or else {change_words(other.options)}: "
-        f"{percent(other.fits_probability)}{time}{_but(other)}."
-    )
-
-
-def _more_time(change: Change) -> str:
-    """Return in words how much more or less accelerator time as many tokens take with a change."""
-    if change.slowdown >= 1:
-        return f"{1 + change.slowdown:.1f} x the GPU time a step"
-    return f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time a step"
-
-
-def _odds(change: Change) -> str:
-    """Return the probability of fitting with a change, or the memory needed where it cannot fit."""
-    if change.fits_probability <= 1 - CERTAIN:
-        return f"{change.bytes / 2**30:,.0f} GiB"
-    return percent(change.fits_probability)
-
-
-def _is_sure(change: Change, confidence: float) -> bool:
-    """Return whether a job fits with a change, by what its software is known to do."""
-    return change.fits_probability >= confidence and _is_known(change)
-
-
-def _is_known(change: Change) -> bool:
-    """Return whether its software is known to do a change."""
-    return not unknown_of(change.warnings)
-
-
-def _but(change: Change) -> str:
-    """Return what speaks against a change; empty where nothing does."""
-    unknown = [line.partition(";")[0] for line in unknown_of(change.warnings)]
-    reasons = [*([] if change.same_training else ["it changes the training"]), *unknown]
-    return f", but {' and '.join(reasons)}" if reasons else ""
+    ordered = sorted(changes, key=standing)
+    listed = ordered[:MOST_CHANGES]
+    more = next((one for one in ordered if "world_size" in one.options), None)
+    return listed if more is None or more in listed else [*listed[:-1], more]
 
 
 def _few_passes(setting: Setting) -> list[str]:

@@ -45,7 +45,4 @@ def changes_title(answer: Fits) -> str:
     """Return which changes are listed, and in which order."""
     if answer.fitting is None:
         return f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes nearest"
-    order = "the same training first, then without a warning, then by cost"
-    if answer.fitting is answer.changes[0]:
-        return f"what makes it fit, on as many GPUs before more: {order}"
-    return f"what comes nearest on as many GPUs, then what makes it fit on more: {order}"
+    return "what makes it fit: first what its software is known to do, on as many GPUs before more"

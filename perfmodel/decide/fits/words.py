@@ -5,22 +5,48 @@ from typing import Any
 
 from perfmodel.decide.comparison.option_words import COUNTED, option_words
 
+IN_HOST = "in host memory"
+WORDS: dict[tuple[str, Any], str] = {
+    ("offload", "optimizer"): f"optimizer {IN_HOST}",
+    ("offload", "activations"): f"activations {IN_HOST}",
+    ("offload", "both"): f"optimizer and activations {IN_HOST}",
+    ("frozen_weights", "nf4"): "NF4 weights",
+    ("frozen_weights", "nf4-double"): "double-quantized NF4 weights",
+    ("recompute", "selective"): "selective recomputation",
+    ("recompute", "full"): "full recomputation",
+}
+"""Options with a value -> words that say more than both names."""
+
 
 def change_words(options: Mapping[str, Any]) -> str:
     """Return changed options in words, the number of GPUs first.
 
     >>> change_words({"tensor_parallel": 2, "world_size": 4, "local_batch_size": None})
     '4 GPUs, tensor parallel 2'
+    >>> change_words({"frozen_weights": "nf4", "lora": 16})
+    'NF4 weights, LoRA of rank 16'
     """
     given = {name: value for name, value in options.items() if value is not None}
     order = sorted(given, key=lambda name: name not in COUNTED)
-    return ", ".join(option_words(name, given[name]) for name in order)
+    words = {name: WORDS.get((name, given[name])) or option_words(name, given[name]) for name in order}
+    return ", ".join(f"LoRA of rank {given[name]}" if name == "lora" else words[name] for name in order)
+
+
+def other_training(options: Mapping[str, Any]) -> str:
+    """Return what changed options train otherwise, as a clause.
+
+    >>> other_training({"lora": 16}), other_training({"world_size": 4, "global_batch_size": 4})
+    ('it trains adapters alone', 'the batch grows')
+    """
+    kinds = {"lora": "it trains adapters alone", "optimizer": "it takes another optimizer"}
+    kinds["sequence_length"] = "it trains on shorter sequences"
+    return next((words for name, words in kinds.items() if name in options), "the batch grows")
 
 
 def cost_words(slowdown: float) -> str:
-    """Return GPU time over that of the job as it is, in words.
+    """Return GPU time for as many tokens over that of the job as it is, in words.
 
     >>> cost_words(0.234), cost_words(4.03), cost_words(-0.1)
-    ('+23 %', '5.0 x the cost', '-10 %')
+    ('+23 %', '5.0 x', '-10 %')
     """
-    return f"{1 + slowdown:.1f} x the cost" if slowdown >= 1 else f"{100 * slowdown:+.0f} %"
+    return f"{1 + slowdown:.1f} x" if slowdown >= 1 else f"{100 * slowdown:+.0f} %"

@@ -8,6 +8,7 @@ from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_judgement import probability_within
 from perfmodel.decide.quote.claim_words import software_words
+from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (
     BETTER,
@@ -115,12 +116,23 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
         each = low if low.startswith(("over", "under")) else f"about {low}"
         likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
-    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}: {advice}."]
+    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}, so {advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
     lines += [f"Claim {n + 1}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
+    lines += [line for n, claim in enumerate(claims, 1) if (line := _missed(claim, n))]
     tricks = [] if claims[index].only_with else claims[index].tricks[:1]
     lines += [f"Claim {index + 1} may be {trick.name}: {trick.ask}." for trick in tricks]
     return " ".join(lines)
+
+
+def _missed(claim: Checked, number: int) -> str:
+    """Return that no measured run near a claim reaches it, and why that is no test; else empty."""
+    values = [near.value for near in claim.measured]
+    differs = dict.fromkeys(each for near in claim.measured for each in near.differs)
+    if not differs or any(reaches(value, claim.value, claim.higher_is_better) for value in values):
+        return ""
+    ends = " to ".join(value_words(claim, end) for end in sorted({min(values), max(values)}))
+    return f"Claim {number}: measured runs come to {ends}, but are of another {', '.join(differs)}."
 
 
 def _action(claim: Checked) -> str:

@@ -23,6 +23,8 @@ from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.model_flops import least_flops
 from perfmodel.workloads.workload import Workload
 
+IDEAL = ("scaling_efficiency", "speedup")
+"""Quantities whose limit is an ideal, which measurements may exceed as they scatter."""
 SUPERLINEAR = 1.10
 """Efficiency above which a job and its baseline cannot have done the same work on each accelerator: the
 largest of published runs of trust A or B with one undisputed baseline is 1.07, which is noise."""

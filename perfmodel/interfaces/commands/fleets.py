@@ -200,6 +200,7 @@ def _show_mixed(answer: "Fleets") -> None:
     from rich.text import Text
 
     from perfmodel.core.units import show
+    from perfmodel.decide.planning.fleets.verdict import policy_words
     from perfmodel.interfaces.cli.render import console, table
     from perfmodel.model.prediction.names import link_name, node_name
 
@@ -212,7 +213,7 @@ def _show_mixed(answer: "Fleets") -> None:
     rows.padding = (0, 1, 0, 0)
     for one in mixed:
         network = f" on {link_name(one.network)}" if one.network else ""
-        rows.add_row(f"{one.policy}{network}", "", "", "", show(one.iteration_time, "s"))
+        rows.add_row(f"{policy_words(one.policy)}{network}", "", "", "", show(one.iteration_time, "s"))
         for kind in one.kinds:
             own, exposed = show(kind.own_time, "s"), show(kind.exposed_time, "s")
             each = f"{kind.samples_per_gpu:.4g}"
@@ -224,7 +225,7 @@ def _show_prices(answer: "Fleets") -> None:
     """Print what options cost and why, and what those without a price may."""
     from rich.text import Text
 
-    from perfmodel.decide.planning.fleets.verdict import payback_words
+    from perfmodel.decide.planning.fleets.verdict import payback_words, policy_words
     from perfmodel.interfaces.cli.render import console
 
     out = console()
@@ -240,7 +241,7 @@ def _show_prices(answer: "Fleets") -> None:
             for line in (*each, *one.purchase.unknown):
                 out.print(Text(f"{one.words}: {line}"))
         shown.add(one.option)
-        name = "" if one.policy == "one kind" else f", {one.policy}"
+        name = "" if one.policy == "one kind" else f", {policy_words(one.policy)}"
         if one.payback is not None:
             out.print(Text(f"{one.words}{name}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:

@@ -6,7 +6,7 @@ from perfmodel.core.records.options import Described
 from perfmodel.core.units import show
 from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.fits.listing import changes_title, largest_words, shown_places, started_words
-from perfmodel.decide.fits.words import cost_words
+from perfmodel.decide.fits.words import cost_words, other_training
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import given, in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -40,7 +40,9 @@ def page_of_fits(
         rows = [
             (
                 change.words,
-                "; ".join((*([] if change.same_training else ["trains otherwise"]), *change.warnings)),
+                "; ".join(
+                    (*([] if change.same_training else [other_training(change.options)]), *change.warnings)
+                ),
                 show(change.iteration_time, "s"),
                 cost_words(change.slowdown),
                 f"{change.bytes / 2**30:.1f} GiB",

@@ -37,7 +37,7 @@ def card_of(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> 
     --------
     >>> from perfmodel import predict
     >>> card_of(predict(gpus=1)).machines
-    '1 x V100 SXM2 16 GB: 1 node, 1 of 8 accelerators'
+    '1 x V100 SXM2 16 GB: 1 node, 1 of its 8 accelerators'
     """
     return Card.model_construct(
         advice=advice(prediction, confidence),
@@ -142,7 +142,7 @@ def advice(prediction: Prediction, confidence: float = PLANNING_CONFIDENCE) -> s
     """Return the advice about a prediction: the throughput to plan with and its confidence, or what to do."""
     rates, memory = throughput_range(prediction), prediction.memory
     if not memory.fits:
-        return f"{unfit_words(memory)} What to do: {_smaller(prediction)}."
+        return f"It {unfit_verdict(memory)}: {unfit_reason(memory)}. What to do: {_smaller(prediction)}."
     if rates is None:
         return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
     if is_too_wide(prediction):
@@ -176,15 +176,19 @@ def rough_words(prediction: Prediction, confidence: float) -> str:
     return f"; rough: {percent(confidence)} takes {needed} sources, {are} known"
 
 
-def unfit_words(memory: Memory) -> str:
-    """Return that a job needs more memory than is there, as a sentence with both."""
-    verdict = f"It {memory.verdict}"
+def unfit_verdict(memory: Memory) -> str:
+    """Return that a job does not fit, without a subject."""
     if memory.probability > 1 - CERTAIN:
-        verdict = f"It probably does not fit ({percent(memory.probability)} that it does)"
+        return f"probably does not fit ({percent(memory.probability)} that it does)"
+    return memory.verdict
+
+
+def unfit_reason(memory: Memory) -> str:
+    """Return the memory that a job needs and that is there, as a clause."""
     if memory.states_exceed is not None:
-        return f"{verdict}: {memory.states_exceed}."
-    needed = f"{memory.bytes / GIB:,.1f} GiB of memory are needed on each GPU"
-    return f"{verdict}: {needed}, {memory.capacity / GIB:,.1f} are there."
+        return memory.states_exceed
+    needed, there = (f"{size / GIB:,.1f}" for size in (memory.bytes, memory.capacity))
+    return f"{needed} GiB of memory are needed on each GPU, {there} are there"
 
 
 def _smaller(prediction: Prediction) -> str:

@@ -3,6 +3,9 @@
 Of what the catalogue does not have, as of a saved answer or of a file, the id is returned.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from perfmodel.core.errors import InputError
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words, node_words
@@ -60,3 +63,20 @@ def network_name(id: str) -> str:
     ('Llama 3 70B', 'ResNet-50', 'ResNet-50 v1.5')
     """
     return network_words(workload(id)) if id in MODULES else id
+
+
+def training_name(id: str, options: Mapping[str, Any]) -> str:
+    """Return what people call a network, and that adapters alone are trained where they are.
+
+    Parameters
+    ----------
+    id : of the network
+    options : of the job, by their names in Python
+
+    >>> training_name("llama-2-70b", {"lora": 16, "frozen_weights": "nf4"}), training_name("llama-2-7b", {})
+    ('QLoRA of Llama 2 70B', 'Llama 2 7B')
+    """
+    if not options.get("lora"):
+        return network_name(id)
+    four_bits = str(options.get("frozen_weights") or "").startswith("nf4")
+    return f"{'QLoRA' if four_bits else 'LoRA'} of {network_name(id)}"

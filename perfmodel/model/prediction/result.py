@@ -8,7 +8,7 @@ from perfmodel.core.units import percent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
-from perfmodel.model.prediction.names import accelerator_name, network_name
+from perfmodel.model.prediction.names import accelerator_name, training_name
 
 
 class _Result(Record):
@@ -332,7 +332,7 @@ class Prediction(_Result):
             samples = scenario["global_batch_size"]
             batch = f"{samples:,} {plural(self.sample, samples)} a step"
         return (
-            f"{network_name(scenario['workload'])} on {scenario['world_size']} x "
+            f"{training_name(scenario['workload'], scenario)} on {scenario['world_size']} x "
             f"{accelerator_name(scenario['accelerator'])}, "
             f"{scenario['precision']}, "
             f"{batch}, {scenario['strategy']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.core.units import per_cent, plural, show
+from perfmodel.core.units import counted, per_cent, plural, show
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.prediction.host_words import host_text
@@ -131,7 +131,10 @@ def placement(setting: Setting) -> str:
     """Return the placement of the job on its nodes, as text."""
     n, nodes = setting.world_size, setting.nodes
     if nodes == 1:
-        return f"1 node, {n} of {setting.node.accelerators} accelerators"
+        held = setting.node.accelerators
+        if n == held:
+            return f"1 node of {counted(held, 'accelerator')}"
+        return f"1 node, {n} of its {held} accelerators"
     full, rest = divmod(n, setting.accelerators_per_node)
     held = setting.accelerators_per_node
     if rest:

@@ -19,6 +19,12 @@ LEAST = 1.01
 _MACHINES: Final = re.compile(r"(\d+) x [^+]*")
 """Matches an option that is machines of one kind alone."""
 SHARES = "shares by speed"
+POLICY_WORDS = {"slowest paces": "equal shares"}
+"""Policy of a mixed fleet -> what people read, where that is not its name."""
+SHARES_SAID = (
+    "equal shares: each GPU gets as many samples, as in stock data parallelism, and the slowest sets the "
+    "pace; shares by speed: a faster GPU gets more, which stock software does not do"
+)
 LEAST_DOLLARS = 0.005
 """Smallest loss that is shown [USD/h]."""
 
@@ -34,8 +40,22 @@ def startable(answer: Fleets) -> list[FleetOption]:
 
 
 def fastest_of(options: Sequence[FleetOption]) -> FleetOption:
-    """Return the fastest of options."""
-    return max(options, key=lambda one: one.samples_per_second)
+    """Return the fastest of options; of those as fast the one whose speed is surest."""
+    return max(as_fast_as_the_fastest(options), key=lambda one: _least_speed(one))
+
+
+def as_fast_as_the_fastest(options: Sequence[FleetOption]) -> list[FleetOption]:
+    """Return the options whose speed differs from the fastest by less than is worth mentioning."""
+    most = max(one.samples_per_second for one in options)
+    return [one for one in options if LEAST * one.samples_per_second > most]
+
+
+def _least_speed(one: FleetOption) -> float:
+    """Return the lower end of an option's speed over what one has; its speed where no end is known."""
+    ratio = one.ratio
+    if ratio is None:
+        return 0.0
+    return ratio.value if ratio.low_80 is None else ratio.low_80
 
 
 def first_to_pay(answer: Fleets) -> FleetOption | None:
@@ -77,6 +97,9 @@ def words_of(answer: Fleets) -> list[str]:
         )
     elif any(one.payback is not None for one in options):
         lines.append("Of the options of known price none ever pays back.")
+    if ratio is not None and ratio.value >= LEAST:
+        lines += _ties(answer, fastest)
+    lines += _without_price(answer, first)
     if answer.deadline is not None and answer.have.run_time is not None:
         least = in_time(answer)
         limit = duration(answer.deadline)
@@ -89,6 +112,24 @@ def words_of(answer: Fleets) -> list[str]:
     return [*lines, *_with_shares(answer, fastest)]
 
 
+def _ties(answer: Fleets, fastest: FleetOption) -> list[str]:
+    """Return the other options that are expected to be as fast as the fastest, in a sentence."""
+    others = [name_of(one) for one in as_fast_as_the_fastest(startable(answer)) if one is not fastest]
+    return [f"Expected to be as fast, but less surely: {'; '.join(others)}."] if others else []
+
+
+def _without_price(answer: Fleets, first: FleetOption | None) -> list[str]:
+    """Return what options of unknown price may cost, which are not compared with those of known price."""
+    may_cost: dict[str, list[str]] = {}
+    for one in startable(answer):
+        if one.purchase is not None and one.purchase.capital is None and one.worth is not None:
+            may_cost.setdefault(worth_words(one), []).append(one.words)
+    if first is None or not may_cost:
+        return []
+    each = "; ".join(f"{' or '.join(names)} {worth}" for worth, names in may_cost.items())
+    return [f"Only known prices are compared: {each}."]
+
+
 def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
     """Return what software adds that gives each kind of machine a share of the samples by its speed."""
     divided = [one for one in answer.options if one.policy == SHARES]
@@ -99,7 +140,7 @@ def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
         return []
     pays = f", and {payback_words(best)}" if best.payback is not None else ""
     return [
-        f"With a share of the samples for each kind by its speed, {best.words}: {best.ratio.words}{pays}; "
+        f"With more samples for faster GPUs, {best.words}: {best.ratio.words}{pays}; "
         "stock data parallelism does not do that, as it averages gradients by replicas."
     ]
 
@@ -128,7 +169,12 @@ def _least(one: FleetOption) -> tuple[bool, float]:
 
 def name_of(one: FleetOption) -> str:
     """Return an option, with the policy of a mixed fleet."""
-    return one.words if one.policy == "one kind" else f"{one.words}, {one.policy}"
+    return one.words if one.policy == "one kind" else f"{one.words}, {policy_words(one.policy)}"
+
+
+def policy_words(policy: str) -> str:
+    """Return how a mixed fleet shares a step's samples, in words."""
+    return POLICY_WORDS.get(policy, policy)
 
 
 def payback_words(one: FleetOption) -> str:
@@ -215,11 +261,13 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
     lines += [f"left out of costs: {line}" for line in dict.fromkeys(bare)]
     if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
         lines.append(
-            "mixed: the step is that of the slowest worker, and what its exchange or that of a faster kind "
-            "adds to it; its interval combines those of each kind"
+            f"{SHARES_SAID}; the step is that of the slowest worker, and what its exchange or that of a "
+            "faster kind adds to it; its interval combines those of each kind"
         )
     if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
-        ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
+        ways = ", ".join(
+            f"{policy_words(policy)} {rate(speed)} samples/s" for policy, speed in answer.ways.items()
+        )
         lines.append(f"each policy is compared with the same policy on what you have: {ways}")
     batches: dict[int, dict[str, None]] = {}
     for one in (answer.have, *answer.options):

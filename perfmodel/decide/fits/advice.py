@@ -1,0 +1,158 @@
+"""A change that makes a job fit, as the answer has it, and the advice that is made of such changes."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from perfmodel.core.records.record import Record
+from perfmodel.core.units import counted, percent
+from perfmodel.decide.fits.changes import DEAR
+from perfmodel.decide.fits.ways import unknown_of
+from perfmodel.decide.fits.words import change_words, other_training
+from perfmodel.model.prediction.card import unfit_reason, unfit_verdict
+from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.result import Memory
+
+HOST_WEIGHTS = (
+    "Not modelled: weights in the host's memory too (FSDP's offload_params, DeepSpeed's offload_param), "
+    "{size} for each GPU."
+)
+"""What is said where nothing makes a job fit on its accelerators."""
+
+
+class Change(Record):
+    """A change of options by which a job comes to fit."""
+
+    options: dict[str, Any]
+    """Changed options, by their names in Python."""
+    words: str
+    """The same as options of the command line."""
+    command: str
+    """Command line of the changed job."""
+    iteration_time: float
+    """Of a step: of the same batch, of as many tokens in shorter sequences, or of more samples where more
+    accelerators need them [s]."""
+    slowdown: float
+    """Accelerator-seconds for as many tokens over those of the job, if it fitted: 0.28 for 28 % more [1]."""
+    bytes: float
+    """Memory that training then needs [B]."""
+    fits_probability: float
+    """Probability that it then fits [1]."""
+    same_training: bool
+    """Whether optimizer, trained weights and samples stay as they are."""
+    more_gpus: bool
+    """Whether it takes more accelerators."""
+    warnings: list[str]
+    """What is possible and poor of it, or not known of the software."""
+
+
+class Job(NamedTuple):
+    """A job that does not fit as surely as asked."""
+
+    name: str
+    """Of the network, with what is trained of it."""
+    memory: Memory
+    gpus: int
+    software: str
+    is_short: bool
+    """Whether nothing that is modelled makes it fit on these as surely as asked."""
+
+
+def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
+    """Return that a job does not fit as surely as asked, what to take, and what else there is.
+
+    Parameters
+    ----------
+    job : whose memory is asked for
+    changes : what is listed
+    confidence : how sure to be
+    """
+    name, memory = job.name, job.memory
+    verdict = memory.verdict if memory.fits else unfit_verdict(memory)
+    reason = "" if memory.fits else f" As it is, {unfit_reason(memory)}."
+    fitting = [change for change in changes if change.fits_probability >= confidence]
+    nearest = [change for change in changes if change not in fitting]
+    if fitting:
+        words = f"{name} {verdict}{_taken(fitting, memory, reason)}"
+        known = [change for change in nearest if _is_known(change) and not change.more_gpus]
+        if known:
+            most = percent(known[0].fits_probability)
+            words += f" What {job.software} is known to do on {counted(job.gpus, 'GPU')} comes to {most}."
+    elif nearest:
+        of_known = next(filter(_is_known, nearest), nearest[0])
+        here = nearest[:1] if of_known is nearest[0] else [nearest[0], of_known]
+        words = f"{name} {verdict}, and nothing tried makes it fit with {percent(confidence)}.{reason}"
+        listed = "; or ".join(f"{change_words(each.options)}: {_odds(each)}{_but(each)}" for each in here)
+        words += f" Nearest: {listed}. GPUs with more memory may do."
+    else:
+        words = f"{name} {verdict}, and no change of options was found that makes it fit.{reason}"
+        words += " Take GPUs with more memory."
+    if job.is_short:
+        words += f" {HOST_WEIGHTS.format(size=_gib(memory.rows['weights']))}"
+    return words
+
+
+def _taken(fitting: Sequence[Change], memory: Memory, reason: str) -> str:
+    """Return the first change that makes a job fit, and where something speaks against it another.
+
+    Parameters
+    ----------
+    fitting : the changes by which it fits
+    memory : of the job
+    reason : why it does not fit as it is, a sentence
+    """
+    change = fitting[0]
+    words = (
+        f"; to {'be surer' if memory.fits else 'make it fit'}, take {change_words(change.options)}: it then "
+        f"fits with {percent(change.fits_probability)}, at {_more_time(change)}{_but(change)}.{reason}"
+    )
+    is_dear = change.slowdown >= DEAR
+    others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
+    others += [each for each in fitting if is_dear and each.slowdown < DEAR]
+    if not others:
+        return words
+    other = min(others, key=lambda each: (bool(_but(each)), not _is_known(each)))
+    return (
+        f"{words} Or else {change_words(other.options)}: {percent(other.fits_probability)}, "
+        f"at {_more_time(other)}{_but(other)}."
+    )
+
+
+def _more_time(change: Change) -> str:
+    """Return in words how much more or less accelerator time as many tokens take with a change."""
+    if change.slowdown >= 1:
+        return f"{1 + change.slowdown:.1f} x the GPU time"
+    return f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time"
+
+
+def _odds(change: Change) -> str:
+    """Return the probability of fitting with a change, or the memory needed where it cannot fit."""
+    if change.fits_probability <= 1 - CERTAIN:
+        return _gib(change.bytes)
+    return percent(change.fits_probability)
+
+
+def _gib(size: float) -> str:
+    """Return a size [B] as text."""
+    return f"{size / 2**30:,.1f} GiB"
+
+
+def is_sure(change: Change, confidence: float) -> bool:
+    """Return whether a job fits with a change, by what its software is known to do."""
+    return change.fits_probability >= confidence and _is_known(change)
+
+
+def _is_known(change: Change) -> bool:
+    """Return whether its software is known to do a change."""
+    return not unknown_of(change.warnings)
+
+
+def reasons_against(change: Change) -> list[str]:
+    """Return what speaks against a change: what it trains otherwise, what its software may not do."""
+    unknown = [line.partition(";")[0] for line in unknown_of(change.warnings)]
+    return [*([] if change.same_training else [other_training(change.options)]), *unknown]
+
+
+def _but(change: Change) -> str:
+    """Return what speaks against a change as the end of a sentence; empty where nothing does."""
+    reasons = reasons_against(change)
+    return f", but {' and '.join(reasons)}" if reasons else ""
