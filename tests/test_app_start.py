@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from app import tables
 from tests.browser.server import LONGEST_START, app_words, free_port, stop, wait
 
+MAIN = Path(__file__).parents[1] / "app" / "main.py"
 LATE = 12
 """Modules that the first page may still import: those that only some pages need, and parts of charts."""
 
@@ -83,10 +86,24 @@ test = AppTest.from_file(sys.argv[1], default_timeout=120)
 test.query_params["gpus"] = "32"  # an address of Predict, which asks for more than the first page
 test.run()
 assert test.metric and not test.exception
+assert not {"pandas", "pyarrow"} & set(sys.modules)  # half as much memory again; tables alone need them
 print(*sorted(name for name in set(sys.modules) - before if name.startswith(("app", "perfmodel", "plotly"))))
 """
-    main = Path(__file__).parents[1] / "app" / "main.py"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(main)], capture_output=True, text=True, timeout=180, check=True
+        [sys.executable, "-c", code, str(MAIN)], capture_output=True, text=True, timeout=180, check=True
     )
     assert len(done.stdout.split()) <= LATE, done.stdout
+
+
+def test_what_tables_need_is_loaded_before_a_page_without_tables_unfolds_one() -> None:
+    """Otherwise a chart of another session may meet pandas half imported."""
+    app = MAIN.parent
+    files = [*app.glob("*.py"), *(app / "views" / f"{name}.py" for name in tables.WITHOUT if name)]
+    drawing = [
+        (file.name, function.name, called.count("tables.ready()"))
+        for file in files
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef) and "st.dataframe(" in (called := ast.unparse(function))
+    ]
+    assert drawing
+    assert [name for name, _, times in drawing if not times] == []

@@ -122,9 +122,8 @@ def warm() -> None:
     pages = folder("app")
     if str(pages.parent) not in sys.path:  # as the pages themselves do
         sys.path.insert(0, str(pages.parent))
-    for name in ("pandas", "pyarrow", "streamlit.emojis"):
-        with suppress(ImportError):
-            import_module(name)
+    with suppress(ImportError):
+        import_module("streamlit.emojis")
     names = sorted(
         file.stem for file in pages.glob("*.py") if file.stem not in ("__init__", "main", "server")
     )
