@@ -10,6 +10,7 @@ from app import (
     history,
     own_uploads,
     quote_chart,
+    quote_words,
     quotes,
     report_pages,
     session_hardware,
@@ -48,8 +49,8 @@ DRAWN = 10
 USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
-QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")._replace(
-    shows=quotes.quantity_words
+QUANTITY = one_of("quantity", quote_words.QUANTITIES, USUAL, "What is claimed.")._replace(
+    shows=quote_words.quantity_words
 )
 BODY = (
     QUOTE,
@@ -122,7 +123,7 @@ def fitted(option: Option) -> Option:
     """Return an option; the field of the value with an example of the claimed quantity."""
     if option.name != "value":
         return option
-    return option._replace(label=f"How much, e.g. {quotes.example(newest(QUANTITY) or USUAL)}")
+    return option._replace(label=f"How much, e.g. {quote_words.example(newest(QUANTITY) or USUAL)}")
 
 
 def quote_of(request: PageRequest) -> Given:
