@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from app import bounded, layout_work, quote_work, searches, sensitivity_work, session_hardware
-from app.goal_keywords import keywords_of
-from app.search_worker import PlanAnswer
+from app import bounded, layout_work, session_hardware
 from perfmodel.core.errors import InputError
 from perfmodel.core.records.options import Described
-from perfmodel.decide.comparison import Comparison, case_of, compare
-from perfmodel.decide.planning import Goal
-from perfmodel.decide.quote import Checked, Quote
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.api.predict import predicted
 from perfmodel.interfaces.calls import learning_rate, stragglers
 from perfmodel.interfaces.cli.app import SERVER, TOKEN
@@ -35,6 +29,13 @@ from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.collectives.collective import Collective, algorithms, collective
 from perfmodel.model.prediction.training.learning_rates import LearningRates
 from perfmodel.model.prediction.training.stragglers import Stragglers
+
+if TYPE_CHECKING:  # else loaded with the first page that asks
+    from app.search_worker import PlanAnswer
+    from perfmodel.decide.comparison import Comparison
+    from perfmodel.decide.planning import Goal
+    from perfmodel.decide.quote import Checked, Quote
+    from perfmodel.interfaces.api.layouts import Layouts
 
 
 class ComparisonAnswer(NamedTuple):
@@ -99,6 +100,8 @@ class Backend:
         conditions, own : of all cases, and of each by itself
         confidence : as of ``compare``
         """
+        from perfmodel.decide.comparison import case_of, compare
+
         under = all_conditions(own, conditions)
         cases = [
             case_of(name, each, self.catalogue, at)
@@ -108,11 +111,15 @@ class Backend:
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         """Return the sensitivity report of a scenario, as ``perfmodel sensitivity --json`` prints it."""
+        from app import sensitivity_work
+
         question = (repr(scenario), repr(conditions), *session_hardware.own_texts())
         return bounded.answer(question, sensitivity_work.work(scenario, self.catalogue, conditions))
 
     def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
         """Return the claims of a quote with verdicts, by a user's calibration file if there is one."""
+        from app import quote_work
+
         work = quote_work.work(quote, self.catalogue, calibration)
         if work.is_quick:
             return work.call(*work.arguments)  # type: ignore[no-any-return]
@@ -130,6 +137,8 @@ class Backend:
 
     def plan(self, goal: Goal) -> PlanAnswer:
         """Return the report of a search for plans."""
+        from app import searches
+
         return searches.answer((repr(goal), *session_hardware.own_texts()), goal, self.catalogue)
 
     def collective(
@@ -221,6 +230,9 @@ class _ServiceBackend(Backend):
         return self._client.layouts(**options)
 
     def plan(self, goal: Goal) -> PlanAnswer:
+        from app.goal_keywords import keywords_of
+        from app.search_worker import PlanAnswer
+
         with st.spinner("Trying every machine, count and batch ..."):
             answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions).report()
         return PlanAnswer(answer, None)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import click
 
 from app.options import MONEY, SCENARIO, Option, options, some_of, text_of, values, written
-from perfmodel.decide.comparison.option_words import option_words
 from perfmodel.model.options.scenario import field_of, laid_over
 
 LETTERS = ("b", "c", "d", "e", "f")
@@ -236,4 +235,6 @@ def words(name: str, value: Any) -> str:
     >>> words("gpus", 16), words("inter-link", "ib-edr-100g"), words("overlap", "none")
     ('16 GPUs', 'InfiniBand EDR 100 Gbit/s', 'overlap none')
     """
+    from perfmodel.decide.comparison.option_words import option_words
+
     return option_words(field_of(name), value if isinstance(value, bool) else written(value))

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
 import streamlit as st
 
-from app import axes, colours, numbers_first
+from app import axes, colours, numbers_first, tables
 from app.figure import Figure
 from app.fills import filled
 from perfmodel.core.units import show
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.step.terms import TERMS, sent
-
-# plotly uses pandas if it is in sys.modules, where another session may have it half imported
-import_module("pandas")
 
 COLOURS = colours.COLOURS
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
@@ -56,13 +52,14 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
     figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
     if "y" not in figure.layout.get("legend", {}):
         figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
-    return st.plotly_chart(
-        figure.plotly(),
-        key=name,
-        alt=alt,
-        config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
-        **more,
-    )
+    with tables.LOADING:
+        return st.plotly_chart(
+            figure.plotly(),
+            key=name,
+            alt=alt,
+            config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
+            **more,
+        )
 
 
 def waterfall(prediction: Prediction) -> Figure:

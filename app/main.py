@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
-from app import history, numbers_first  # noqa: E402
+from app import history, numbers_first, tables  # noqa: E402
 from app.menu import FIRST, GROUPS, MORE, MORE_GROUP, UNKNOWN, place  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
@@ -62,4 +62,6 @@ if placed := place(page.url_path):
     with st.container(key="place"):  # Streamlit marks the page itself, in a menu that is folded
         st.caption(where)
         st.html(f"<style>{MARKED.replace('NUMBER', str(number))}</style>")
+if page.url_path not in tables.WITHOUT:
+    tables.ready()
 page.run()

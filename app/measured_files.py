@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -14,24 +14,14 @@ from app.measured_speed import speed_field
 from app.options import Option, options
 from app.state import is_by_hand, leave_open, newest
 from perfmodel.core.errors import InputError
-from perfmodel.decide.diagnosis.listing import (
-    OF_MACHINES,
-    contradicts,
-    named_accelerator,
-    stated_accelerator,
-)
-from perfmodel.decide.diagnosis.measured import read_measured
-from perfmodel.evidence.fitting.own_table import is_table_of_runs
-from perfmodel.evidence.traces.nccl_tests import Timings
+
+if TYPE_CHECKING:
+    from perfmodel.evidence.traces.nccl_tests import Timings
 
 WIDTH = 720
 """Of the fields [px]."""
 PASTED = "pasted.txt"
 """Name of a file whose text was pasted."""
-OF_LISTING = tuple(
-    field.replace("_", "-") for field in (*OF_MACHINES, "accelerators_per_node", "collective", "skip")
-)
-"""Options that a listing of collectives does not state itself."""
 TYPED = speed_field("diagnose-measured", "What you measured: 400ms, 3000tok/s/gpu, 19000images/s")
 """The field of page Diagnose for a time or rate; the last of this and a file counts."""
 UPLOAD = "measured-file"
@@ -64,6 +54,8 @@ def fields() -> None:
     try:
         _fields(key)
     except InputError:
+        from perfmodel.evidence.fitting.own_table import is_table_of_runs
+
         pasted = _Text("runs.csv", st.session_state.get(key) or "")
         for file in (*own_uploads.held("measured", UPLOAD), pasted):
             if is_table_of_runs(file.getvalue().decode("utf-8", "replace")):
@@ -102,8 +94,12 @@ def _fields(key: str) -> None:
 def applies(name: str) -> bool:
     """Return whether an option of a diagnosis applies to the file in use; all do without a listing."""
     listing = listing_in_use()
-    if listing is None or name in OF_LISTING:
+    if listing is None:
         return True
+    from perfmodel.decide.diagnosis.listing import OF_MACHINES
+
+    if name.replace("-", "_") in (*OF_MACHINES, "accelerators_per_node", "collective", "skip"):
+        return True  # a listing of collectives does not state it
     return name == "gpus" and listing.group_size is None
 
 
@@ -119,8 +115,12 @@ def fitted(option: Option) -> Option:
 def named_by_listing() -> str:
     """Return the accelerators that the listing in use names; "" where it names none that is known."""
     listing = listing_in_use()
-    is_known = listing is not None and named_accelerator(listing, session_hardware.catalogue()) is not None
-    return str(listing.accelerator) if listing is not None and is_known else ""
+    if listing is None:
+        return ""
+    from perfmodel.decide.diagnosis.listing import named_accelerator
+
+    is_known = named_accelerator(listing, session_hardware.catalogue()) is not None
+    return str(listing.accelerator) if is_known else ""
 
 
 def replace_typed() -> None:
@@ -149,12 +149,16 @@ def _machines() -> list[Option]:
 def _are_contradicted(machines: Sequence[Option]) -> bool:
     """Return whether the listing in use names other accelerators than these options state."""
     listing, catalogue = listing_in_use(), session_hardware.catalogue()
+    if listing is None:
+        return False
+    from perfmodel.decide.diagnosis.listing import contradicts, stated_accelerator
+
     said = {option.name: newest(option) for option in machines if newest(option)}
     machine = said.get("machine")
     node = said.get("node") or (machine if machine in catalogue.ids("nodes") else None)
     accelerator = said.get("accelerator") or (machine if machine != node else None)
     stated = stated_accelerator(accelerator, node, catalogue)
-    return listing is not None and contradicts(stated, listing, catalogue)
+    return contradicts(stated, listing, catalogue)
 
 
 def listing_in_use() -> Timings | None:
@@ -166,6 +170,9 @@ def listing_in_use() -> Timings | None:
 @lru_cache(maxsize=64)
 def _listing(path: str) -> Timings | None:
     """Return the listing of collectives in a file; None of anything else."""
+    from perfmodel.decide.diagnosis.measured import read_measured
+    from perfmodel.evidence.traces.nccl_tests import Timings
+
     try:
         answer = read_measured(path)
     except InputError:

@@ -8,7 +8,6 @@ import click
 
 from app.options import Option, options
 from perfmodel.core.errors import InputError, brief
-from perfmodel.decide.diagnosis.measured import parse_speed
 
 
 class _Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -18,6 +17,8 @@ class _Speed(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """Return the text; refuse what is no time or rate."""
+        from perfmodel.decide.diagnosis.measured import parse_speed
+
         try:
             if parse_speed(str(value)) is None:
                 self.fail("expected a time or a rate, e.g. 400ms or 3000tok/s/gpu; a file is uploaded below")

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app import tables
 from app.layout import fold
 from app.looks import for_planners
 from app.options import MONEY, values
@@ -41,6 +42,7 @@ def _show_costs(result: Mapping[str, Any]) -> None:
     price = result["price"]
     if price:
         st.markdown(f"{hour_words(Price(**price))}, {price['basis']}")
+    tables.ready()
     st.dataframe(
         [
             {

@@ -6,10 +6,8 @@ from functools import lru_cache
 
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words, machine_words
-from perfmodel.workloads import workload
 from perfmodel.workloads.built_in import MODULES
-from perfmodel.workloads.catalogue import network_words
-from perfmodel.workloads.presets import title_of
+from perfmodel.workloads.catalogue import words_of
 
 BETWEEN = " · "
 """Between a name and its id: both are found by typing a part of them."""
@@ -33,7 +31,7 @@ def shown(id: str, catalogue: Catalogue) -> str:
 def called(id: str, catalogue: Catalogue) -> str:
     """Return what people call an entry of the catalogue or a network; of anything else its id."""
     if id in MODULES:
-        return title_of(id) or network_words(workload(id))
+        return words_of(id)
     if id in catalogue.ids("accelerators"):
         return accelerator_words(catalogue.accelerator(id))
     if id in catalogue.ids("links"):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app import session_hardware
 from app.options import MONEY, values
 from perfmodel.core.records.options import Described
-from perfmodel.decide.comparison import Comparison
-from perfmodel.decide.quote import Checked, Quote
-from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
-from perfmodel.interfaces.api.layouts import Layouts
 from perfmodel.interfaces.command import Context
 from perfmodel.interfaces.register import command
 from perfmodel.interfaces.reports.page import Page
@@ -21,6 +17,12 @@ from perfmodel.model.options.risk import PLANNING_CONFIDENCE
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.scaling import scaling_of
+
+if TYPE_CHECKING:
+    from perfmodel.decide.comparison import Comparison
+    from perfmodel.decide.quote import Checked, Quote
+    from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
+    from perfmodel.interfaces.api.layouts import Layouts
 
 Making = Callable[[], Page]
 

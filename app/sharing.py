@@ -10,7 +10,6 @@ import streamlit as st
 
 from app import file_marks, session_hardware
 from perfmodel.core.files.tables import csv_text
-from perfmodel.decide.planning.table_words import front_records
 from perfmodel.interfaces.register import command
 
 _PLACE = "sharing"
@@ -35,6 +34,8 @@ def csv_of(name: str, answer: Any) -> Callable[[], str]:
 
 def csv_of_plans(report: Mapping[str, Any]) -> Callable[[], str]:
     """Return a function that returns what ``perfmodel plan --csv`` prints, from its report."""
+    from perfmodel.decide.planning.table_words import front_records
+
     rows = front_records(report["front"], report) or [{}]  # without a plan the card says why there is none
     return lambda: csv_text([{**row, "card": report["card"]} for row in rows])
 

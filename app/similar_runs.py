@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.evidence.accuracy import Run, shipped_runs
-from perfmodel.evidence.accuracy.scenarios import measured_time
+if TYPE_CHECKING:
+    from perfmodel.evidence.accuracy import Run
 
 SHOWN = 8
 
@@ -16,6 +16,9 @@ def family(scenario: Mapping[str, Any]) -> list[Run]:
 
     Runs of the same precision and strategy come first, then those with the nearest number of GPUs.
     """
+    from perfmodel.evidence.accuracy import shipped_runs
+    from perfmodel.evidence.accuracy.scenarios import measured_time
+
     similar = [
         run
         for run in shipped_runs()
@@ -37,6 +40,8 @@ def family(scenario: Mapping[str, Any]) -> list[Run]:
 
 def rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return runs as a table for display."""
+    from perfmodel.evidence.accuracy.scenarios import measured_time
+
     return [
         {
             "GPUs": run.world_size,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app import quotes
+from app import quote_words
 from app.measured_speed import speed_field
 from app.menu import FIRST
 from app.options import Option, one_of, options, text_of, written
@@ -67,8 +67,8 @@ GPUS = asked("of-gpus", options()["gpus"], label="How many GPUs")
 BATCH = asked("batch", options()["global-batch-size"], label="Samples in a step")
 LOCAL_BATCH = asked("batch-per-gpu", options()["local-batch-size"], label="Batch per GPU", usual="as usual")
 PRECISION = asked("in", options()["precision"], usual="as usual")
-QUANTITY = one_of("promised", quotes.QUANTITIES, TOKENS, "What the quote states.")._replace(
-    label="What does it promise?", shows=quotes.quantity_words
+QUANTITY = one_of("promised", quote_words.QUANTITIES, TOKENS, "What the quote states.")._replace(
+    label="What does it promise?", shows=quote_words.quantity_words
 )
 VALUE = text_of("value", str, "", "The figure, with its unit: 40000, 90%, 5PFLOP/s, 1h.")
 MEASURED = speed_field(f"{PAGE}-took", "How fast was it, e.g. 400ms or 3000tok/s/gpu")._replace(name="took")
@@ -128,7 +128,7 @@ def fields(on: str, picked: Mapping[str, Any], is_listed: bool = False) -> list[
         BATCH: f"as usual, of layouts {picked['of-gpus'] * SAMPLES_PER_GPU}" if "of-gpus" in picked else "",
         MACHINE: AS_LISTED if on == RUN and is_listed else "",
     }
-    example = quotes.example(picked.get("promised") or quantity_of(None, has_tokens))
+    example = quote_words.example(picked.get("promised") or quantity_of(None, has_tokens))
     return [
         option._replace(label=f"How much, e.g. {example}", usual="say how much")
         if option is VALUE

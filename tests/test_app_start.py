@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -11,10 +12,27 @@ from pathlib import Path
 
 import pytest
 
+from app import tables
 from tests.browser.server import LONGEST_START, app_words, free_port, stop, wait
 
+MAIN = Path(__file__).parents[1] / "app" / "main.py"
 LATE = 12
 """Modules that the first page may still import: those that only some pages need, and parts of charts."""
+
+NOT_YET = (
+    "pandas",
+    "pyarrow",
+    "pydantic",
+    "sympy",
+    "scipy",
+    "perfmodel.evidence",
+    "perfmodel.decide.comparison",
+    "perfmodel.decide.diagnosis",
+    "perfmodel.decide.planning",
+    "perfmodel.decide.quote",
+    "perfmodel.decide.sweeps",
+)
+"""Packages that neither Start nor Predict needs, a half of the server's memory with all pages."""
 
 pytest.importorskip("streamlit")
 
@@ -72,7 +90,7 @@ def _keep(terminal: int, log: Path) -> None:
             pass
 
 
-def test_what_the_pages_need_is_imported_before_the_first_visitor_comes() -> None:
+def test_what_the_first_pages_need_and_no_more_is_imported_before_the_first_visitor_comes() -> None:
     code = """
 import sys
 from perfmodel.interfaces.cli.app import warm
@@ -84,9 +102,25 @@ test.query_params["gpus"] = "32"  # an address of Predict, which asks for more t
 test.run()
 assert test.metric and not test.exception
 print(*sorted(name for name in set(sys.modules) - before if name.startswith(("app", "perfmodel", "plotly"))))
+print(*sys.modules)
 """
-    main = Path(__file__).parents[1] / "app" / "main.py"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(main)], capture_output=True, text=True, timeout=180, check=True
+        [sys.executable, "-c", code, str(MAIN)], capture_output=True, text=True, timeout=180, check=True
     )
-    assert len(done.stdout.split()) <= LATE, done.stdout
+    late, loaded = (line.split() for line in done.stdout.splitlines())
+    assert len(late) <= LATE, late
+    assert [name for name in NOT_YET if name in loaded] == []
+
+
+def test_what_tables_need_is_loaded_before_a_page_without_tables_unfolds_one() -> None:
+    """Otherwise a chart of another session may meet pandas half imported."""
+    app = MAIN.parent
+    files = [*app.glob("*.py"), *(app / "views" / f"{name}.py" for name in tables.WITHOUT if name)]
+    drawing = [
+        (file.name, function.name, called.count("tables.ready()"))
+        for file in files
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef) and "st.dataframe(" in (called := ast.unparse(function))
+    ]
+    assert drawing
+    assert [name for name, _, times in drawing if not times] == []

@@ -19,6 +19,7 @@ from app import (
     session_hardware,
     sharing,
     similar_runs,
+    tables,
     to_compare,
 )
 from app.backend import backend
@@ -183,10 +184,11 @@ def page(request: PageRequest) -> None:
         download_buttons("prediction", sharing.csv_of("predict", answer), answer.to_json, report)
     behind(request)
     money.show_costs(costs)
-    near = similar_runs.family(result)
     with fold("Nearest measured runs") as is_open:
         if is_open:
+            near = similar_runs.family(result)
             st.caption(f"{len(near)} of {result['workload']} on {result['accelerator']}, the nearest first")
+            tables.ready()
             st.dataframe(similar_runs.rows(near[: similar_runs.SHOWN]), hide_index=True)
     assumed.draw(prediction.defaults)
 

@@ -10,6 +10,7 @@ from app import (
     history,
     own_uploads,
     quote_chart,
+    quote_words,
     quotes,
     report_pages,
     session_hardware,
@@ -52,8 +53,8 @@ START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 OWN = "a claim of your own"
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
 QUOTE = QUOTE._replace(shows=lambda name: OWN if name == FILLED else name)
-QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")._replace(
-    shows=quotes.quantity_words
+QUANTITY = one_of("quantity", quote_words.QUANTITIES, USUAL, "What is claimed.")._replace(
+    shows=quote_words.quantity_words
 )
 BODY = (
     QUOTE,
@@ -126,7 +127,7 @@ def fitted(option: Option) -> Option:
     """Return an option; the field of the value with an example of the claimed quantity."""
     if option.name != "value":
         return option
-    return option._replace(label=f"How much, e.g. {quotes.example(newest(QUANTITY) or USUAL)}")
+    return option._replace(label=f"How much, e.g. {quote_words.example(newest(QUANTITY) or USUAL)}")
 
 
 def quote_of(request: PageRequest) -> Given:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 
 from perfmodel.core.errors import InputError, refusal, unknown_name
@@ -193,6 +193,18 @@ def network_words(network: Workload) -> str:
     ['ResNet-50', 'ResNet-50 v1.5', 'Swin-T', 'BERT large']
     """
     return f"{network.name} {added_to(network.name, network.id)}".rstrip()
+
+
+@cache
+def words_of(id: str) -> str:
+    """Return what people call a built-in network; it is not kept, as a list of all needs their names alone.
+
+    >>> words_of("resnet50-v1.5"), words_of("llama-2-70b")
+    ('ResNet-50 v1.5', 'Llama 2 70B')
+    """
+    from perfmodel.workloads.presets import title_of
+
+    return title_of(id) or network_words(_built_in.__wrapped__(id, None))
 
 
 def understood(name: str) -> Meaning:

@@ -14,6 +14,8 @@ LARGEST_UPLOAD = 200
 """Largest upload [MB]; uploads stay on this machine."""
 OPENING_TRIES = 100
 """Attempts to reach the app, a tenth of a second apart, before a browser is opened."""
+OPENED_FIRST = ("start", "predict")
+"""Pages that find their modules imported; every other page imports its own with its first visitor."""
 MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 
 
@@ -108,13 +110,13 @@ def _open_when_it_answers(url: str) -> None:
 
 
 def warm() -> None:
-    """Import the modules of the pages, read the data they share, and predict and draw once."""
+    """Import the modules of ``OPENED_FIRST``, read what all pages share, and predict and draw once."""
+    import ast
     import sys
     from contextlib import suppress
     from importlib import import_module
 
     from perfmodel.core.files.resources import folder
-    from perfmodel.evidence.accuracy.training_rows import shipped_runs
     from perfmodel.hardware.catalogue.store import Catalogue
     from perfmodel.model.options.scenario import Scenario
     from perfmodel.model.prediction import predict
@@ -122,18 +124,20 @@ def warm() -> None:
     pages = folder("app")
     if str(pages.parent) not in sys.path:  # as the pages themselves do
         sys.path.insert(0, str(pages.parent))
-    for name in ("pandas", "pyarrow", "streamlit.emojis"):
-        with suppress(ImportError):
-            import_module(name)
-    names = sorted(
-        file.stem for file in pages.glob("*.py") if file.stem not in ("__init__", "main", "server")
-    )
-    parts = {name: import_module(f"app.{name}") for name in names}
+    with suppress(ImportError):
+        import_module("streamlit.emojis")
+    for name in OPENED_FIRST:
+        for line in ast.parse((pages / "views" / f"{name}.py").read_text(encoding="utf-8")).body:
+            if isinstance(line, ast.ImportFrom):
+                package = import_module(str(line.module))
+                for each in line.names:
+                    if not hasattr(package, each.name):
+                        import_module(f"{line.module}.{each.name}")
+    parts = {name: import_module(f"app.{name}") for name in ("charts", "looks", "names", "options")}
     parts["looks"].labelled("--gpus")  # reads the options of every page, and the catalogue for their choices
-    for each in parts["options"].options().values():  # names in lists to choose from
-        for id in each.choices if each.offers else ():
+    for option in parts["options"].options().values():  # names in lists to choose from
+        for id in option.choices if option.offers else ():
             parts["names"].shown(id, Catalogue.built_in())
-    shipped_runs()
     parts["charts"].waterfall(predict(Scenario(world_size=32))).plotly().to_json()
 
 
