@@ -23,6 +23,8 @@ FEW_TICKS = 4
 MOST_TICKS = 7
 MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
+APART = 1 / 8
+"""Least distance of two of its ticks, over its length: on a phone their texts do not touch."""
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
@@ -44,7 +46,7 @@ def say_units(figure: Figure) -> None:
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
             if is_logarithmic and name[0] == "x":
-                ticks = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
+                ticks = apart(ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1])
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
         elif unit == "GiB":
@@ -127,6 +129,20 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
         ticks = between([*short, *LONG_TIMES])
         ticks = ticks if len(ticks) >= FEW_TICKS else between([*short, *CLOSE_TIMES])
     return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
+
+
+def apart(ticks: Iterable[float]) -> list[float]:
+    """Return the ticks of a logarithmic axis without those too close to the one before.
+
+    >>> apart([1, 10, 12, 100])
+    [1, 10, 100]
+    """
+    some = list(ticks)
+    kept = some[:1]
+    for each in some[1:]:
+        if math.log(each / kept[-1]) >= APART * math.log(some[-1] / some[0]):
+            kept.append(each)
+    return kept
 
 
 def tick_text(value: float, unit: str) -> str:

@@ -240,7 +240,7 @@ def _amount(plan: Row, name: str, show: Any, goal: Goal, of: str) -> str:
     words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
     most = plan[f"{name}_at_most"]
     if most is not None and most != plan[name]:
-        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", the risk of not fitting counted"
+        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", memory risk included"
         return f"{words}{of}; at most {show(most)} with {percent(goal.confidence)}{counted}"
     return (
         f"{words}{of}" if low is None or high is None else f"{words} (80 %: {show(low)} to {show(high)}){of}"
