@@ -156,4 +156,10 @@ def _cut(predictions: Sequence[Prediction]) -> list[str]:
             counts.setdefault(cut.clipped_by or "peaks and links", []).append(
                 str(each.scenario["world_size"])
             )
-    return [f"80 % intervals cut at {CUT_BY[by]}: {', '.join(some)} GPUs" for by, some in counts.items()]
+    return [f"{_whose(some, predictions)} is cut at {CUT_BY[by]}" for by, some in counts.items()]
+
+
+def _whose(some: Sequence[str], predictions: Sequence[Prediction]) -> str:
+    """Return the 80 % intervals of some numbers of accelerators, in words."""
+    every = len(some) == len(predictions) > 1
+    return "every 80 % interval" if every else f"the 80 % interval of {', '.join(some)} GPUs"

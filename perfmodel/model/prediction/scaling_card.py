@@ -32,7 +32,7 @@ def card_of_scaling(
     --------
     >>> from perfmodel import predict
     >>> card_of_scaling([predict(gpus=gpus) for gpus in (8, 16)]).advice.partition(":")[0]
-    'It pays up to 16 GPUs, the most asked for'
+    'It pays up to 16 GPUs, the most tried'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
@@ -89,7 +89,7 @@ def _advice(
         return f"On {gpus(most)} it {most.memory.verdict}."
     speed = f"{samples_per_second(most, most.samples_per_second)}{_span(throughput_range(most))}"
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
-    asked = "" if beyond else ", the most asked for"
+    asked = "" if beyond else ", the most tried"
     start = f"On {gpus(most)}" if len(predictions) == 1 else f"It pays up to {gpus(most)}{asked}"
     lines = [f"{start}: {speed}, {most.scaling_efficiency:.0%} of linear scaling."]
     if beyond:

@@ -187,7 +187,7 @@ class Alone(NamedTuple):
 NOT_KNOWN = Alone()
 CUT_BY: dict[str, str] = {
     "peaks and links": "the least that peaks and links allow",
-    "one accelerator": "the lower end of the interval of one accelerator alone with its share of the work",
+    "one accelerator": "the fast end of what one accelerator alone takes for its share of the work",
 }
 """Reasons that raise a lower end of an interval, as text."""
 
