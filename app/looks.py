@@ -89,7 +89,9 @@ label:has(:focus-visible) {
   }
   .st-key-wrapped-changes table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
-  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
+  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies, .st-key-option-id) {
+    min-width: 100%;
+  }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
 }

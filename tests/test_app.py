@@ -408,7 +408,7 @@ def test_a_trace_shows_what_profilers_show_and_what_would_save_time():
     sound(test.run())
     shown = [table.value.to_string() for table in test.dataframe]
     assert any("1 loader worker in place" in text for text in shown)
-    assert any("22.5%" in text and "40.0%" in text for text in shown)
+    assert any("22.5 %" in text and "40.0 %" in text for text in shown)
     assert any("held before the trace began" in text for text in shown)
     assert any("user_annotation" not in text and "ProfilerStep#" in text for text in shown)
 

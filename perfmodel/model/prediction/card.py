@@ -78,7 +78,7 @@ def at_confidence(prediction: Prediction, risk: Risk) -> Prediction:
     ' half of the jobs like it are faster.'
     >>> sure = at_confidence(predict(gpus=32), Risk(confidence=0.99))
     >>> sure.card.advice.partition("; ")[2].partition(",")[0]
-    'rough: 16 sources say how far off such jobs are'
+    'rough: 2 sources say how far off such jobs are'
     """
     fields = {name: value for name, value in vars(prediction).items() if name != "card"}
     return with_card(fields, risk.confidence)
