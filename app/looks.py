@@ -12,6 +12,7 @@ from app.options import options
 from app.plain import plain
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.problem import called, shell
+from perfmodel.core.sentences import capitalised
 
 STYLE = """
 <style>
@@ -19,6 +20,7 @@ STYLE = """
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) {
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
+  .stMultiSelect span:has(> span[title]) svg { color: #10131a !important; fill: #10131a !important; }
   .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }
   .js-plotly-plot :is(.points, .legendpoints) path[style*="stroke: rgb(255, 255, 255)"] {
@@ -76,8 +78,9 @@ label:has(:focus-visible) {
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
 @media (max-width: 900px) {
-  .st-key-sharing { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.5rem; }
-  .st-key-sharing > * { flex: 0 0 auto; }
+  .st-key-sharing, .st-key-sharing > * { gap: 0.375rem !important; }
+  .st-key-sharing button { min-height: 2rem; padding: 0.125rem 0.5rem; }
+  .st-key-sharing button p { font-size: 0.8125rem; }
 }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
@@ -242,7 +245,7 @@ def begun(text: str) -> str:
     >>> begun("memory is short"), begun("topk:0.01 keeps what it left out")
     ('Memory is short', 'topk:0.01 keeps what it left out')
     """
-    return text if _NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
+    return text if _NAME.match(text) else capitalised(text)
 
 
 def show_warnings(warnings: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import (
     Alternative,
@@ -166,7 +167,7 @@ def _without_a_plan(result: SearchResult) -> str:
         kind: PriceKind = result.goal.pricing[0] if result.goal.pricing else "on-demand"
         first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
         or_else = "; or" if ";" in first else ":"
-        return f"{first[0].upper()}{first[1:]}{or_else} give --price NODE=USD, per hour of one node."
+        return f"{capitalised(first)}{or_else} give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 
