@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from app.figure import Figure
-from perfmodel.core.units import duration, many, show
+from perfmodel.core.units import duration, many, per_cent, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units that are written with prefixes."""
@@ -35,7 +35,9 @@ def say_units(figure: Figure) -> None:
         unit = (_UNIT.search(title) or ("", ""))[1]
         if unit == "1":  # a count needs no unit
             axis["title"]["text"] = _UNIT.sub("", title)
-        if not unit or "tickvals" in axis or axis.get("tickformat") == ".0%":
+        if axis.get("tickformat", "").endswith("%") and "tickvals" not in axis:
+            _say_shares(figure, name, axis)
+        if not unit or "tickvals" in axis:
             continue
         is_logarithmic = axis.get("type") == "log"
         values = [value for value in _values(figure, name) if not is_logarithmic or value > 0]
@@ -56,6 +58,18 @@ def say_units(figure: Figure) -> None:
             continue
         if unit in (*SHOWN, "GiB"):
             axis["title"]["text"] = _UNIT.sub("", title)
+
+
+def _say_shares(figure: Figure, name: str, axis: dict[str, Any]) -> None:
+    """Write the ticks of an axis of shares in per cent, a space before the sign as everywhere."""
+    ends = axis.get("range") or [*_values(figure, name), 0.0, _end_of_bars(figure, name)]
+    low, high, every = min(ends), max(ends), axis.pop("dtick", None)
+    ticks = linear_ticks(low, high, "1")
+    if every is not None:
+        ticks = [every * count for count in range(math.ceil(low / every), math.floor(high / every) + 1)]
+    signed = axis["tickformat"].startswith("+")
+    texts = [per_cent(each, 0, signed) for each in ticks]
+    axis |= {"tickvals": ticks, "ticktext": texts}
 
 
 def _values(figure: Figure, axis: str) -> Iterator[float]:

@@ -23,7 +23,7 @@ from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import effects
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.memory_odds import short_verdict
-from tests.test_app import TRACED, a_trace, button, of_card, opened, sound, words
+from tests.test_app import TRACED, a_trace, button, of_card, opened, sound, typed, words
 from tests.test_app_trace import handed_over
 
 FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12", "host-power": "2kW"}
@@ -154,7 +154,7 @@ def shared_out(test: Any, answers: list[Any], printed: str) -> None:
 
 def planned(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
-    assert f"**{plain(answer['verdict'][0])}**" in words(test)
+    assert f"**{typed(plain(answer['verdict'][0]))}**" in words(test)
     assert answer["verdict"][0] in " ".join(printed.split())
 
 

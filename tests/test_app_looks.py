@@ -11,6 +11,7 @@ import pytest
 import perfmodel
 from app import axes
 from app.menu import PAGES
+from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import counted, statistics
@@ -142,10 +143,12 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     answer = tcp.card.advice
     assert answer.startswith("It pays up to 64 GPUs, the most tried: ")
     assert f": {last.samples_per_second:,.0f} images/s (80 %: " in answer
-    assert answer.endswith(f"), {last.scaling_efficiency:.0%} of linear scaling.")
+    assert answer.endswith(f"), {per_cent(last.scaling_efficiency, 0)} of linear scaling.")
     others = {"a": same.predictions, "b": rdma.predictions}
     said = card_of_scaling(tcp.predictions, others).advice.removeprefix(answer)
     faster = rdma.rows[-1].samples_per_second
     gain = faster / last.samples_per_second - 1
     about = f" a is about as fast{range_words(ratio_between(others['a'][-1], tcp.predictions[-1], 'a'))}."
-    assert said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
+    assert (
+        said == f"{about} b gives {faster:,.0f} images/s, {per_cent(gain, 0)} more, within the uncertainty."
+    )

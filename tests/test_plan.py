@@ -310,7 +310,7 @@ def test_the_choice_among_three_plans_by_hand():
         assert found.met == ("Take" in text)
     late, both = by_hand(Goal(epochs=90, deadline=HOUR)).rejected, by_hand(Goal(epochs=90)).rejected
     assert [row["why"] for row in late] == ["over the deadline by 2.13 h"]
-    assert [row["why"] for row in both] == ["dominated: dearer by $24.27 (63%) and slower by 2.74 h"]
+    assert [row["why"] for row in both] == ["dominated: dearer by $24.27 (63 %) and slower by 2.74 h"]
     assert [row["node"] for row in by_hand(Goal(epochs=90)).front] == ["aws-p3.16xlarge"]
 
 

@@ -456,8 +456,8 @@ def test_what_the_usual_spread_rests_on_is_said_where_stragglers_are_waited_for(
     steps = draw.lognormal(0, math.sqrt(math.log1p(cv**2)), (4000, n))
     steps *= 1 + length * (draw.random(steps.shape) < spread.stall_probability)
     allowed = steps.mean() / steps.max(axis=1).mean()
-    note = f"stragglers cap {n} GPUs at {allowed:.0%} if ranks vary {cv:.1%} independently and stall at times"
-    assert note in said("--gpus", str(n))
+    note = f"stragglers cap {n} GPUs at {per_cent(allowed, 0)} if ranks vary {per_cent(cv)} independently"
+    assert f"{note} and stall at times" in said("--gpus", str(n))
     for other in (
         ("--gpus", "1"),
         ("--gpus", str(n), "--jitter", "none"),
@@ -471,8 +471,10 @@ def test_what_the_usual_spread_does_to_this_answer_is_said(job):
     found, without = ask(world_size=256, **job), ask(world_size=256, jitter="none", **job)
     (note,) = (line for line in found.warnings if line.startswith("stragglers cap"))
     assert f"(--jitter none) {show(without.iteration_time, 's')} and an efficiency of " in note
-    assert f" {without.scaling_efficiency:.1%}, with it " in note
-    assert note.endswith(f"with it {show(found.iteration_time, 's')} and {found.scaling_efficiency:.1%}")
+    assert f" {per_cent(without.scaling_efficiency)}, with it " in note
+    assert note.endswith(
+        f"with it {show(found.iteration_time, 's')} and {per_cent(found.scaling_efficiency)}"
+    )
 
 
 @given(world_size=st.integers(1, 4096), inter_link=st.sampled_from(["ib-edr-100g", "ethernet-10g-tcp"]))

@@ -128,9 +128,8 @@ def page(request: PageRequest) -> None:
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
     with request.top:
         article = "an" if name[0] in "aeiou" else "a"
-        st.subheader(
-            f"How long does {article} {name} of {show(size, 'B')} over {ranks} GPUs take?", anchor=False
-        )
+        title = f"How long does {article} {name} of {show(size, 'B')} over {ranks} GPUs take?"
+        st.subheader(plain(title), anchor=False)
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.core.units import dollars, duration, many, percent
+from perfmodel.core.units import dollars, duration, many, per_cent, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
@@ -228,8 +228,8 @@ def notes(result: SearchResult) -> list[str]:
         )
     if chosen is not None and chosen["energy"] is not None:
         lines.append(
-            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
-            f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
+            f"accelerators draw their rated power at work, {per_cent(COMMUNICATING, 0)} of it communicating, "
+            f"{per_cent(IDLE, 0)} waiting; hosts and cooling draw nothing without --host-power and --pue"
         )
     if chosen is not None and chosen["servers"]:
         lines.append(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.core.units import plural
+from perfmodel.core.units import per_cent, plural
 
 RESULT = Path(__file__).parent / "evidence.json"
 TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
@@ -167,12 +167,12 @@ class Open(NamedTuple):
         """A note that names the option and by how much stating it narrows the interval.
 
         >>> Open("framework", 1.25, 0.2, 0.21, 20).words
-        '--framework is left to its default; stated, the interval narrows by 20%'
+        '--framework is left to its default; stated, the interval is 20 % narrower'
         """
         left = (
             "--framework states no year" if self.option == YEAR else f"--{self.option} is left to its default"
         )
-        return f"{left}; stated, the interval narrows by {float(self.narrows):.0%}"
+        return f"{left}; stated, the interval is {per_cent(float(self.narrows), 0)} narrower"
 
 
 def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.units import rate, show
+from perfmodel.core.units import per_cent, rate, show
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -101,7 +101,7 @@ class Scaling(Table):
                 str(row.world_size),
                 show(row.iteration_time, "s"),
                 rate(row.samples_per_second),
-                f"{row.scaling_efficiency:.1%}",
+                per_cent(row.scaling_efficiency),
             )
             for row in self.rows
         ]
