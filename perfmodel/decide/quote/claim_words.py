@@ -46,7 +46,7 @@ def shown_range(low: float, high: float, kind: str, sample: str = "sample", per:
     """Return two values of a claimed quantity as a range, with a common unit once.
 
     >>> shown_range(125e12, 164e12, "flops", per="accelerator"), shown_range(0.4, 0.5, "mfu")
-    ('125 to 164 TFLOP/s per accelerator', '40 % to 50 %')
+    ('125 to 164 TFLOP/s per accelerator', '40 to 50 %')
     """
     first, last = (shown(each, kind, sample, per) for each in (low, high))
     number, _, unit = first.partition(" ")
