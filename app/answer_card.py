@@ -111,7 +111,7 @@ def draw(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
     short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
     rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
-        advice = beside_its_number(labelled(card.advice))
+        advice = labelled(card.advice)
         first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
         st.markdown(with_reasons(first, rest))
         drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from app.figure import Figure
-from perfmodel.core.units import duration, many, show
+from perfmodel.core.units import duration, many, per_cent, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units that are written with prefixes."""
@@ -23,6 +23,8 @@ FEW_TICKS = 4
 MOST_TICKS = 7
 MOST_ACROSS = 6
 """Most ticks of a logarithmic x axis, so that on a phone they stay level."""
+APART = 1 / 8
+"""Least distance of two of its ticks, over its length: on a phone their texts do not touch."""
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
 
@@ -33,7 +35,9 @@ def say_units(figure: Figure) -> None:
         unit = (_UNIT.search(title) or ("", ""))[1]
         if unit == "1":  # a count needs no unit
             axis["title"]["text"] = _UNIT.sub("", title)
-        if not unit or "tickvals" in axis or axis.get("tickformat") == ".0%":
+        if axis.get("tickformat", "").endswith("%") and "tickvals" not in axis:
+            _say_shares(figure, name, axis)
+        if not unit or "tickvals" in axis:
             continue
         is_logarithmic = axis.get("type") == "log"
         values = [value for value in _values(figure, name) if not is_logarithmic or value > 0]
@@ -44,7 +48,7 @@ def say_units(figure: Figure) -> None:
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
             if is_logarithmic and name[0] == "x":
-                ticks = ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1]
+                ticks = apart(ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1])
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
             axis.pop("dtick", None)
         elif unit == "GiB":
@@ -54,6 +58,18 @@ def say_units(figure: Figure) -> None:
             continue
         if unit in (*SHOWN, "GiB"):
             axis["title"]["text"] = _UNIT.sub("", title)
+
+
+def _say_shares(figure: Figure, name: str, axis: dict[str, Any]) -> None:
+    """Write the ticks of an axis of shares in per cent, a space before the sign as everywhere."""
+    ends = axis.get("range") or [*_values(figure, name), 0.0, _end_of_bars(figure, name)]
+    low, high, every = min(ends), max(ends), axis.pop("dtick", None)
+    ticks = linear_ticks(low, high, "1")
+    if every is not None:
+        ticks = [every * count for count in range(math.ceil(low / every), math.floor(high / every) + 1)]
+    signed = axis["tickformat"].startswith("+")
+    texts = [per_cent(each, 0, signed) for each in ticks]
+    axis |= {"tickvals": ticks, "ticktext": texts}
 
 
 def _values(figure: Figure, axis: str) -> Iterator[float]:
@@ -127,6 +143,20 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
         ticks = between([*short, *LONG_TIMES])
         ticks = ticks if len(ticks) >= FEW_TICKS else between([*short, *CLOSE_TIMES])
     return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
+
+
+def apart(ticks: Iterable[float]) -> list[float]:
+    """Return the ticks of a logarithmic axis without those too close to the one before.
+
+    >>> apart([1, 10, 12, 100])
+    [1, 10, 100]
+    """
+    some = list(ticks)
+    kept = some[:1]
+    for each in some[1:]:
+        if math.log(each / kept[-1]) >= APART * math.log(some[-1] / some[0]):
+            kept.append(each)
+    return kept
 
 
 def tick_text(value: float, unit: str) -> str:

@@ -317,9 +317,9 @@ def lines(
                 y=[*high, *reversed(low)],
                 fill="toself",
                 fillcolor=colour,
-                opacity=0.18,
+                opacity=0.3 if len(bands) == 1 else 0.2,
                 mode="lines",
-                line={"width": 0},
+                line={"width": 1, "color": colour, "dash": DASHES[index % len(DASHES)]},
                 hoverinfo="skip",
                 showlegend=False,
             )

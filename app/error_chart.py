@@ -47,7 +47,10 @@ def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
             x=ratios,
             y=[place + LOW + (HIGH - LOW) * (37 * at % (steps + 1)) / steps for at in range(len(rows))],
             mode="markers",
-            text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],
+            text=[
+                f"{row.run.run_id}: {per_cent(row.error or 0.0, signed=True)}<br>{row.run.locator}"
+                for row in rows
+            ],
             marker={"color": BLUE, "size": 4, "opacity": 0.5},
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,

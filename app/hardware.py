@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from app import session_hardware
 from app.file_marks import Mark, in_use, use
 from app.hardware_numbers import in_columns, in_words, number_of
+from app.names import called
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder as data_folder
 from perfmodel.core.units import parse
@@ -91,7 +92,9 @@ def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     rows = []
     for row in overview(catalogue, kind):
         group, year = origin(catalogue, kind, row["id"])
-        rows.append({**row, **({"vendor": group} if kind == "nodes" else {}), "year": year})
+        more = {"name": called(row["id"], catalogue)} if kind == "accelerators" else {}
+        more |= {"vendor": group} if kind == "nodes" else {}
+        rows.append({**row, **more, "year": year})
     rows.sort(key=lambda row: (-(row["year"] or 0), row["id"]))
     rows = _without_empty(rows)
     names = [*(name for name in FIRST if name in rows[0]), *rows[0]]

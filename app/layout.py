@@ -30,6 +30,7 @@ from app.mistakes import errors_shown as errors_shown
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget
+from perfmodel.core.sentences import sentence as sentence
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction
@@ -359,15 +360,6 @@ def download_buttons(
                 return without_folder(page if isinstance(page, str) else page.text(".html"))
 
             st.download_button("Download report", report_text, f"{name}.html", "text/html", on_click="ignore")
-
-
-def sentence(text: str) -> str:
-    """Return text as a sentence: first letter in upper case, one full stop at the end.
-
-    >>> sentence("compute-bound: 74% of the iteration")
-    'Compute-bound: 74% of the iteration.'
-    """
-    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -12,6 +12,7 @@ from app.options import options
 from app.plain import plain
 from perfmodel.core.errors import InputError, brief
 from perfmodel.core.problem import called, shell
+from perfmodel.core.sentences import capitalised
 
 STYLE = """
 <style>
@@ -19,6 +20,7 @@ STYLE = """
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) {
   .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
+  .stMultiSelect span:has(> span[title]) svg { color: #10131a !important; fill: #10131a !important; }
   .js-plotly-plot .js-line[style*="rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="fill: rgb(0, 114, 178)"] { fill: #3A8FC7 !important; }
   .js-plotly-plot :is(.point, .scatterpts)[style*="stroke: rgb(0, 114, 178)"] { stroke: #3A8FC7 !important; }
@@ -92,7 +94,9 @@ label:has(:focus-visible) {
     padding: 0.375rem;
   }
   .js-plotly-plot .modebar { display: none !important; }
-  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies) { min-width: 100%; }
+  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies, .st-key-option-id) {
+    min-width: 100%;
+  }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
 }
@@ -244,7 +248,7 @@ def begun(text: str) -> str:
     >>> begun("memory is short"), begun("topk:0.01 keeps what it left out")
     ('Memory is short', 'topk:0.01 keeps what it left out')
     """
-    return text if _NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
+    return text if _NAME.match(text) else capitalised(text)
 
 
 def show_warnings(warnings: Iterable[str]) -> None:

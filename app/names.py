@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 
+from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words, machine_words
 from perfmodel.workloads.built_in import MODULES
 from perfmodel.workloads.catalogue import words_of
 
-BETWEEN = " · "
-"""Between a name and its id: both are found by typing a part of them."""
+HARDWARE: tuple[Kind, ...] = ("accelerators", "links", "nodes")
 
 
 @lru_cache(maxsize=4096)
 def shown(id: str, catalogue: Catalogue) -> str:
-    """Return what people call an entry of the catalogue or a network, and its id; of anything else the id.
+    """Return what people call an entry of the catalogue or a network; its id too where others are called so.
 
     >>> built_in = Catalogue.built_in()
-    >>> shown("llama-2-70b", built_in), shown("rtx-4090", built_in), shown("mine", built_in)
-    ('Llama 2 70B · llama-2-70b', 'RTX 4090 · rtx-4090', 'mine')
+    >>> shown("llama-2-70b", built_in), shown("ncf", built_in), shown("mine", built_in)
+    ('Llama 2 70B', 'NeuMF (ncf)', 'mine')
     >>> shown("dgx-1v", built_in)
-    'DGX-1, 8 x V100 SXM2 16 GB · dgx-1v'
+    'DGX-1, 8 x V100 SXM2 16 GB'
     """
     words = called(id, catalogue)
-    return id if words == id else f"{words}{BETWEEN}{id}"
+    return f"{words} ({id})" if words in _of_several(catalogue) and words != id else words
+
+
+@lru_cache(maxsize=8)
+def _of_several(catalogue: Catalogue) -> frozenset[str]:
+    """Return what several entries of the catalogue, or several networks, are called."""
+    known = (*MODULES, *(id for kind in HARDWARE for id in catalogue.ids(kind)))
+    return frozenset(
+        words for words, times in Counter(called(id, catalogue) for id in known).items() if times > 1
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from app.fills import filled, letters_on
 from app.looks import refused_words
 from app.plain import plain
 from perfmodel.core.errors import InputError
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import per_cent, show
 from perfmodel.equations.pipeline_orders import Kind
 from perfmodel.model.prediction import Prediction
@@ -162,7 +163,7 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     if cut.gap:
         words += f" Left out at the dots: {show(cut.last - cut.first, 's')} of the same pattern."
     if pipeline.words:
-        words += f" {pipeline.words[:1].upper()}{pipeline.words[1:]}."
+        words += f" {capitalised(pipeline.words)}."
     st.caption(plain(words))
     return shown
 

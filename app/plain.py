@@ -16,6 +16,20 @@ _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\
 """Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
 """The word joiner, which has no width; with it inside, an address is not recognised."""
+_UNIT = re.compile(
+    r"(?<=\d) (?=%|(?:[mµn]?s|min|h|days?|[kMGT]i?B(?:/s)?|[MGT]?bit/s|[GTPE]?FLOP(?:/s)?|k?Wh?|[MG]Hz)"
+    r"(?!\w))"
+)
+"""Matches the space between a number and its unit."""
+
+
+def beside_its_number(text: str) -> str:
+    """Return text in which no line begins with the unit of a number.
+
+    >>> beside_its_number("100 MB in 4 ms, 80 % sure").replace("\\u00a0", "_")
+    '100_MB in 4_ms, 80_% sure'
+    """
+    return _UNIT.sub("\u00a0", text)
 
 
 def plain(text: str) -> str:
@@ -26,17 +40,12 @@ def plain(text: str) -> str:
     >>> plain("http://192.0.2.1") == "http:" + "\u2060" + "//192.0.2.1"
     True
     """
-    joined = _JOINED.sub(_BREAK, without_folder(text))
+    joined = _JOINED.sub(_BREAK, beside_its_number(without_folder(text)))
     return _MARKS.sub(lambda mark: f"\\{mark[1]}" if mark[1] else f"{mark[2]}\\{mark[3]}", joined)
 
 
 SHORT = 12
 """Most characters of a cell that is not broken into lines."""
-
-
-def beside_its_number(text: str) -> str:
-    """Return text in which no line begins with the sign of a number in per cent."""
-    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
 
 
 def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> str:

@@ -32,8 +32,8 @@ def draw(unpriced: Sequence[Mapping[str, Any]], picked: Mapping[str, Any]) -> No
     """
     if unpriced:
         st.caption(
-            f"A rent {BASIS[_rented(picked)]} that you fill in joins “Price of a machine”; the search runs "
-            "again with it."
+            f"A rent that you fill in counts as “{BASIS[_rented(picked)]}” and joins “Price of a machine”; "
+            "the search runs again."
         )
     for row in unpriced[:MOST]:
         worth = row["worth_usd_per_hour"]

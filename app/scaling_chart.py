@@ -67,9 +67,11 @@ def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None
 def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
     """Return what the bands of the chart are, as at most one note."""
     first = next(iter(result.values()))[0]
-    of = f" of the speed over that of {gpus(first)}" if y in RATIOS else ""
-    whose = " of the first curve" if len(result) > 1 else ""
-    return [f"shaded: the 80 % interval{whose}{',' * bool(whose and of)}{of}"] if _bands(result, y) else []
+    of = f" of the speed over that on {gpus(first)}" if y in RATIOS else ""
+    drawn = _bands(result, y)
+    if not drawn:
+        return []
+    return [f"shaded: the 80 % interval{of}{', of each curve in its colour' if len(drawn) > 1 else ''}"]
 
 
 def _ticks(counts: list[int]) -> list[int] | None:
@@ -79,15 +81,13 @@ def _ticks(counts: list[int]) -> list[int] | None:
 
 
 def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
-    """Return the first curve's name -> ends of its 80 % interval, where all its points have one.
-
-    The bands of several curves would cover each other: the table has them.
-    """
-    name, line = next(iter(result.items()))
-    ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
-    if len(ends) < len(line) or (y in RATIOS and len(line) == 1):
-        return {}
-    return {name: ([low for low, _ in ends], [high for _, high in ends])}
+    """Return curve's name -> ends of its 80 % interval, where all its points have one."""
+    bands = {}
+    for name, line in result.items():
+        ends = [span for each in line if (span := _span(each, line[0], y)) is not None]
+        if len(ends) == len(line) and not (y in RATIOS and len(line) == 1):
+            bands[name] = ([low for low, _ in ends], [high for _, high in ends])
+    return bands
 
 
 def _span(prediction: Prediction, first: Prediction, y: str) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import session_hardware, state
+from app import names, session_hardware, state
 from app.file_marks import Mark
 from app.options import options, scenario
 from app.own_uploads import TAKEN
@@ -94,8 +94,10 @@ def job_words(picked: Mapping[str, Any]) -> str:
     """Return a description of the job that the chosen options define."""
     batch = picked.get("local-batch-size")
     samples = f"{batch} on each GPU" if batch else f"{picked.get('global-batch-size')} in all"
-    job = f"{picked.get('workload')} in {picked.get('precision')} on {_accelerator(picked)}"
-    return f"{job}, a batch of {samples}"
+    known = session_hardware.catalogue()
+    network = names.called(str(picked.get("workload")), known)
+    chip = names.called(str(_accelerator(picked)), known)
+    return f"{network} in {picked.get('precision')} on {chip}, a batch of {samples}"
 
 
 def as_options(files: TraceFiles, picked: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,5 +105,5 @@ def as_options(files: TraceFiles, picked: Mapping[str, Any]) -> dict[str, Any]:
     if missing(picked) or "local-batch-size" not in picked:
         return {}
     unnamed = () if device_of(files).called else ("accelerator",)
-    names = ("workload", "precision", "local-batch-size", *unnamed)
-    return {name: picked[name] for name in names if name in picked}
+    described = ("workload", "precision", "local-batch-size", *unnamed)
+    return {name: picked[name] for name in described if name in picked}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.cli import main
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
@@ -68,7 +69,7 @@ def _predictions(match: re.Match[str]) -> str:
                 )
                 cells.append(
                     f"{answer.iteration_time * 1e3:.0f} ms, {answer.samples_per_second:,.0f}/s"
-                    + (f", {answer.scaling_efficiency:.1%}" if gpus > 1 else "")
+                    + (f", {per_cent(answer.scaling_efficiency)}" if gpus > 1 else "")
                 )
             rows.append(f"| {workload} | {accelerator} | " + " | ".join(cells) + " |")
     return match[1] + "\n".join(rows) + "\n" + match[3]

@@ -12,7 +12,7 @@ from app import bounded, quote_work, quotes
 from app.plain import plain
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from tests.test_app import errors, of_card, opened, sound, words
+from tests.test_app import errors, of_card, opened, sound, typed, words
 from tests.test_app_copies import copies, run
 from tests.test_own_runs import MACHINE, calibrated
 
@@ -57,7 +57,7 @@ def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):
     monkeypatch.chdir(mine.parent)
     assert "--calibration mine.json" in shlex.join(command)
     answer = json.loads(invoke(*command, "--json").stdout)
-    assert f"**{plain(answer['verdict'][0])}**" in words(test) != before
+    assert f"**{typed(plain(answer['verdict'][0]))}**" in words(test) != before
     assert answer["verdict"][0] in " ".join(run(python).split())
     test.session_state["fold-How it would be started"] = True
     started = [block.value for block in sound(test.run()).get("code")]

@@ -17,7 +17,7 @@ from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison import case_of, compare
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
-from tests.test_app import button, cards, errors, opened, sound, words
+from tests.test_app import button, cards, errors, opened, sound, typed, words
 from tests.test_app_copies import copies, run
 
 SERVERS = {"strategy": "parameter-server", "servers": "4", "gpus": "16"}
@@ -25,7 +25,7 @@ SERVERS = {"strategy": "parameter-server", "servers": "4", "gpus": "16"}
 
 def ratios(test: Any) -> list[list[str]]:
     """The cases on the page: of each its name, its ratio to the first, and its iteration."""
-    (table,) = (each.value for each in test.markdown if each.value.startswith("| case |"))
+    (table,) = (typed(each.value) for each in test.markdown if each.value.startswith("| case |"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
@@ -230,7 +230,7 @@ def test_the_card_stands_on_the_page():
     names = [f"{letter} ({rate} Gbit/s Ethernet with TCP)" for letter, rate in rates.items()]
     jobs = [{"gpus": 32, "inter_link": f"ethernet-{rate}g-tcp"} for rate in rates.values()]
     card = compare([case_of(name, job) for name, job in zip(names, jobs, strict=True)]).card
-    assert plain(cases.by_letters(labelled(card.advice), names)) in words(test).replace(":** ", ": ")
+    assert typed(plain(cases.by_letters(labelled(card.advice), names))) in words(test).replace(":** ", ": ")
     assert cards(test)[-1].splitlines() == [
         f"{label}: {cases.by_letters(labelled(value), names, said=True)}" for label, value in card.rows
     ]

@@ -235,7 +235,7 @@ def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
         (
             {"quantity": "samples_per_second", "value": 9.0},
             "Expect more: 9",
-            r"the claim reaches 0\.\d% of it",
+            r"the claim reaches 0\.\d % of it",
         ),
         (
             {"quantity": "time_to_train", "epochs": 90, "value": 48 * 3600.0},

@@ -11,6 +11,7 @@ import pytest
 import perfmodel
 from app import axes
 from app.menu import PAGES
+from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import counted, statistics
@@ -63,7 +64,7 @@ def test_the_page_of_stragglers_says_who_leads_until_when():
     last = min(curves.variants, key=lambda curve: curve.error[-1]).variant
     assert f"then {last}." in shown
     alone = words(opened("stragglers", distribution="lognormal", param="mean=3,cv=0.5"))
-    assert "each gradient takes 3 s in the mean (lognormal: mean=3, cv=0.5)" in alone
+    assert "each computes a gradient in 3 s in the mean (lognormal: mean=3, cv=0.5)" in alone
 
 
 def test_warnings_that_differ_in_numbers_alone_are_one():
@@ -144,12 +145,14 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     )
     last = tcp.rows[-1]
     answer = tcp.card.advice
-    assert answer.startswith("It pays up to 64 GPUs, the most asked for: ")
+    assert answer.startswith("It pays up to 64 GPUs, the most tried: ")
     assert f": {last.samples_per_second:,.0f} images/s (80 %: " in answer
-    assert answer.endswith(f"), {last.scaling_efficiency:.0%} of linear scaling.")
+    assert answer.endswith(f"), {per_cent(last.scaling_efficiency, 0)} of linear scaling.")
     others = {"a": same.predictions, "b": rdma.predictions}
     said = card_of_scaling(tcp.predictions, others).advice.removeprefix(answer)
     faster = rdma.rows[-1].samples_per_second
     gain = faster / last.samples_per_second - 1
     about = f" a is about as fast{range_words(ratio_between(others['a'][-1], tcp.predictions[-1], 'a'))}."
-    assert said == f"{about} b gives {faster:,.0f} images/s, {gain:.0%} more, within the uncertainty."
+    assert (
+        said == f"{about} b gives {faster:,.0f} images/s, {per_cent(gain, 0)} more, within the uncertainty."
+    )

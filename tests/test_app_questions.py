@@ -9,7 +9,7 @@ from app.options import MONEY, SCENARIO, convert
 from app.plain import plain
 from app.plan_form import as_words, known
 from perfmodel.decide.planning import Goal, search
-from tests.test_app import FOLDS, errors, opened, sound, words
+from tests.test_app import FOLDS, errors, opened, sound, typed, words
 
 
 def test_a_field_that_cannot_be_read_blocks_the_answer_and_stays_in_the_address():
@@ -54,7 +54,7 @@ def test_what_a_url_says_and_cannot_be_read_stands_in_its_field(page, name, text
 def test_times_and_money_are_read_as_people_write_them(query, said):
     test = opened("plan", epochs="1", instance="p3.16xlarge", **query)
     assert not test.error
-    assert plain(said) in words(test)
+    assert typed(plain(said)) in words(test)
     assert {name: test.query_params[name] for name in query} == query
 
 
@@ -137,7 +137,7 @@ def test_a_text_that_cannot_be_read_blocks_the_answer_beside_its_field(page):
                 blocked += 1
                 assert not test.subheader, (key, text)
                 assert not test.metric, (key, text)
-                assert errors(test).count(plain(mine[0].reason)) == 2, (key, text, errors(test))
+                assert errors(test).count(typed(plain(mine[0].reason))) == 2, (key, text, errors(test))
                 assert text in test.query_params.values(), (key, text)
             elif test.error:  # it can be read, and not be answered
                 blocked += 1

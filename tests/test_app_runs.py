@@ -9,7 +9,7 @@ import pytest
 
 from app import samples
 from perfmodel import calibrate
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import predict
 from tests.test_app import button, errors, of_card, opened, sound, words
@@ -48,8 +48,8 @@ def test_runs_are_judged_as_the_command_judges_them_and_move_every_later_answer(
     test = handed_over(samples.RUNS)
     assert answer.card.advice.replace("%", "\\%") in words(test) or answer.card.advice in words(test)
     rows, factors = (table.value for table in test.dataframe)
-    assert list(rows["before"]) == [f"{math.expm1(each.before):+.1%}" for each in answer.answers]
-    assert list(rows["after"]) == [f"{math.expm1(each.after):+.1%}" for each in answer.answers]
+    assert list(rows["before"]) == [per_cent(math.expm1(each.before), signed=True) for each in answer.answers]
+    assert list(rows["after"]) == [per_cent(math.expm1(each.after), signed=True) for each in answer.answers]
     assert {float(factor) for factor in factors["factor"]} == {
         round(math.exp(answer.learned.own.logarithms[name]), 3) for name in answer.learned.deviations
     }

@@ -43,7 +43,7 @@ def test_nothing_is_learned_of_a_job_that_nobody_described(lacking):
 def test_what_was_traced_is_said_before_it_is_learned():
     test = handed_over(a_trace(), **TRACED)
     assert not button(test, "Calibrate on this trace").disabled
-    assert "taken as resnet50 in amp on v100-sxm2-16gb, a batch of 32 on each GPU" in words(test)
+    assert "taken as ResNet-50 in amp on V100 SXM2 16 GB, a batch of 32 on each GPU" in words(test)
 
 
 def test_the_accelerator_of_the_file_stands_in_heading_sidebar_and_address():
@@ -51,7 +51,7 @@ def test_the_accelerator_of_the_file_stands_in_heading_sidebar_and_address():
     assert not test.error
     assert test.selectbox(key="option-accelerator").value == "a100-sxm4-40gb"
     assert test.query_params["accelerator"] == "a100-sxm4-40gb"
-    assert "a100-sxm4-40gb" in of_card(test, "machines")
+    assert "A100 SXM4 40 GB" in of_card(test, "machines")
 
 
 def test_another_accelerator_than_the_files_is_refused():
@@ -90,7 +90,7 @@ def test_precision_and_batch_of_the_file_stand_in_sidebar_and_address():
     test = handed_over(of_products(**PICTURES), workload="resnet50")
     assert test.query_params["precision"] == "fp32"
     assert test.query_params["local-batch-size"] == "32"
-    assert "taken as resnet50 in fp32 on v100-sxm2-16gb, a batch of 32 on each GPU" in words(test)
+    assert "taken as ResNet-50 in fp32 on V100 SXM2 16 GB, a batch of 32 on each GPU" in words(test)
     assert not button(test, "Calibrate on this trace").disabled
 
 
@@ -134,7 +134,7 @@ def test_a_calibration_takes_precision_and_batch_from_the_file(asked, tmp_path):
 
 def test_a_sample_is_one_click_away():
     test = opened("trace", gpus="2")
-    sound(button(test, "Try it with a sample trace").click().run())
+    sound(button(test, "Use the sample as your trace").click().run())
     assert not test.error
     assert "a step, the GPU is busy" in words(test)
     sound(button(test, "Calibrate on this trace").click().run())

@@ -396,7 +396,7 @@ def test_faults_change_times_as_they_say():
     one = measured("cscs-ofi-8")
     wire, best = wire_of(one.point, one.sizes, one.times)
     faults = {fault.id: fault for fault in FAULTS}
-    slow = spoiled(faults["slow rank, 25%"], one.point, one.sizes, one.times)
+    slow = spoiled(faults["slow rank, 25 %"], one.point, one.sizes, one.times)
     place = int(np.argmax(wire / one.times))
     assert slow[place] == pytest.approx(4 * one.times[place])
     late = spoiled(faults["late"], one.point, one.sizes, one.times)

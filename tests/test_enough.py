@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.core.choices import Varied
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import per_cent
 from perfmodel.decide.sensitivity.until import AXES, Enough
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
@@ -72,7 +73,7 @@ def test_the_interval_is_that_of_the_ratio_to_one_accelerator():
 def test_none_that_suffices_is_said_plainly_and_ends_with_1():
     done = run("--gpus", "32", "--workload", "vgg16", "--vary", "inter-link", "--until", "99%")
     assert done.exit_code == 1
-    assert done.stdout.startswith("no link tried reaches 99 % scaling efficiency: the most is 94.4%")
+    assert done.stdout.startswith("no link tried reaches 99 % scaling efficiency: the most is 94.4 %")
     assert "its limit: compute-bound" in done.stdout
     assert "*: the answer" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -133,7 +134,7 @@ def test_python_refuses_as_the_command_does():
 def test_one_accelerator_is_all_of_linear_scaling_whatever_rounding_leaves_of_it():
     done = run("--gpus", "32", "--vary", "gpus=1", "--until", "100%")
     assert done.exit_code == 0
-    assert done.stdout.startswith("100 % scaling efficiency holds up to 1 GPU: 100.0%")
+    assert done.stdout.startswith("100 % scaling efficiency holds up to 1 GPU: 100.0 %")
 
 
 def test_counts_below_the_most_that_miss_are_said():
@@ -141,7 +142,7 @@ def test_counts_below_the_most_that_miss_are_said():
     two = answer.tried[1]
     assert answer.answer == 8
     assert not two.reaches
-    assert f"but not with 2 GPUs: {two.scaling_efficiency:.1%}; no more tried" in answer.words
+    assert f"but not with 2 GPUs: {per_cent(two.scaling_efficiency)}; no more tried" in answer.words
     every = perfmodel.enough("gpus", until=0.85, workload="vgg16", node="dgx-1v", values=[1, 2, 4, 8])
     assert "but not" not in every.words
 

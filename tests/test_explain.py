@@ -417,7 +417,7 @@ def test_text_fits_and_sums(name):
     found = of(name)
     text = write.text(found)
     assert max(map(len, text.splitlines())) <= 80
-    listed = re.findall(r"^  \w+ +([0-9.e-]+) ms +[0-9.]+%$", text, re.M)
+    listed = re.findall(r"^  \w+ +([0-9.e-]+) ms +[0-9.]+ %$", text, re.M)
     assert len(listed) == len(found.terms)
     assert sum(map(float, listed)) == pytest.approx(1e3 * found.iteration_time, rel=1e-5)
     assert text.isprintable() or "\x1b" not in text

@@ -182,7 +182,7 @@ def test_text_says_what_was_read_assumed_and_predicted() -> None:
     assert "workload = LLaMA-65B" in text
     assert "assumed, as the row is silent: tensor parallelism: 8" in text
     assert "as a command: perfmodel predict --workload llama-65b" in text
-    assert re.search(r"measured 5\.39 s, predicted \S+ s, error \+\d+\.\d%", text)
+    assert re.search(r"measured 5\.39 s, predicted \S+ s, error \+\d+\.\d %", text)
     assert re.search(r"80 % interval: \S+ s, (holds|does not hold)", text)
 
 

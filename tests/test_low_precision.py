@@ -141,7 +141,7 @@ def test_software_that_is_not_known_to_compute_in_it_is_warned_of():
     assert not notes(precision="mxfp8", framework="nemo@2025")
     assert not notes(precision="fp8", framework="nemo@2024")
     assert not notes(precision="nvfp4", framework="torchtitan@2026")
-    whole = [note for note in predict(**ON, precision="nvfp4").warnings if "15% of the layers" in note]
+    whole = [note for note in predict(**ON, precision="nvfp4").warnings if "15 % of the layers" in note]
     assert len(whole) == 1
 
 
@@ -151,7 +151,7 @@ def test_layouts_sweeps_and_the_shell_take_it(invoke):
         precision: layouts("llama-3-8b", **question, precision=precision) for precision in ("mxfp8", "nvfp4")
     }
     assert found["nvfp4"].rows[0].iteration_time < found["mxfp8"].rows[0].iteration_time
-    assert any("15% of the layers" in note for note in found["nvfp4"].notes)
+    assert any("15 % of the layers" in note for note in found["nvfp4"].notes)
     assert "--fp8-format e4m3 --fp8-recipe mxfp8" in found["mxfp8"].rows[0].flags
     assert "--fp4-format e2m1 --fp4-recipe nvfp4" in found["nvfp4"].rows[0].flags
     table = perfmodel.sweep(**ON, precision=FEWER_BITS).table()

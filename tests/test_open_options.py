@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from perfmodel import compare, layouts, predict, sweep
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.report.facts import KINDS, facts, without
 from perfmodel.model.fitted.ledger_scales import DATA_PARALLEL, RESULT, YEAR, left_open
 
@@ -28,7 +29,7 @@ def test_what_is_stated_narrows_the_interval_by_as_much_as_is_said():
     for option in STATED:
         (said,) = (why for why in predict(**LLAMA).interval.wider_because if f"--{option}" in why)
         narrower = half_width(**LLAMA, **{option: STATED[option]})
-        assert f"narrows by {1 - narrower / whole:.0%}" in said
+        assert f"the interval is {per_cent(1 - narrower / whole, 0)} narrower" in said
 
 
 @pytest.mark.parametrize("job", [LLAMA, RESNET])
@@ -43,7 +44,7 @@ def test_the_more_is_stated_the_narrower_and_no_other_number_moves(job):
 def test_a_job_of_which_all_is_stated_is_not_wider():
     assert predict(**LLAMA, **STATED).interval.wider_because == []
     assert predict(**LLAMA, **STATED | {"framework": "megatron-core"}).interval.wider_because == [
-        "--framework states no year; stated, the interval narrows by 8% (x1.1; 20 sources say so)"
+        "--framework states no year; stated, the interval is 8 % narrower (x1.1; 20 sources say so)"
     ]
 
 

@@ -605,7 +605,7 @@ def test_the_run_that_does_not_fit_the_others_is_named(tmp_path):
     answer = looked_at(tmp_path, rows)
     (line,) = answer.warnings
     assert line.startswith(
-        "line 4 is 5.2 x as slow as predicted, lines 2 and 3 within 3%: check it, or remove"
+        "line 4 is 5.2 x as slow as predicted, lines 2 and 3 within 3 %: check it, or remove"
     )
     assert line in str(answer).replace("\n", " ")
     assert answer.worth.standing == "worse"

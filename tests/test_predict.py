@@ -33,6 +33,7 @@ from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
 from perfmodel.model.prediction.memory_odds import CERTAIN
+from perfmodel.model.prediction.verdict import saving_words
 from perfmodel.model.setting.resolve import resolve
 from perfmodel.model.step.computation import Computation
 from perfmodel.model.step.evaluate import evaluate
@@ -261,7 +262,7 @@ def test_one_worker_talks_to_its_server_as_several_do():
     assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
     assert 0 < answer.terms["exposed_communication_time"] < answer.communication_time
     assert "the kernel's TCP (2.4 GB/s an adapter over one connection, as in runs of" in answer.verdict
-    assert "binds, so a faster network would save nothing" in answer.verdict
+    assert "binds, so more bandwidth alone would save nothing" in answer.verdict
 
 
 def test_defaults_are_named_and_choices_are_not():
@@ -419,11 +420,11 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
         faster = faster._replace(node=twice(setting.node, "network_bandwidth"))
     exposed, less = (added(evaluate(at, calibration()).terms) for at in (setting, faster))
     saved = (exposed - less) / answer.iteration_time
-    if "would save nothing" in answer.verdict:
+    if "binds, so " in answer.verdict:
         assert saved == 0
         assert f"twice the bandwidth of {link_words(own)}" not in answer.verdict
     else:
-        assert f"twice the bandwidth of {link_words(own)} would save {per_cent(saved)}" in answer.verdict
+        assert f"twice the bandwidth of {link_words(own)} would save {saving_words(saved)}" in answer.verdict
 
 
 def test_a_verdict_names_the_machines_network_limit():
@@ -455,8 +456,8 @@ def test_what_the_usual_spread_rests_on_is_said_where_stragglers_are_waited_for(
     steps = draw.lognormal(0, math.sqrt(math.log1p(cv**2)), (4000, n))
     steps *= 1 + length * (draw.random(steps.shape) < spread.stall_probability)
     allowed = steps.mean() / steps.max(axis=1).mean()
-    note = f"stragglers cap {n} GPUs at {allowed:.0%} if ranks vary {cv:.1%} independently and stall at times"
-    assert note in said("--gpus", str(n))
+    note = f"stragglers cap {n} GPUs at {per_cent(allowed, 0)} if ranks vary {per_cent(cv)} independently"
+    assert f"{note} and stall at times" in said("--gpus", str(n))
     for other in (
         ("--gpus", "1"),
         ("--gpus", str(n), "--jitter", "none"),
@@ -470,8 +471,10 @@ def test_what_the_usual_spread_does_to_this_answer_is_said(job):
     found, without = ask(world_size=256, **job), ask(world_size=256, jitter="none", **job)
     (note,) = (line for line in found.warnings if line.startswith("stragglers cap"))
     assert f"(--jitter none) {show(without.iteration_time, 's')} and an efficiency of " in note
-    assert f" {without.scaling_efficiency:.1%}, with it " in note
-    assert note.endswith(f"with it {show(found.iteration_time, 's')} and {found.scaling_efficiency:.1%}")
+    assert f" {per_cent(without.scaling_efficiency)}, with it " in note
+    assert note.endswith(
+        f"with it {show(found.iteration_time, 's')} and {per_cent(found.scaling_efficiency)}"
+    )
 
 
 @given(world_size=st.integers(1, 4096), inter_link=st.sampled_from(["ib-edr-100g", "ethernet-10g-tcp"]))

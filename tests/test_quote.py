@@ -175,16 +175,16 @@ def test_every_quantity_of_the_iteration_has_its_limit_at_the_same_time(quantity
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"accelerator": "v100-sxm2-16gb"}, "fastest known ones need 71% of the network's arithmetic"),
+        ({"accelerator": "v100-sxm2-16gb"}, "fastest known ones need 71 % of the network's arithmetic"),
         ({"accelerator": "k80", "precision": "fp32"}, "fp32 units may reach 4.38 TFLOP/s"),
-        ({"workload": "bert-large", "input": "real"}, "counts padding, up to 50% of the tokens"),
+        ({"workload": "bert-large", "input": "real"}, "counts padding, up to 50 % of the tokens"),
     ],
 )
 def test_a_utilisation_limit_above_100_percent_says_why(options, told):
     found = checked(options, quantity="mfu", value="110%")
     assert found.limit > 1.1
     line = next(line for line in found.arithmetic if line.startswith("so at most"))
-    assert "it may pass 100%, as MFU " in line
+    assert "it may pass 100 %, as MFU " in line
     assert told in line
 
 

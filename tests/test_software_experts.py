@@ -155,4 +155,4 @@ def test_a_row_says_what_its_source_adds():
     shown = {each.what: each.read_as for each in row.readings}
     assert shown["adapters of a node"] == "16"  # of the usual machine, as no link is stated
     assert "fused" in shown["kernels"]
-    assert shown["scores of attention"] == "2.6% of all"
+    assert shown["scores of attention"] == "2.6 % of all"

@@ -367,10 +367,10 @@ def test_text_has_the_figures(tmp_path, invoke):
     trace(tmp_path / "t.json", SEEN)
     printed = " ".join(invoke("trace", "summary", tmp_path / "t.json").stdout.split())
     for words in (
-        "SM efficiency 20.0%",
-        "achieved occupancy 60.0%",
-        "kernels 30.0%",
-        "nothing recorded 10.0%",
+        "SM efficiency 20.0 %",
+        "achieved occupancy 60.0 %",
+        "kernels 30.0 %",
+        "nothing recorded 10.0 %",
     ):
         assert words in printed
 

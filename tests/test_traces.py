@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, predict
+from perfmodel.core.units import per_cent
 from perfmodel.decide.sweeps import sweep
 from perfmodel.evidence.traces import json_stream, nsight
 from perfmodel.evidence.traces.device_trace import intervals, length, overlap, union
@@ -1033,7 +1034,7 @@ def test_shipped_predictions_are_those_of_the_profiles(monkeypatch):
 def test_the_report_tells_what_profiles_predict():
     text = section()
     for row in shipped("traces_predicted.csv"):
-        assert f"{float(row['error']):+.1%}" in text
+        assert per_cent(float(row["error"]), signed=True) in text
 
 
 @pytest.mark.parametrize(

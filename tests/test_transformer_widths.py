@@ -50,7 +50,7 @@ def test_a_job_that_uses_little_is_wider_and_says_so():
     used, idle = predict(Scenario(**LARGE)), predict(Scenario(**SMALL))
     assert used.mfu > 0.3 > idle.mfu
     assert not used.interval.wider_because
-    assert idle.interval.wider_because == ["predicted utilisation below 30% (x1.5; 25 sources say so)"]
+    assert idle.interval.wider_because == ["predicted utilisation below 30 % (x1.5; 25 sources say so)"]
     assert half_width(idle) == pytest.approx(math.sqrt(0.3 / idle.mfu) * half_width(used), rel=1e-9)
 
 
@@ -74,7 +74,7 @@ def test_what_widens_is_named_largest_first():
         "no measured sequence beyond 1,048,576 tokens",
         "no measured run of a transformer on mi355x",
         "no measured run in nvfp4",
-        "predicted utilisation below 30%",
+        "predicted utilisation below 30 %",
         "few runs of encoder-decoders were measured",
     ]
     factors = [float(words.partition("(x")[2].partition(";")[0]) for words in said]

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import streamlit as st
 
 from app import answer_card, assumed, charts, exchanges, report_pages, session_hardware, sharing
+from app.answer_card import Shown
 from app.backend import backend
 from app.command_answer import answer_of
 from app.figure import Figure
@@ -28,6 +29,7 @@ from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.core.units import show
 from perfmodel.evidence.accuracy.collectives.collective_curves import nearest_curves
+from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.calls import compression
 from perfmodel.interfaces.calls import servers as servers_placed
 from perfmodel.interfaces.cli.collective_plot import LARGEST, collective_figure, title_of
@@ -126,14 +128,13 @@ def page(request: PageRequest) -> None:
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
     with request.top:
         article = "an" if name[0] in "aeiou" else "a"
-        st.subheader(
-            f"How long does {article} {name} of {show(size, 'B')} over {ranks} GPUs take?", anchor=False
-        )
+        title = f"How long does {article} {name} of {show(size, 'B')} over {ranks} GPUs take?"
+        st.subheader(plain(title), anchor=False)
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)
         card = _card(answer, place)
-        answer_card.show(card)
+        answer_card.show(card, _figures(answer))
     _measured_curves(name, place, size, y)
     if said := _by_formula(at, wanted):
         st.caption(said)
@@ -277,7 +278,18 @@ def _by_formula(at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str
     if not others:
         return ""
     best = min(others, key=lambda known: others[known])
-    return f"By its formula, without the losses of a library, {best} would take {show(others[best], 's')}."
+    return (
+        f"By formulas alone, without what a library loses, the fastest algorithm would take "
+        f"{show(others[best], 's')}: {best}."
+    )
+
+
+def _figures(row: Collective) -> dict[str, Shown]:
+    """Return the main numbers of the card: time and bus bandwidth, with the interval."""
+    known = row.interval
+    ends = f"(80 %: {show(known.low_80, 's')} to {show(known.high_80, 's')})" if known else ""
+    rate = Shown(show(row.bus_bandwidth, "B/s"), "to compare with what the links can carry")
+    return {"Time": Shown(show(row.time, "s"), ends), "Bus bandwidth": rate}
 
 
 def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> None:
@@ -301,7 +313,8 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
             say_size=lambda each: show(each, "B"),
         )
     title = f"{exchanges.NCCL}, with the 80 % interval and the nearest measured curves"
-    st.caption(title)
+    title += _measured_elsewhere(name, place)
+    st.caption(plain(title))
     whole = figure.to_dict()
     axis = {"time": "y", "bus-bandwidth": "y2"}[y]
     drawn = Figure(layout={"legend": dict(charts.UNDER), "showlegend": True})
@@ -312,17 +325,20 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
     drawn.update_xaxes(title="message [B]", range=RANGE, **charts.scale(True))
     drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
     charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=520)
-    _say_measured_on(name, place)
 
 
-def _say_measured_on(name: str, place: exchanges.Ranks) -> None:
-    """Say on which accelerators the curves were measured, where they are not those of the job."""
-    chip = place.fabric.accelerator
-    curves = nearest_curves(place.fabric.of(name, LARGEST))
-    ids = dict.fromkeys(each.accelerator for each in curves if each.accelerator)
-    others = [accelerator_name(id) for id in ids if chip is not None and id != chip.id]
-    if others and chip is not None:
-        st.caption(plain(f"Measured on {' and '.join(others)}; yours is {accelerator_name(chip.id)}."))
+def _measured_elsewhere(name: str, place: exchanges.Ranks) -> str:
+    """Return on which accelerators and networks the curves were measured, where not on those of the job."""
+    fabric = place.fabric
+    curves = nearest_curves(fabric.of(name, LARGEST))
+    chips = {accelerator_name(each.accelerator) for each in curves if each.accelerator}
+    links = {link_words(each.point.inter_link) for each in curves if each.point.inter_link}
+    own = {accelerator_name(fabric.accelerator.id)} if fabric.accelerator else chips
+    if fabric.inter_link is not None and fabric.nodes > 1:
+        chips, own = chips | links, own | {link_words(fabric.inter_link)}
+    if chips <= own:
+        return ""
+    return f", of {', '.join(sorted(chips - own))}; yours is {', '.join(sorted(own - chips))}"
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:

@@ -28,8 +28,8 @@ from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
-NAME_WIDTH = 170
-# Of the first column of the list [px], so that a phone shows three more.
+NAME_WIDTH = 190
+# Of the first column of the list [px], so that a phone shows two more.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
@@ -178,16 +178,17 @@ def page(request: PageRequest) -> None:
     with st.expander("Hardware of your own"):
         add()
     picture(kind, id, escape(result.name))
+    if result.note:
+        st.caption(plain(sentence(f"note: {result.note}")))
     for group, numbers in hardware_numbers.grouped(result).items():
         with st.expander(group), st.container(key=f"sources-{group.partition(' ')[0]}"):
             st.markdown(markdown(numbers, right=("value",)))
-    if result.note:
-        st.caption(plain(sentence(result.note)))
     with st.expander("The file"):
         text = hardware.text_of(catalogue, id)
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
-    st.caption(f"All {len(rows)} {kind}, the newest first")
+    counted = "; memory in GiB, of 1.074 GB, as each source counts it" if kind == "accelerators" else ""
+    st.caption(f"All {len(rows)} {kind}, the newest first{counted}")
     st.dataframe(
         rows,
         hide_index=True,

@@ -29,7 +29,7 @@ from app.layout import (
     own_calibration,
     shell_command,
 )
-from app.looks import for_planners, labelled
+from app.looks import begun, for_planners, labelled
 from app.plain import plain
 from perfmodel.core.units import duration, percent
 from perfmodel.decide.planning import Goal
@@ -51,16 +51,19 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return plans of an answer as a table, with marks and what they take and cost at most."""
+    """Return plans of an answer as a table, with marks and what they take and cost at most.
+
+    Time and cost come first, so that a phone shows them.
+    """
     confidence = result["goal"]["confidence"]
     at = f"at {percent(confidence)}"
     return [
         {
+            "time": duration(row["run_time"]),
+            "cost [USD]": payment(row),
             "plan": name,
             "mark": mark_of(row, result),
-            "time": duration(row["run_time"]),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
-            "cost [USD]": payment(row),
             f"cost {at} [USD]": row["cost_at_most"],
             "strategy": row["strategy"],
             "precision": row["precision"],
@@ -72,6 +75,11 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
         }
         for name, row in zip(short_names(rows), rows, strict=True)
     ]
+
+
+def in_question_first(rows: list[dict[str, Any]], plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return plans with the one in question before all others."""
+    return [dict(plan), *(row for row in rows if row | dict(plan) != row)] if plan else rows
 
 
 def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[str, Any]) -> None:
@@ -108,11 +116,11 @@ def with_range(figure: Figure, plan: dict[str, Any], mark: str) -> Figure:
 
 
 def plans_to_compare(
-    rows: list[dict[str, Any]], chosen: Mapping[str, Any] | None, workload: str, picked: dict[str, Any]
+    rows: list[dict[str, Any]], workload: str, picked: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return plan's name -> options of its scenario, the chosen plan first."""
+    """Return plan's name -> options of its scenario."""
     result: dict[str, dict[str, Any]] = {}
-    for row in [*([chosen] if chosen else []), *rows]:
+    for row in rows:
         result.setdefault(row["machines"], plan_form.as_picked(row, workload, picked))
     return result
 
@@ -139,9 +147,9 @@ def draw_kinds(result: dict[str, Any]) -> None:
         st.dataframe(rows, hide_index=True, key="kinds")
 
 
-def words(plan: Mapping[str, Any], confidence: float) -> list[str]:
-    """Return the figures of a plan that its card does not have, with their labels."""
-    return [plain(f"{label} {value}".strip()) for label, value in figures_of(plan, confidence)]
+def words(plan: Mapping[str, Any], confidence: float) -> str:
+    """Return the figures of a plan that its card does not have, with their labels, as a sentence."""
+    return begun("; ".join(f"{label} {value}".strip() for label, value in figures_of(plan, confidence))) + "."
 
 
 def page(request: PageRequest) -> None:
@@ -159,17 +167,16 @@ def page(request: PageRequest) -> None:
         plan = result["chosen"] or result["surest"]
         draw_kinds(result)
     draw_front(result, plan, goal, request)
-    if plan:
-        st.caption("; ".join(words(plan, goal.confidence)))
+    more += [words(plan, goal.confidence)] if plan else []
     st.markdown("\n".join(f"* {plain(for_planners(line))}" for line in more))
     if plan is None:
         plan_prices.draw(result["unpriced"], request.picked)
-    rows, mark = rows_of(result), "chosen" if result["met"] else "surest"
+    rows, mark = in_question_first(rows_of(result), plan), "chosen" if result["met"] else "surest"
     with st.container(horizontal=True):
         if plan and st.button(f"Load the {mark} plan into Predict"):
             query = plan_form.as_query(plan, goal.workload, request.picked)
             file_marks.go_to("predict", query)
-        to_compare.offer(plans_to_compare(rows, plan, goal.workload, request.picked), titles=True)
+        to_compare.offer(plans_to_compare(rows, goal.workload, request.picked), titles=True)
     if rows:
         event = st.dataframe(
             table(rows, result),

@@ -31,7 +31,7 @@ from app.layout import (
     shell_command,
 )
 from app.plain import plain
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import per_cent, percent, show
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, unmoved
 from perfmodel.interfaces.register import command
@@ -67,7 +67,7 @@ def calibration_name(runs: str) -> str:
 
 def relative(logarithm: float) -> str:
     """Return an error, ln(predicted / measured), as a signed percentage."""
-    return f"{math.expm1(logarithm):+.1%}"
+    return per_cent(math.expm1(logarithm), signed=True)
 
 
 def fields(answer: OwnRuns) -> dict[str, str]:

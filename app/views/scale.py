@@ -1,6 +1,7 @@
 """Page Scale: efficiency, throughput and cost by the number of GPUs, for several strategies and networks."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -31,7 +32,7 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show
+from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison.option_words import option_words, words_of_values
 from perfmodel.hardware.machine_words import kind_words
 from perfmodel.model.options.scenario import Scenario
@@ -128,6 +129,11 @@ def table(
         for name, line in result.items()
         for p, value in zip(line, drawn[name], strict=True)
     ]
+
+
+def _range(row: Mapping[str, Any]) -> str:
+    """Return the 80 % interval of a row of the table, as text."""
+    return "" if row["low_80"] is None else show_range(row["low_80"], row["high_80"], "s")
 
 
 def answer_of(
@@ -243,7 +249,7 @@ def page(request: PageRequest) -> None:
         csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
         download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)
     if len(result) > 1:
-        st.caption("The report is of the first curve; CSV and JSON have all.")
+        st.caption("Download CSV and Download JSON have every curve, the report the first.")
     with fold("As a table") as is_open:
         if is_open:
             st.dataframe(
@@ -252,6 +258,7 @@ def page(request: PageRequest) -> None:
                         "curve": row["curve"],
                         "GPUs": row["world_size"],
                         "iteration": show(row["iteration_time"], "s"),
+                        "80 %": _range(row),
                         "samples/s": row["samples_per_second"],
                         "speed-up": row["speedup"],
                         "efficiency": row["scaling_efficiency"],

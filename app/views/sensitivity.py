@@ -25,7 +25,7 @@ from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import markdown, plain
 from app.titles import job_of
-from perfmodel.core.units import three_digits
+from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.sensitivity import levers
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
 from perfmodel.decide.sensitivity.per_sample import Effect, effects
@@ -138,7 +138,7 @@ def inputs(rows: list[Effect]) -> None:
             with st.container(key="wrapped-inputs"):
                 st.markdown(table(moving))
             if still := [_input(each) for each in rows if each not in moving]:
-                st.caption(plain(f"Under {levers.LEAST:.1%} or none: {', '.join(still)}."))
+                st.caption(plain(f"Under {per_cent(levers.LEAST)} or none: {', '.join(still)}."))
     with fold("What the inputs are") as is_open:
         if is_open:
             lines = [f"{_input(each)}: {each.row['meaning']}" for each in rows]

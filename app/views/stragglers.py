@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
-from math import isfinite, log
+from math import ceil, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app import answer_card, charts, own_uploads, session_hardware
 from app.answer_card import Shown
+from app.axes import linear_ticks
 from app.backend import backend
 from app.figure import Figure
 from app.layout import PageRequest, copy_buttons, download_buttons, errors_shown, fold, options_form, sentence
-from app.options import options, values
-from perfmodel.core.units import per_cent, show
+from app.options import Option, options, values
+from app.state import newest
+from perfmodel.core.units import per_cent, show, three_digits
 from perfmodel.decide.explanations.sources import cited
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
@@ -54,7 +56,7 @@ KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
-PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="see “machines” of the answer")
+PARAM = KNOWN["param"]._replace(label="Parameters of the distribution")
 # Own session keys: a scenario has options of these names for its strategy.
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
@@ -124,11 +126,18 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
     rows = sorted(
         (row for row in result if isfinite(row.time_per_gradient)), key=lambda row: row.time_per_gradient
     )
+    others = [row for row in rows if row.variant != taken]
     groups = {
-        "to take": [row for row in rows if row.variant == taken],
-        "others": [row for row in rows if row.variant != taken],
+        "recommended": (charts.ORANGE, [row for row in rows if row.variant == taken]),
+        "other": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
+        "from old parameters, which may train worse": (
+            charts.SKY,
+            [row for row in others if row.mean_staleness >= FRESH],
+        ),
     }
-    for name, some in groups.items():
+    for name, (colour, some) in groups.items():
+        if not some:
+            continue
         times = [row.time_per_gradient for row in some]
         low, high = (
             [end / row.gradients_per_update for row, end in zip(some, ends, strict=True)]
@@ -140,7 +149,7 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
             name=name,
             orientation="h",
             width=0.5,
-            marker={"color": charts.ORANGE if name == "to take" else charts.BLUE},
+            marker={"color": colour},
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -155,10 +164,24 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
             "%{customdata[2]}<extra></extra>",
         )
     figure.update_layout(legend=dict(charts.UNDER))
-    figure.update_xaxes(title="time per gradient, of all workers [s]", rangemode="tozero")
+    ends = [max(row.time_per_gradient, row.high / row.gradients_per_update) for row in rows]
+    figure.update_xaxes(
+        title="time until the next gradient of any worker [s]", range=[0, 1.02 * beyond(ends)]
+    )
     order = [label_of(row) for row in rows]
     figure.update_yaxes(autorange="reversed", automargin=True, categoryorder="array", categoryarray=order)
     return figure
+
+
+def beyond(times: Sequence[float]) -> float:
+    """Return the first tick of an axis from 0 that no time exceeds [s].
+
+    >>> beyond([0.125, 0.274])
+    0.3
+    """
+    most = max((time for time in times if isfinite(time)), default=1.0)
+    first, second, *_ = linear_ticks(0.0, most, "s")
+    return float(f"{ceil(most / (second - first) - 1e-9) * (second - first):.12g}")
 
 
 def label_of(row: StragglerPrediction) -> str:
@@ -170,19 +193,21 @@ def label_of(row: StragglerPrediction) -> str:
 def figures(answer: Stragglers) -> dict[str, Shown]:
     """Return the main numbers of the card: the gain, the time of a gradient, and what waiting loses."""
     rows = {row.variant: row for row in answer.rows}
+    together = f"of all {answer.workers} workers together"
     every, taken = rows["sync"], best(answer)
     share = f"{100 * waiting_share(answer):.0f} %"
     lost = {"Lost by waiting for all": Shown(share, "of the workers' time, and of what they cost")}
     if taken is None:
-        return {"Time per gradient": Shown(show(every.time_per_gradient, "s"), "waiting for all")} | lost
-    time = show(taken.row.time_per_gradient, "s")
+        return {"A gradient every": Shown(show(every.time_per_gradient, "s"), together)} | lost
+    time, waiting = (show(row.time_per_gradient, "s") for row in (taken.row, every))
     shown = {
         "Gradients": Shown(times_words(taken.gain), "as many as when all wait, in the same time"),
-        "Time per gradient": Shown(time, f"instead of {show(every.time_per_gradient, 's')}"),
+        "A gradient every": Shown(time, f"{together}; {waiting} where all wait"),
     }
     stale = rows.get("async")
     if stale is not None and stale.mean_staleness >= FRESH:
-        age = f"as many by waiting for nobody (async), each {stale.mean_staleness:.1f} updates old"
+        old = f"each from parameters {three_digits(stale.mean_staleness)} updates old"
+        age = f"as many by waiting for nobody (async), {old}"
         shown["At most"] = Shown(times_words(gain_of(answer, stale)), age)
     return shown | lost
 
@@ -320,6 +345,13 @@ def _python(law_options: dict[str, Any], picked: dict[str, Any]) -> str:
     return f"import perfmodel\n\nprint(perfmodel.stragglers({words}))"
 
 
+def fitted(option: Option) -> Option:
+    """Return an option; the field of parameters with those that the chosen distribution takes by default."""
+    if option.name != PARAM.name:
+        return option
+    return option._replace(usual=EXAMPLES[newest(LAW) or getattr(LAW.parameter, "usual", "")])
+
+
 def upload() -> None:
     """Draw the upload field for measured times of a worker."""
     with st.sidebar, errors_shown():
@@ -351,6 +383,7 @@ request = options_form(
     body=(K,),
     start=START,
     ends={"k": "workers"},
+    fitted=fitted,
 )
 upload()
 page(request)

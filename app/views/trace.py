@@ -11,13 +11,13 @@ from app import (
     file_marks,
     own_profile,
     own_uploads,
-    report_pages,
     samples,
     session_hardware,
     trace_chart,
     traced_job,
     uploads,
 )
+from app.answer_card import Shown
 from app.backend import backend
 from app.file_marks import in_use
 from app.layout import (
@@ -28,13 +28,13 @@ from app.layout import (
     fold,
     scenario_form,
     sentence,
-    shell_command,
 )
-from app.looks import labelled, refused_words
+from app.looks import begun, labelled, refused_words
+from app.names import called
 from app.options import file_words, options, scenario
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
 from perfmodel.evidence.traces.recommendations import recommendations
@@ -47,9 +47,9 @@ QUESTION = "Where does a step spend its time?"
 SAMPLE_JOB = {
     "workload": "resnet50",
     "accelerator": "v100-sxm2-16gb",
-    "gpus": "2",
+    "gpus": 2,
     "precision": "fp32",
-    "local-batch-size": "32",
+    "local-batch-size": 32,
 }
 SKIP = options("calibrate")["skip"]._replace(label="Steps to leave out first", usual="0 (default)")
 
@@ -127,7 +127,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
 
 def share(value: float | None) -> str:
     """Return a share as a percentage; "" if it is not known."""
-    return "" if value is None else f"{value:.1%}"
+    return "" if value is None else per_cent(value)
 
 
 def by_rank(ranks: list[dict[str, Any]]) -> None:
@@ -236,18 +236,35 @@ def learn(files: uploads.TraceFiles, request: PageRequest) -> None:
         st.code(text, language="toml")
 
 
-def card_of(device: dict[str, Any], traced: str) -> Card:
-    """Return the card of a device: what limits its step, how long it takes, and how busy the GPU is.
+def card_of(device: dict[str, Any], traced: str, changes: list[dict[str, Any]]) -> Card:
+    """Return the card of a device: what limits its step, how long it takes, how busy the GPU is, what to do.
 
     Parameters
     ----------
     device : of a summary
     traced : what the trace is of
+    changes : that would shorten a step
     """
     each = device["iteration_time"]
     pace = f"{show(each, 's')} a step, " if each is not None else ""
-    busy = f"the GPU is busy {device['utilisation']:.0%} of the time"
-    return Card(advice=sentence(f"{device['verdict']}: {pace}{busy}"), rests_on="the trace", machines=traced)
+    busy = f"the GPU is busy {per_cent(device['utilisation'], 0)} of the time"
+    most = _most(changes)
+    to_do = f" {begun(most['change'])} would save {show(most['saves'], 's')} of it." if most else ""
+    advice = sentence(f"{device['verdict']}: {pace}{busy}")
+    return Card(advice=f"{advice}{to_do}", rests_on="the trace", machines=traced)
+
+
+def _most(changes: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the change that saves most of a step; None without any."""
+    return max(changes, key=lambda change: float(change["saves"]), default=None)
+
+
+def figures(device: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, Shown]:
+    """Return the main numbers of the card: the step, how busy the GPU is, what the best change saves."""
+    each, most = device["iteration_time"], _most(changes)
+    shown = {"A step": Shown(show(each, "s"), "measured")} if each is not None else {}
+    shown["GPU busy"] = Shown(per_cent(device["utilisation"], 0), "of the time")
+    return shown | ({"To save": Shown(show(most["saves"], "s"), f"by {most['change']}")} if most else {})
 
 
 def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
@@ -257,14 +274,19 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
         traced_job.take_from_files(files, in_use("trace"), request.picked)
         result = summary(files.traces, skip)
     devices, card = result["devices"], None
+    job: dict[str, Any] = {}
+    if devices:
+        result["recommendations"], job = advice_for_job(files, result, request, skip)
     with request.top:
         if devices:
             first = devices[0]
             device = traced_job.device_of(files)
-            named = request.picked.get("accelerator") or device.called
+            chosen = request.picked.get("accelerator")
+            named = called(chosen, session_hardware.catalogue()) if chosen else device.called
             st.subheader(QUESTION, anchor=False)
-            card = card_of(first, f"{trace_chart.title(first)}{f', {named}' if named else ''}")
-            answer_card.show(card)
+            traced = f"{trace_chart.title(first)}{f', {named}' if named else ''}"
+            card = card_of(first, traced, result["recommendations"])
+            answer_card.show(card, figures(first, result["recommendations"]))
             trace_chart.draw_step(devices)
         else:
             st.subheader("nccl-tests", anchor=False)
@@ -272,9 +294,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
-    job: dict[str, Any] = {}
     if devices:
-        result["recommendations"], job = advice_for_job(files, result, request, skip)
         advice(result["recommendations"])
         uses(devices)
         by_rank(result["ranks"])
@@ -287,17 +307,30 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
         rows = [row._asdict() for row in timing.rows]
         lines = {"bus bandwidth": ([r["message_bytes"] for r in rows], [r["bus_bandwidth"] for r in rows])}
         charts.draw(charts.lines(lines, "message [B]", "bus bandwidth [B/s]"), timing.file, "nccl-tests")
+    share_buttons(result, uploads.names(), {**job, **({"skip": skip} if skip else {})}, card)
+    learn(files, request)
+
+
+def share_buttons(
+    result: dict[str, Any], files: list[str], described: dict[str, Any], card: Card | None
+) -> None:
+    """Draw the buttons that copy and download a summary.
+
+    Parameters
+    ----------
+    result : the summary
+    files : names of its files
+    described : the job and the steps left out, as options of ``perfmodel trace summary``
+    card : of its first device; None without any
+    """
     rows = [
         {"device": device["device"], "rank": device["rank"], **device["totals"], **(device["per_step"] or {})}
-        for device in devices
+        for device in result["devices"]
     ]
     with st.container(horizontal=True):
-        names = uploads.names()
-        command = f"trace summary {file_words(names)}"
-        described = {**job, **({"skip": skip} if skip else {})}
-        copy_buttons(command, described, _python(names, skip), card=card)
-        download_buttons("trace", rows, result, (lambda: html_report(result)) if devices else None)
-    learn(files, request)
+        command, python = f"trace summary {file_words(files)}", _python(files, described.get("skip", 0))
+        copy_buttons(command, described, python, card=card, files=files)
+        download_buttons("trace", rows, result, (lambda: html_report(result)) if rows else None)
 
 
 def try_sample() -> None:
@@ -306,42 +339,54 @@ def try_sample() -> None:
     mark = file_marks.mark_of(samples.TRACE_NAME, content, is_text=False)
     uploads.store_trace(mark, content)
     file_marks.use("trace", [mark])
-    file_marks.go_to("trace", SAMPLE_JOB)
+    file_marks.go_to("trace", {name: str(value) for name, value in SAMPLE_JOB.items()})
 
 
-def predicted(request: PageRequest) -> None:
+def without_a_trace(request: PageRequest) -> None:
     """Draw the page without a trace: the answer on the sample, and the predicted step of the job."""
+    files = uploads.sample()
+    result, job = summary(files.traces, 0), scenario(SAMPLE_JOB)
+    known, answers = session_hardware.catalogue(), backend()
     with errors_shown():
-        answer = request.predict()
-    traces = uploads.sample().traces
-    result = summary(traces, 0)
+        changes = recommendations(files.traces, result, 0, job, known, answers.predict)
+    result["recommendations"] = changes
     with request.top:
         st.subheader(QUESTION, anchor=False)
-        answer_card.draw(card_of(result["devices"][0], "a sample of two GPUs"))
-        st.caption("Upload a trace of your own to see where its steps spend time, and to predict from it.")
+        traced = f"a sample: {traced_job.job_words(SAMPLE_JOB)}"
+        card = card_of(result["devices"][0], traced, changes)
+        answer_card.show(card, figures(result["devices"][0], changes))
+        st.caption(
+            "Upload a trace of your own to see where its steps spend time, and to predict from it; the "
+            "sidebar describes its job, not the sample's."
+        )
         trace_chart.draw_step(result["devices"])
-        if st.button("Try it with a sample trace"):
-            try_sample()
-    advice(recommendations(traces, result, 0, None, session_hardware.catalogue()))
+        with st.container(horizontal=True):
+            if st.button("Use the sample as your trace"):
+                try_sample()
+            st.download_button(
+                "Download the sample",
+                samples.trace,
+                samples.TRACE_NAME,
+                "application/json",
+                on_click="ignore",
+            )
+    advice(changes)
     with fold("The step that the model expects of the job described in the sidebar") as is_open:
         if is_open:
+            with errors_shown():
+                answer = request.predict()
             st.caption(labelled(sentence(answer.verdict)))
             charts.draw(charts.waterfall(answer), "predicted", "The predicted step")
-    with st.container(horizontal=True):
-        picked = {name: value for name, value in request.picked.items() if name != SKIP.name}
-        copy_buttons("predict", picked)
-        rows = [{"term": name, "seconds": time} for name, time in answer.terms.items()]
-        report = report_pages.of_prediction(answer, shell_command("predict", picked), picked)
-        download_buttons("step", rows, answer.to_json, report)
+    share_buttons(result, [samples.TRACE_NAME], traced_job.as_options(files, SAMPLE_JOB), card)
 
 
-def _python(names: list[str], skip: int) -> str:
+def _python(files: list[str], skip: int) -> str:
     """Return Python code that gives the page's answer."""
     return (
         "from pathlib import Path\n\n"
         "from perfmodel.evidence.traces.read import read_trace\n"
         "from perfmodel.evidence.traces.summary import summary\n\n"
-        f"traces = [trace for name in {names!r} for trace in read_trace(Path(name))]\n"
+        f"traces = [trace for name in {files!r} for trace in read_trace(Path(name))]\n"
         f"print(summary(traces{f', {skip}' if skip else ''}))"
     )
 
@@ -359,6 +404,6 @@ with errors_shown():
     own_uploads.in_use_line("trace", "In use:", "Put it away")
     files = uploads.traces_in_use()
 if files is None:
-    predicted(request)
+    without_a_trace(request)
 else:
     uploaded(files, request)

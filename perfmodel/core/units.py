@@ -343,13 +343,14 @@ def percent(probability: float) -> str:
     return f"{tenths:g} %" if is_typed else f"{100 * probability:.2g} %"
 
 
-def per_cent(share: float, decimals: int = 1) -> str:
+def per_cent(share: float, decimals: int = 1, signed: bool = False) -> str:
     """Return a share in per cent as text, a space before the sign, without a negative zero.
 
-    >>> per_cent(0.1234), per_cent(0.84, 0), per_cent(-0.0001)
-    ('12.3 %', '84 %', '0.0 %')
+    >>> per_cent(0.1234), per_cent(0.84, 0), per_cent(-0.0001), per_cent(0.05, signed=True)
+    ('12.3 %', '84 %', '0.0 %', '+5.0 %')
     """
-    return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"
+    sign = "+" if signed else ""
+    return f"{round(100 * share, decimals) + 0.0:{sign},.{decimals}f} %"
 
 
 NOTHING = 1e-9

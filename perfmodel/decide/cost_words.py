@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfmodel.core.units import per_cent
 from perfmodel.decide.price_kinds import interruption_words
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS, Price, carbon_intensity_of, kind_of, no_price_words
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -26,8 +27,8 @@ def assumed(
     lines = []
     if powered:
         lines.append(
-            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
-            f"{IDLE:.0%} waiting"
+            f"accelerators draw their rated power at work, {per_cent(COMMUNICATING, 0)} of it communicating, "
+            f"{per_cent(IDLE, 0)} waiting"
         )
         if conditions.host_power is None:
             lines.append("hosts draw nothing (--host-power)")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Record, Report, Table, aligned
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.evidence.accuracy.collectives.collective_compare import Row as CollectiveRow
 from perfmodel.evidence.accuracy.collectives.collective_compare import (
@@ -177,7 +178,7 @@ class Validation(Table, Generic[AnyRow]):
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    return "-" if share is None else per_cent(share)
 
 
 def _errors(table: Mapping[str, Any]) -> Errors:

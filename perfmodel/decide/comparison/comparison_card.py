@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import counted, dollars, duration, percent, show, three_digits
 from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
@@ -261,19 +262,15 @@ def _which(standing: Standing, best: Best) -> str:
         return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:
         nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
-        return f"{_begun(_cheaper(able, sure))}: {other} is {ratio.sentence}, {nothing}."
+        return f"{capitalised(_cheaper(able, sure))}: {other} is {ratio.sentence}, {nothing}."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if _cheapest(able) is fastest:
         return f"Take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
     return (
-        f"{_begun(_instead(able, best, sure))}, or measure: {_taken(fastest, sure)} seems the {most}, too "
-        f"little to decide by{_asked(sure)}: {is_faster}."
+        f"{capitalised(_instead(able, best, sure))}, or measure: {_taken(fastest, sure)} seems the {most}, "
+        f"too little to decide by{_asked(sure)}: {is_faster}."
     )
-
-
-def _begun(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
 
 
 def _asked(confidence: float) -> str:
@@ -359,4 +356,4 @@ def _what_would(best: Best) -> str:
     if not known:
         return ""
     (whole, *rest) = (gain.sentence for gain in known)
-    return f"{whole[0].upper()}{whole[1:]}{''.join(f'; {each}' for each in rest)}."
+    return f"{capitalised(whole)}{''.join(f'; {each}' for each in rest)}."

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.comparison.case import Case, cost_words, paid_words
 from perfmodel.decide.comparison.comparison_card import further_reasons
 from perfmodel.decide.comparison.network_advice import whether_it_pays
@@ -45,7 +45,9 @@ def _order(standing: Standing) -> str:
     if len(others) == 1:
         return _against(first, others[0], standing) + cost_words(others[0], first, SAME)
     fastest = max(cases, key=lambda case: case.rate)
-    speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
+    speeds = ", ".join(
+        f"{case.name} {per_cent(case.rate / fastest.rate)}" for case in cases if case is not fastest
+    )
     line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
     priced = [case for case in cases if case.owed is not None]
     if len(priced) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.core.units import show, three_digits
+from perfmodel.core.units import per_cent, show, three_digits
 from perfmodel.decide.comparison.side_by_side import Row
 from perfmodel.model.step.terms import TERMS
 
@@ -50,7 +50,7 @@ def shown_percent(value: float | None) -> str:
     """Return a relative change in percent; empty for None."""
     if value is None:
         return ""
-    return f"{value:+.1%}" if value else "0"
+    return per_cent(value, signed=True) if value else "0"
 
 
 def shown_difference(row: Row, index: int) -> str:

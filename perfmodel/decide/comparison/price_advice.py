@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import duration, percent
 from perfmodel.decide.chance import half_width
 from perfmodel.decide.commitments import commitment_words, pays_from
@@ -81,7 +82,7 @@ def advice(cases: Sequence[Case], taken: Case | None, confidence: float) -> str:
         lines[0] = f"the job {memory.verdict}; if it does, {lines[0]}"
     if why := "; ".join(reasons(sorted(cases, key=lambda case: case is not taken))):
         lines.append(why)
-    return f"{'. '.join(f'{line[0].upper()}{line[1:]}' for line in lines)}."
+    return f"{'. '.join(capitalised(line) for line in lines)}."
 
 
 def prices_to_ask(lacking: Sequence[Case], taken: Case | None) -> str:

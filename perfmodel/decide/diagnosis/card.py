@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from perfmodel.core.sentences import in_sentences
 from perfmodel.core.units import percent, show, show_range, three_digits
 from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis, Pace, Verdict
 from perfmodel.model.prediction.answer_card import Card
@@ -80,7 +81,7 @@ def _advice(answer: Diagnosis) -> str:
         None if answer.mismatch else _cause(answer),
         _first(answer),
     )
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+    return in_sentences(parts)
 
 
 def _first(answer: Diagnosis) -> str | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfmodel.core.arrays import Array
+from perfmodel.core.units import per_cent
 from perfmodel.model.collectives.place import Point, traffic_of
 
 TCP_CEILING = 6.0e9
@@ -108,7 +109,7 @@ FAULTS = (
         lambda point, sizes, times, wire, best: times + wire / HOST_CEILING - wire / best,
     ),
     *(
-        Fault(f"slow rank, {share:.0%}", ("slow-rank",), lambda point, best: True, _slowed(share))
+        Fault(f"slow rank, {per_cent(share, 0)}", ("slow-rank",), lambda point, best: True, _slowed(share))
         for share in SLOW_RANKS
     ),
     Fault(

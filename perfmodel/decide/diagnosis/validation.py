@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Report, aligned
+from perfmodel.core.units import per_cent
 from perfmodel.decide.diagnosis.judged_listings import Judgement, over_sources, rates
 from perfmodel.evidence.accuracy.report.error_statistics import Errors
 from perfmodel.evidence.validation import Validation
@@ -42,7 +43,7 @@ class DiagnosisValidation(Validation[Any]):
 
     def __repr__(self) -> str:
         of = self._table["halves"]["reported"]
-        lines = [(name, str(of[name]["n"]), f"{of[name]['alarms']:.1%}") for name in ("wrong", "normal")]
+        lines = [(name, str(of[name]["n"]), per_cent(of[name]["alarms"])) for name in ("wrong", "normal")]
         return aligned("Listings of sources that no constant was chosen on", ("", "n", "called wrong"), lines)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from perfmodel.core.tracing.traced import Traced, leaf
 from perfmodel.core.tracing.traced_run import tracing
 from perfmodel.core.tracing.tracing import Trace
+from perfmodel.core.units import per_cent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.economics import Span, Spending, spending
 from perfmodel.decide.explanations.derivation import Derivation, Nodes
@@ -80,8 +81,8 @@ def _notes(case: Case, amounts_spent: Spending) -> dict[str, str]:
     return {
         "machine_price": "; ".join(map(price_words, prices)),
         "busy_power": f"{chip}: tdp",
-        "communicating_power": f"{COMMUNICATING:.0%} of it, assumed",
-        "idle_power": f"{IDLE:.0%} of it, assumed",
+        "communicating_power": f"{per_cent(COMMUNICATING, 0)} of it, assumed",
+        "idle_power": f"{per_cent(IDLE, 0)} of it, assumed",
         "accelerator_power": "its data sheet does not say",
         "carbon_intensity": grid,
         "purchase_price": "as given",

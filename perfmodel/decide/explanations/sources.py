@@ -14,6 +14,7 @@ from typing import Any
 from perfmodel.core.files.resources import folder
 from perfmodel.core.formula import FORMULAS
 from perfmodel.core.tracing.gradients import slopes
+from perfmodel.core.units import per_cent
 from perfmodel.decide.explanations.derivation import Derivation
 from perfmodel.decide.sensitivity.case import Case
 from perfmodel.evidence.accuracy.source_titles import source_titles
@@ -264,7 +265,7 @@ def _of_transformers(derived: Derivation) -> list[CitedSource]:
     for name in _influential_numbers(derived):
         source, share = next(iter(origins(TRANSFORMERS)[name].sources.items()))
         if share > MOST:
-            of_one[source].append(f"{name} ({share:.0%} of what rows tell of it)")
+            of_one[source].append(f"{name} ({per_cent(share, 0)} of what rows tell of it)")
         else:
             many.append(name)
     result = [

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from perfmodel.core.files.templating import render
-from perfmodel.core.units import UNITS, show
+from perfmodel.core.units import UNITS, per_cent, show
 from perfmodel.decide.economics import KWH
 from perfmodel.decide.explanations.equations import Cost, Equation, Symbol, largest
 from perfmodel.decide.explanations.library_crossovers import ExactCrossover
@@ -116,7 +116,7 @@ def text(result: Explanation) -> str:
         "terms"
     )
     for name, time in result.terms.items():
-        lines.append(f"  {name:<28}{_exact(time):>14}  {time / result.iteration_time:6.1%}")
+        lines.append(f"  {name:<28}{_exact(time):>14}  {per_cent(time / result.iteration_time):>7}")
     lines += [f"{name:<30}{amount(cost)}" for name, cost in result.costs.items()]
     lines += _taken(result)
     done: dict[str, int] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.chance import half_width
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds
-from perfmodel.decide.planning.price_words import paid_words, priced_name
+from perfmodel.decide.planning.price_words import paid_words, priced_name, to_pay
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.table_words import mark_of
 from perfmodel.decide.planning.within import owes_more, payment, wanted
@@ -72,24 +72,25 @@ def next_best(result: SearchResult) -> list[str]:
     if not able:
         return ["No other machine or size meets the limits."] if rejected else []
     row = able[0]
+    price = "" if row["cost"] is None else f", {to_pay(row)}"
+    words = f"Next best is {priced_name(row)}: {duration(row['run_time'])}{price}"
     if by_cost and owes_more(row) and owes_more(chosen):
-        return [f"Next best is {priced_name(row)}, {_dearer(payment(row) - payment(chosen))}."]
+        return [f"{words}, {_dearer(payment(row) - payment(chosen))}."]
     chance = _chance(result, chosen, row)
     if chance is None:
-        return [f"Next best is {priced_name(row)}."]
-    better = "cheaper" if by_cost else "faster"
-    return [f"Next best is {priced_name(row)}, {better} with a probability of {percent(chance)}."]
+        return [f"{words}."]
+    return [f"{words}; {percent(chance)} likely to be the {'cheaper' if by_cost else 'faster'} one."]
 
 
 def _dearer(more: float) -> str:
     """Return what one commitment costs more than another, which no error of a prediction changes.
 
     >>> _dearer(61016.0), _dearer(-2000.0), _dearer(0.0)
-    ('dearer by $61,016 to pay', 'cheaper by $2,000 to pay', 'with as much to pay')
+    ('dearer by $61,016', 'cheaper by $2,000', 'as much')
     """
     if not more:
-        return "with as much to pay"
-    return f"{'dearer' if more > 0 else 'cheaper'} by {dollars(abs(more))} to pay"
+        return "as much"
+    return f"{'dearer' if more > 0 else 'cheaper'} by {dollars(abs(more))}"
 
 
 def _chance(result: SearchResult, chosen: Row, row: Row) -> float | None:

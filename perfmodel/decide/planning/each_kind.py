@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
@@ -59,15 +60,20 @@ class OfKind(NamedTuple):
         )
 
 
-@lru_cache(maxsize=1)
+_KNOWN: WeakKeyDictionary[SearchResult, tuple[OfKind, ...]] = WeakKeyDictionary()
+"""Search -> its best plans; several sentences ask for them, and they go with the search."""
+
+
 def best_of_each_kind(result: SearchResult) -> tuple[OfKind, ...]:
     """Return the best plan at each kind of price; empty where one kind was asked for.
 
     Plans whose reserved term costs more than their runs do by the hour are no candidates of the search, but
     count here, where the question is what a reservation would cost.
     """
-    kinds, mine = result.goal.pricing, result.in_question
-    return tuple(_best(result, kind, mine) for kind in kinds) if len(kinds) > 1 else ()
+    if result not in _KNOWN:
+        kinds, mine = result.goal.pricing, result.in_question
+        _KNOWN[result] = tuple(_best(result, kind, mine) for kind in kinds) if len(kinds) > 1 else ()
+    return _KNOWN[result]
 
 
 def _best(result: SearchResult, kind: PriceKind, mine: Row | None) -> OfKind:
@@ -178,4 +184,4 @@ def prices_to_ask(result: SearchResult) -> str:
         UnknownPrice(name, each.wins_below_usd_per_hour) for name, each in zip(names, lacking, strict=True)
     ]
     words = to_ask(unknown, BASIS[own])
-    return f"{words[0].upper()}{words[1:]}."
+    return f"{capitalised(words)}."

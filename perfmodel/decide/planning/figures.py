@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import percent, rate, thousands
+from perfmodel.core.units import per_cent, percent, rate, thousands
 
 Row = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
     tokens = row["sequence_length"]
     least, sure = row["samples_per_second_at_least"], percent(confidence)
     if row["layout"]:
-        mfu = f"MFU {row['mfu']:.1%} ({row['mfu_nominal']:.1%} nominal)"
+        mfu = f"MFU {per_cent(row['mfu'])} ({per_cent(row['mfu_nominal'])} nominal)"
         figures = [("throughput", f"{row['tokens_per_second']:,.0f} tokens/s, {mfu}")]
         at_least = least and f"{least * tokens:,.0f} tokens/s"
     else:
@@ -34,7 +34,7 @@ def figures_of(row: Row, confidence: float) -> list[tuple[str, str]]:
     if row["layout"]:
         figures.append(("software", f"{row['framework']}, {tokens} tokens a sample"))
     if row["goodput"] != 1:
-        figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
+        figures.append(("goodput", f"{per_cent(row['goodput'])} of the time is work kept"))
     if row["energy"] is not None:
         carbon = "" if row["carbon"] is None else f", {thousands(row['carbon'] / 1000)} kg CO2"
         figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))

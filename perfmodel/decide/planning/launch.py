@@ -9,7 +9,7 @@ from typing import Any
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import refusal
 from perfmodel.core.problem import Words
-from perfmodel.core.units import duration, percent
+from perfmodel.core.units import duration, per_cent, percent
 from perfmodel.decide.planning.goal import Goal, options_of
 from perfmodel.decide.planning.price_words import paid_words
 from perfmodel.decide.planning.startable import NCCL_ALGORITHMS
@@ -157,7 +157,7 @@ def slurm_job(plan: Row, workload: str) -> str:
     comments = _comments(plan)
     command = line.removeprefix("\n".join(comments) + "\n")
     of_time = f"{duration(longest)}, upper end of the 80 % interval, which one run in ten passes"
-    more = f"and {MARGIN:.0%} to evaluate and {duration(START)} to start"
+    more = f"and {per_cent(MARGIN, 0)} to evaluate and {duration(START)} to start"
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={_job_name(workload)}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.choices import PriceKind
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import dollars, duration, many, percent, plural
 from perfmodel.decide.planning.alternatives import (
     Alternative,
@@ -166,7 +167,7 @@ def _without_a_plan(result: SearchResult) -> str:
         kind: PriceKind = result.goal.pricing[0] if result.goal.pricing else "on-demand"
         first = no_price_words(Catalogue.of(result.catalogue), result.machines[0].node, kind, names)
         or_else = "; or" if ";" in first else ":"
-        return f"{first[0].upper()}{first[1:]}{or_else} give --price NODE=USD, per hour of one node."
+        return f"{capitalised(first)}{or_else} give --price NODE=USD, per hour of one node."
     limits = limit_words(result.goal)
     return f"No plan of known price meets {limits}." if limits else "No run of known price ever ends."
 
@@ -240,7 +241,7 @@ def _amount(plan: Row, name: str, show: Any, goal: Goal, of: str) -> str:
     words, low, high = show(plan[name]), plan[f"{name}_low_80"], plan[f"{name}_high_80"]
     most = plan[f"{name}_at_most"]
     if most is not None and most != plan[name]:
-        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", the risk of not fitting counted"
+        counted = "" if plan["memory"]["fits_probability"] >= CERTAIN else ", memory risk included"
         return f"{words}{of}; at most {show(most)} with {percent(goal.confidence)}{counted}"
     return (
         f"{words}{of}" if low is None or high is None else f"{words} (80 %: {show(low)} to {show(high)}){of}"

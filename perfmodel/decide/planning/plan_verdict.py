@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.core.units import dollars, duration, many, percent
+from perfmodel.core.units import dollars, duration, many, per_cent, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
 from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
@@ -12,7 +12,7 @@ from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.each_kind import prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, at_most_words
+from perfmodel.decide.planning.plan_card import advice, at_most_words, used_words
 from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment, wanted
@@ -68,9 +68,11 @@ def verdict(result: SearchResult) -> list[str]:
     lines += _surer(result)
     fastest = result.fastest
     if result.by_cost and goal.budget is not None and fastest is not None and fastest != plan:
-        within = f"Fastest within {dollars(goal.budget)} as predicted,{_at_risk(fastest)}"
         most = at_most_words(goal, fastest)
-        lines.append(f"{within}: {fastest['machines']}: {_words(fastest)}{most and f' ({most})'}.")
+        lines.append(
+            f"Fastest within {dollars(goal.budget)} as predicted{_risk_words(fastest)}: "
+            f"{fastest['machines']}: {_words(fastest)}{most and f' ({most})'}."
+        )
     lines += next_best(result)
     return lines + (_were_prices_known(result) if not result.met else []) + _without_price(result)
 
@@ -90,10 +92,10 @@ def _were_prices_known(result: SearchResult) -> list[str]:
     return [f"In time, were their price known: {', '.join(able)}."] if able else []
 
 
-def _at_risk(plan: Row, mark: str = "") -> str:
-    """Return the risk of missing a limit in words, behind a mark and a space; empty where it is unknown."""
+def _risk_words(plan: Row) -> str:
+    """Return how likely a plan misses a limit, behind a comma; empty where that is unknown."""
     sure = plan["probability"]
-    return "" if sure is None else f"{mark} at a risk of {percent(1 - sure)}"
+    return "" if sure is None else f", {percent(1 - sure)} likely to miss a limit"
 
 
 def _riskier(result: SearchResult, plan: Row) -> list[str]:
@@ -110,7 +112,7 @@ def _riskier(result: SearchResult, plan: Row) -> list[str]:
     better = "Cheaper" if by_cost else "Faster"
     if wanted(other, by_cost) > (1 - NOT_WORTH_A_RISK) * wanted(plan, by_cost):
         return []
-    return [f"{better}{_at_risk(other)}: {other['machines']}: {_words(other)}."]
+    return [f"{better}{_risk_words(other)}: {other['machines']}: {_words(other)}."]
 
 
 def _sooner(result: SearchResult) -> list[str]:
@@ -142,10 +144,21 @@ def _surer(result: SearchResult) -> list[str]:
             return [*lines, f"None of the plans tried is sure to {percent(confidence)}."]
         rough = rough_words(result.predicted(plan), confidence)
         lines.append(
-            f"To be sure to {percent(confidence)}, of those tried: {plan['machines']}: {_words(plan)}{rough}."
+            f"To be sure to {percent(confidence)}, of those tried: {_compared(plan, result)}: "
+            f"{_words(plan)}{rough}."
         )
         seen = plan
     return lines
+
+
+def _compared(plan: Row, result: SearchResult) -> str:
+    """Return the machines of a plan; where they are those chosen, what the plan does differently on them."""
+    chosen = result.chosen
+    if chosen is None or plan["machines"] != chosen["machines"]:
+        return str(plan["machines"])
+    known = used_words(chosen, result.goal).split(", ")
+    changed = [part for part in used_words(plan, result.goal).split(", ") if part not in known]
+    return f"the same machines, {', '.join(changed)}"
 
 
 def _otherwise(result: SearchResult) -> list[str]:
@@ -157,7 +170,7 @@ def _otherwise(result: SearchResult) -> list[str]:
     helping = [one for one in alternatives(result) if one.option not in said]
     lines = [
         f"{'With' if one.meets else 'Nearer with'} {one.words}: "
-        f"{one.plan['machines']}: {_words(one.plan)}{_at_risk(one.plan, ',')}."
+        f"{one.plan['machines']}: {_words(one.plan)}{_risk_words(one.plan)}."
         for one in helping
     ]
     if any("batch" in one.option for one in helping):
@@ -215,8 +228,8 @@ def notes(result: SearchResult) -> list[str]:
         )
     if chosen is not None and chosen["energy"] is not None:
         lines.append(
-            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
-            f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
+            f"accelerators draw their rated power at work, {per_cent(COMMUNICATING, 0)} of it communicating, "
+            f"{per_cent(IDLE, 0)} waiting; hosts and cooling draw nothing without --host-power and --pue"
         )
     if chosen is not None and chosen["servers"]:
         lines.append(

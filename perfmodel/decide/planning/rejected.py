@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.core.units import dollars, duration, percent
+from perfmodel.core.units import dollars, duration, per_cent, percent
 from perfmodel.decide.planning.front import TIE
 from perfmodel.decide.planning.within import Limits, likely, paid
 
@@ -119,5 +119,5 @@ def _share(part: float, whole: Any) -> str:
     """Return an increase as per cent, or as a multiple where it at least doubles."""
     ratio = part / float(whole)
     if ratio < SMALL:
-        return f"{ratio:.1%}"
-    return f"{ratio:.0%}" if ratio < 2 else f"{1 + ratio:.3g} times"
+        return per_cent(ratio)
+    return per_cent(ratio, 0) if ratio < 2 else f"{1 + ratio:.3g} times"

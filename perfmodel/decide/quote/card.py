@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_judgement import probability_within
@@ -167,12 +168,12 @@ def _advice(claim: Checked, among: str) -> str:
     lines = [f"{advice}: {value} is {what}{likely}{among}."]
     if claim.verdict == "plausible" and possible:  # how likely it is says whether the advice is to rely on it
         said = likely_words(claim, how)
-        lines = [f"{said[0].upper()}{said[1:]}: {value} is {what}{among}. {advice}."]
+        lines = [f"{capitalised(said)}: {value} is {what}{among}. {advice}."]
     if run is not None and needs_reached(claim):
         lines.append(f"{reached_words(claim)}; {open_clause(claim)}.")
     if (expected := expected_words(claim)) and claim.similar_run is not None:
         measured = measured_like_words(claim)
-        lines.append(f"{measured[0].upper()}{measured[1:]}. Expect {expected}, {scaled_words(claim)}.")
+        lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
     elif expected:
         lines.append(f"Expect {expected}.")
     if not claim.only_with:

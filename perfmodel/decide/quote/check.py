@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.records.arguments import FILE, TEXT, a, expect
-from perfmodel.core.units import three_digits
+from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.quote.checked import Checked, OtherReading, SimilarRun
 from perfmodel.decide.quote.claim_judgement import (
     EXACT,
@@ -291,6 +291,6 @@ def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str
         better = "as fast" if claim.kind not in ("cost_per_token", "cost_to_train") else "as cheap"
         return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else better}"
     if ends == "at most":
-        return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
+        return f"so {ends} {best}; the claim reaches {per_cent(ratio)} of it"
     as_bad = "as much" if claim.kind in ("cost_per_token", "cost_to_train") else "as long"
     return f"so {ends} {best}; the claim is {three_digits(1 / ratio)} times {as_bad}"

@@ -32,7 +32,7 @@ def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> 
         unit = "tokens" if kind == "tokens_per_second" else f"{sample}s"
         return f"{value:,.0f} {unit}/s{each}" if value >= 1000 else f"{value:.4g} {unit}/s{each}"
     if kind in ("scaling_efficiency", "mfu"):
-        return f"{100 * value:.3g}%"
+        return f"{100 * value:.3g} %"
     if kind == "time_to_train":
         return duration(value)
     if kind == "cost_per_token":
@@ -46,7 +46,7 @@ def shown_range(low: float, high: float, kind: str, sample: str = "sample", per:
     """Return two values of a claimed quantity as a range, with a common unit once.
 
     >>> shown_range(125e12, 164e12, "flops", per="accelerator"), shown_range(0.4, 0.5, "mfu")
-    ('125 to 164 TFLOP/s per accelerator', '40% to 50%')
+    ('125 to 164 TFLOP/s per accelerator', '40 to 50 %')
     """
     first, last = (shown(each, kind, sample, per) for each in (low, high))
     number, _, unit = first.partition(" ")

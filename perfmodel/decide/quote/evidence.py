@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.core.errors import refusal
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.quote.comparable import (
     ALIKE,
     SLOWER,
@@ -194,7 +194,7 @@ def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue:
         if similar.scaling_efficiency is not None:
             value = similar.scaling_efficiency * (n / m if speedup else 1)
             differs: list[Difference] = ["baseline"] if m > 1 else []
-            prefix = f"{similar.scaling_efficiency:.1%} efficiency on"
+            prefix = f"{per_cent(similar.scaling_efficiency)} efficiency on"
             near.append(_near(similar, setting, value, prefix, catalogue, is_slower, differs))
     if near and m > 1:
         notes.insert(0, "the measured ones are against one accelerator")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.core.errors import unknown_name
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.hardware.machine_words import accelerator_words
@@ -65,7 +65,7 @@ def _computation(setting: Setting) -> Limit:
     if least < 0.999 * workload.training_flops:
         needs += f", {show(least, 'FLOP')} {_without(workload)}"
     if filled < 1:
-        needs += f"; up to {1 - filled:.0%} of the tokens may be padding that software skips"
+        needs += f"; up to {per_cent(1 - filled, 0)} of the tokens may be padding that software skips"
     if time > 1.001 * filled * samples * least / peak:
         rate = show(accelerator.memory_bandwidth.value, "B/s")
         return Limit(time, (f"reading weights and writing gradients once at {rate} takes {show(time, 's')}",))
@@ -148,11 +148,11 @@ def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float
     against = "alone" if baseline == 1 else f"among {baseline}"
     lines = [
         f"each of {world_size} accelerators computes {same} and also communicates, so it is no faster "
-        f"than {against}: at most 100%, or {SUPERLINEAR:.0%} as measurements scatter"
+        f"than {against}: at most 100 %, or {per_cent(SUPERLINEAR, 0)} as measurements scatter"
     ]
     if claimed > 1:
         lines.append(
-            "more than 100% says that the baseline was slow for another reason (other software, batch or "
+            "more than 100 % says that the baseline was slow for another reason (other software, batch or "
             "input, a cold start): then throughputs are what to compare"
         )
     return Limit(SUPERLINEAR, tuple(lines))

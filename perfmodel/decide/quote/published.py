@@ -11,6 +11,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.files.reading import read_toml
 from perfmodel.core.files.resources import folder
 from perfmodel.core.files.templating import render
+from perfmodel.core.units import per_cent
 from perfmodel.decide.quote.check import check_quote
 from perfmodel.decide.quote.claim_words import shown
 from perfmodel.decide.quote.expected import expected_bus_bandwidth
@@ -90,7 +91,7 @@ class PublishedClaim(NamedTuple):
             return "-" if value is None else shown(value, self.quantity)
 
         interval = f"{written(self.low_80)} to {written(self.high_80)}"
-        error = "-" if self.error is None else f"{self.error:+.1%}"
+        error = "-" if self.error is None else per_cent(self.error, signed=True)
         return self.claim, written(self.published), written(self.predicted), interval, error
 
 

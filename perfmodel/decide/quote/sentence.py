@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perfmodel.core.sentences import in_sentences
 from perfmodel.core.units import percent
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
@@ -40,7 +41,7 @@ def sentence_of(claim: Checked) -> str:
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
     parts += [*_sure(claim), *_conditions(claim), _ask(claim)]
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+    return in_sentences(parts)
 
 
 def _job(claim: Checked) -> tuple[str, str]:

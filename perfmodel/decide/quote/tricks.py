@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.decide.quote.limits import best_product
 from perfmodel.decide.quote.mentions import mentions
@@ -312,7 +312,8 @@ def _peak_words(claim: Claim, setting: Setting) -> str:
     if best is None:
         return words
     share = best.value / dict[str, Quantity](accelerator.peak_flops.items())[own].value
-    return f"{words}; the best product that was measured reaches {show(best.value, 'FLOP/s')}, {share:.0%}"
+    reached = f"{show(best.value, 'FLOP/s')}, {per_cent(share, 0)}"
+    return f"{words}; the best product that was measured reaches {reached}"
 
 
 def _of_counts(claim: Claim, setting: Setting) -> Iterator[_Explanation]:

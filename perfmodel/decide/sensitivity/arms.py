@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.choices import ONE_PROCESS
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.sensitivity.case import Case
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.model.fitted.calibration import Calibration
@@ -123,7 +123,7 @@ def _caps(setting: Setting, constants: Calibration) -> dict[str, float]:
     """Return the limits on the adapters of a node [B/s], with those of racks and servers."""
     limits = adapter_limits(setting, constants)
     share = fraction(setting.inter_link, constants)
-    arms = {f"{share:.0%} of its bandwidth": limits.pop("link")}
+    arms = {f"{per_cent(share, 0)} of its bandwidth": limits.pop("link")}
     return arms | {limit_words(setting, name): rate for name, rate in limits.items()}
 
 

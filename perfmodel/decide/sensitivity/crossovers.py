@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import per_cent
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -150,12 +151,14 @@ def _network(
         rows = list(zip(*(result[k].tolist() for k in result), strict=True))
         below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), None)
         if below is None:
-            words = f"weak scaling stays above {least:.0%} of linear up to {rows[-1][0]:,} accelerators"
+            words = (
+                f"weak scaling stays above {per_cent(least, 0)} of linear up to {rows[-1][0]:,} accelerators"
+            )
             lines.append(Crossover(words, "world_size", None))
         elif below:
             last, first = rows[below - 1][0], rows[below][0]
             between = f"between {last:,} and {first:,} accelerators"
-            words = f"weak scaling falls below {least:.0%} of linear {between}"
+            words = f"weak scaling falls below {per_cent(least, 0)} of linear {between}"
             lines.append(Crossover(words, "world_size", first))
     return lines[:1] if lines and lines[0].at is None else lines
 

@@ -10,7 +10,7 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
 from perfmodel.core.problem import Words
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import percent, plural, show
+from perfmodel.core.units import per_cent, percent, plural, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import Calibration
@@ -349,7 +349,7 @@ def _gaps(rows: Sequence[Tried], say: Callable[[int | str], str]) -> str:
     if not missed:
         return ""
     worst = min(missed, key=lambda row: row.scaling_efficiency)
-    text = f"{say(worst.value)}: {worst.scaling_efficiency:.1%}"
+    text = f"{say(worst.value)}: {per_cent(worst.scaling_efficiency)}"
     if len(missed) == 1:
         return f", but not with {text}"
     return f", but not with {len(missed)} of the {len(rows)} counts on that side, the worst {text}"
@@ -364,8 +364,8 @@ def _counted(vary: str) -> Callable[[int | str], str]:
 def _percent(row: Tried) -> str:
     """Return an efficiency with its interval and probability in words."""
     if row.low_80 is None or row.high_80 is None or row.chance is None:
-        return f"{row.scaling_efficiency:.1%}"
+        return per_cent(row.scaling_efficiency)
     sure = row.chance if row.reaches else 1 - row.chance
     side = "reached" if row.reaches else "missed"
-    between = f"80 %: {row.low_80:.0%} to {row.high_80:.0%}"
-    return f"{row.scaling_efficiency:.1%} ({between}), {side} with {percent(sure)}"
+    between = f"80 %: {per_cent(row.low_80, 0)} to {per_cent(row.high_80, 0)}"
+    return f"{per_cent(row.scaling_efficiency)} ({between}), {side} with {percent(sure)}"

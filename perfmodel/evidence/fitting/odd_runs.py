@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean, median
 from typing import NamedTuple
 
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.fitting.own_runs import Answer, OwnRun, Update, effects_on
 from perfmodel.model.prediction.names import effect_words
 
@@ -39,16 +40,18 @@ class Odd(NamedTuple):
     others: list[int]
 
 
-def warnings_of(runs: Sequence[OwnRun], learned: Update, relearn: Relearn) -> list[str]:
+def warnings_of(
+    runs: Sequence[OwnRun], learned: Update, relearn: Relearn, milliseconds: Sequence[int]
+) -> list[str]:
     """Return what to look at in the runs, and in what they teach, in sentences.
 
     Parameters
     ----------
     runs, learned : the runs, and the update by all of them, with answers in their order
     relearn : gives the update by some of them
+    milliseconds : numbers of the runs that ``in_milliseconds`` doubts
     """
     answers = learned.answers
-    milliseconds = in_milliseconds(runs, answers)
     odd = [each for each in odd_runs(runs, answers) if each.number not in milliseconds]
     lines = [_unit_words(answers[n]) for n in milliseconds]
     wrong = {*milliseconds, *(each.number for each in odd)}
@@ -60,7 +63,9 @@ def warnings_of(runs: Sequence[OwnRun], learned: Update, relearn: Relearn) -> li
     if without is not None and len(kept) > 1:
         error = fmean(abs(math.expm1(each.left_out)) for each in without.answers)
         where = _listed([answers[n].where for n in sorted(wrong)])
-        lines[-1] += f"; without {where} the others are predicted from one another within {error:.1%} (mean)"
+        lines[-1] += (
+            f"; without {where} the others are predicted from one another within {per_cent(error)} (mean)"
+        )
     for answer in (answers[n] for n in alone):
         lines.append(f"{answer.where} is {_slowness(answer)}, and there is no other run like it")
     return [*lines, *_far_factors(runs, learned, without)]
@@ -153,7 +158,7 @@ def _odd_words(odd: Odd, answers: Sequence[Answer]) -> str:
     which = f"the other {len(odd.others)}"
     if len(odd.others) <= NAMED:
         which = _listed([answers[n].where for n in odd.others])
-    within = f"{which} within {max(worst, 0.01):.0%}"
+    within = f"{which} within {per_cent(max(worst, 0.01), 0)}"
     return f"{answer.where} is {_slowness(answer)}, {within}: check it, or remove it"
 
 

@@ -172,8 +172,9 @@ def own_runs(data: str | None, collectives: Sequence[str], job: Scenario, catalo
         return update_by_own_runs(some, calibration(), shipped_components(), name)
 
     learned = learn(runs)
-    warnings = warnings_of(runs, learned, learn)
-    in_doubt = bool(in_milliseconds(runs, learned.answers))
+    milliseconds = in_milliseconds(runs, learned.answers)
+    warnings = warnings_of(runs, learned, learn, milliseconds)
+    in_doubt = bool(milliseconds)
     says_little = in_doubt or len(runs) == 1
     unmeasured = None if says_little else unmeasured_job(runs, learned, catalogue)
     return OwnRuns(learned, tuple(files), tuple(warnings), unmeasured, in_doubt)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from perfmodel.core.units import show
+from perfmodel.core.sentences import capitalised
+from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.own_runs import Answer, Update
 from perfmodel.evidence.fitting.unmeasured import Unmeasured
 from perfmodel.model.prediction.names import effect_words
@@ -93,19 +94,19 @@ def _reason(
 ) -> str:
     """Return whether to use an update, with the errors that say so."""
     runs = "your run is" if len(answers) == 1 else f"your {len(answers)} runs are"
-    shipped = f"{before:.1%} off before"
+    shipped = f"{per_cent(before)} off before"
     if standing == "untested" and math.isnan(answers[0].width_before):  # a listing, which has no interval
         return f"Use it on this network: your listing is {shipped}, and nothing else tests what it teaches"
     if standing == "untested":
         return f"Use it for this job alone: {runs} {shipped}, and one run cannot say whether others gain"
     about = "" if refitted else "about "
-    others = f"{about}{left_out:.1%} when each is predicted by what the others teach (means)"
+    others = f"{about}{per_cent(left_out)} when each is predicted by what the others teach (means)"
     heads = {"better": "Use it: ", "worse": "Do not use it: ", "equal": "Use it for these jobs alone: "}
     if math.isnan(left_out):
-        return f"{runs[0].upper()}{runs[1:]} {shipped} (mean)"
+        return f"{capitalised(runs)} {shipped} (mean)"
     gains = ", so that others gain nothing" if standing == "equal" else ""
     said = f"{runs} {shipped}, {others}{gains}"
-    return f"{heads[standing]}{said}" if standing in heads else f"{said[0].upper()}{said[1:]}"
+    return f"{heads[standing]}{said}" if standing in heads else capitalised(said)
 
 
 def _grows(one: Answer) -> bool:
@@ -120,7 +121,7 @@ def _growth(one: Answer) -> float:
 def _growth_words(one: Answer) -> str:
     """Return a run with its errors before and left out."""
     before, after = abs(math.expm1(one.before)), abs(math.expm1(one.left_out))
-    return f"{one.where} by {100 * _growth(one):.0f} points ({before:.1%} to {after:.1%})"
+    return f"{one.where} by {100 * _growth(one):.0f} points ({per_cent(before)} to {per_cent(after)})"
 
 
 def _named(words: Sequence[str]) -> str:
@@ -146,7 +147,7 @@ def _sides(answers: Sequence[Answer]) -> str:
             who = _named(where) if few else f"{'all' if len(where) == len(answers) else len(where)} of them"
             parts.append(f"{who} {'' if parts else 'ran '}{side}")
     said = " and ".join(parts)
-    return f"{said[0].upper()}{said[1:]} than predicted." if said else ""
+    return f"{capitalised(said)} than predicted." if said else ""
 
 
 def unmoved(answers: Sequence[Answer]) -> list[Answer]:
@@ -171,7 +172,7 @@ def summary_lines(
             (
                 one.where,
                 show(one.time, "s"),
-                *(f"{math.expm1(getattr(one, name)):+.1%}" for name in heads),
+                *(per_cent(math.expm1(getattr(one, name)), signed=True) for name in heads),
                 one.run,
             )
             for one in answers
@@ -194,7 +195,7 @@ def moved_rows(learned: Update) -> list[tuple[str, str, str]]:
         (
             effect_words(name),
             f"x {math.exp(learned.own.logarithms[name]):.3f}",
-            f"+- {after:.0%}, before {before:.0%}",
+            f"+- {per_cent(after, 0)}, before {per_cent(before, 0)}",
         )
         for name, (before, after) in learned.deviations.items()
     ]
@@ -210,10 +211,8 @@ def _narrower(answers: Sequence[Answer]) -> list[str]:
     widths = [(one.width_before, one.width_after) for one in answers if not math.isnan(one.width_before)]
     if not widths:
         return []
-    before, after = (math.expm1(max(each)) for each in zip(*widths, strict=True))
-    return [
-        f"80 % intervals of these measured jobs: to +{before:.0%} before, to +{after:.0%} now, at the most"
-    ]
+    before, after = (per_cent(math.expm1(max(each)), 0, signed=True) for each in zip(*widths, strict=True))
+    return [f"80 % intervals of these measured jobs: to {before} before, to {after} now, at the most"]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.fitting.own_runs import OwnRun, Update
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words
@@ -31,7 +32,7 @@ class Unmeasured(NamedTuple):
     @property
     def words(self) -> str:
         """The intervals in a sentence."""
-        widths = f"to +{self.before:,.0%} before, to +{self.after:,.0%} now"
+        widths = f"to +{per_cent(self.before, 0)} before, to +{per_cent(self.after, 0)} now"
         return f"80 % interval of {self.job}, not measured: {widths}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.core.errors import refusal
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.evidence.traces.nccl_tests import Timings
@@ -146,7 +146,7 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
             [row["gaps"] for row in steps], f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels"
         ),
         "idle_time": middle(
-            [row["idle"] for row in steps], f"{idle:.0%} of the step: its host's or its profiler's"
+            [row["idle"] for row in steps], f"{per_cent(idle, 0)} of the step: its host's or its profiler's"
         ),
         "input_time": middle(
             [row["input"] for row in steps], "waiting for the loader while nothing computed"

@@ -15,7 +15,7 @@ from perfmodel.core.choices import LowPrecision
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.files.tables import Record, Table, aligned, flat
 from perfmodel.core.problem import Words
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.interfaces.api.layout_card import card_of_layouts
@@ -145,7 +145,8 @@ class Layouts(Table):
 
     def __repr__(self) -> str:
         rows = [
-            (row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row, _ in self.distinct()[:SHOWN]
+            (row.words, show(row.iteration_time, "s"), per_cent(row.mfu))
+            for row, _ in self.distinct()[:SHOWN]
         ]
         title = f"{self.workload} on {self.machine}: {self.fitting} of {self.candidates} layouts fit"
         return aligned(f"{title}\n{self.card.advice}", ("layout", "iteration", "MFU"), rows)

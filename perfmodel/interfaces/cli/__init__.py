@@ -161,7 +161,12 @@ def _refuse_twice(ctx: click.Context, command: click.Command, words: list[str]) 
     for option in given:
         is_list = not isinstance(option, click.Option) or option.multiple or option.is_eager
         if not is_list and given.count(option) > 1:
-            raise click.UsageError(f"{option.get_error_hint(own)} is given twice: give it once", own)
+            several = (
+                ""
+                if getattr(option, "is_flag", False)
+                else "; where it takes several values, join them by commas"
+            )
+            raise click.UsageError(f"{option.get_error_hint(own)} is given twice: give it once{several}", own)
 
 
 def _missing(error: click.MissingParameter) -> str:

@@ -33,7 +33,7 @@ MEASURED_BY = "measured by"
 NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
 AXES: Final = ({"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"})
 """Axes of time, and of bus bandwidth."""
-BAND = "rgba(118, 118, 118, 0.25)"
+BAND, EDGE = "rgba(118, 118, 118, 0.35)", "rgb(118, 118, 118)"
 AMBER = "#e69f00"
 """Colour of what was asked for."""
 
@@ -157,7 +157,7 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective], say: Callable[[flo
                 mode="lines",
                 fill="toself",
                 fillcolor=BAND,
-                line={"width": 0},
+                line={"width": 1, "color": EDGE},
                 name="80 % interval",
                 legendgroup="interval",
                 showlegend=axes is AXES[0],

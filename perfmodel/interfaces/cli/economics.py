@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from perfmodel.decide.commitments import Commitment
 
 
+from perfmodel.core.units import per_cent
+
+
 def show_economics(result: Mapping[str, Any]) -> None:
     """Print what ``perfmodel.decide.economics.economics`` returns, at 80 columns."""
     from rich.text import Text
@@ -59,7 +62,7 @@ def _failures(reliability: dict[str, Any] | None) -> list[str]:
     if interval is not None:
         best = f"best to write a checkpoint every {show(interval, 's')}"
     lines = [
-        f"{'goodput':<22}{reliability['goodput']:.1%} of the time is work kept",
+        f"{'goodput':<22}{per_cent(reliability['goodput'])} of the time is work kept",
         f"{'failures':<22}one in {amount(reliability['failure_interval'], 1 / 3600)} h; {best}",
     ]
     if reliability["failures"] is not None:

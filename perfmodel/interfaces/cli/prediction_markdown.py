@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.core.files.tables import markdown_table
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.interfaces.cli.card_markdown import card_markdown
 from perfmodel.interfaces.reports.figures import (
     cost_rows,
@@ -28,10 +28,10 @@ def prediction_markdown(
     """Return a prediction as Markdown, with its time to a target and its costs if given."""
     whole = prediction.iteration_time
     terms = [
-        {"iteration": label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        {"iteration": label, "time": show(time, "s"), "share": per_cent(time / whole)}
         for label, time in term_rows(prediction)
     ]
-    terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
+    terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0 %"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
     heading = [f"**{prediction.headline}**", card_markdown(card)]

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.core.drawing import POINT, drawn
-from perfmodel.core.units import NOTHING, rate, show, show_range, shown_part
+from perfmodel.core.units import NOTHING, per_cent, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import part_of_adapters
@@ -76,7 +76,7 @@ def show_prediction(
     for name, time in prediction.terms.items():
         busy = prediction.layout is None and TERMS[name].kind == "busy"
         if time > (0 if busy else NOTHING * prediction.iteration_time):
-            rows.add_row(TERMS[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+            rows.add_row(TERMS[name].label, show(time, "s"), per_cent(time / prediction.iteration_time))
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
@@ -266,7 +266,7 @@ def show_scaling(scaling: Scaling) -> None:
             show_range(row.interval.low_80, row.interval.high_80, "s") if row.interval else "-",
             rate(row.samples_per_second),
             f"{row.speedup:.2f}",
-            f"{row.scaling_efficiency:.1%}",
+            per_cent(row.scaling_efficiency),
             shown_part(row.exposed_communication_time, row.iteration_time),
             short_verdict(row.fits_probability),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from perfmodel.core.units import plural, show, shown_part, without_rounding
+from perfmodel.core.units import per_cent, plural, show, shown_part, without_rounding
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
 from perfmodel.evidence.traces.summary import PARTS
@@ -25,7 +25,9 @@ def show_summary(report: dict[str, Any]) -> None:
             rows.add_row(name, total, each, share)
         out.print(rows)
         if device["iteration_time"] is not None:
-            spread = f", spread {device['iteration_time_cv']:.1%}" if device["iteration_time_cv"] else ""
+            spread = (
+                f", spread {per_cent(device['iteration_time_cv'])}" if device["iteration_time_cv"] else ""
+            )
             steps = f"{device['steps']} {plural('step', device['steps'])}"
             out.print(
                 Text(
@@ -70,14 +72,14 @@ def show_summary(report: dict[str, Any]) -> None:
 
 def _figures(device: dict[str, Any]) -> list[tuple[str, str]]:
     """Return figures on the use of a device, with labels."""
-    lines = [("GPU utilisation", f"{device['utilisation']:.1%}")]
+    lines = [("GPU utilisation", per_cent(device["utilisation"]))]
     if device["sm_efficiency"] is not None:
-        lines.append(("SM efficiency", f"{device['sm_efficiency']:.1%}, estimated"))
+        lines.append(("SM efficiency", f"{per_cent(device['sm_efficiency'])}, estimated"))
     if device["achieved_occupancy"] is not None:
-        lines.append(("achieved occupancy", f"{device['achieved_occupancy']:.1%}, estimated"))
+        lines.append(("achieved occupancy", f"{per_cent(device['achieved_occupancy'])}, estimated"))
     if device["shares"]:
         kinds = ", ".join(
-            f"{SHARES[name]} {share:.1%}" for name, share in device["shares"].items() if share >= 0.0005
+            f"{SHARES[name]} {per_cent(share)}" for name, share in device["shares"].items() if share >= 0.0005
         )
         lines.append(("time by kind of work", kinds))
     memory = device["memory"]
@@ -132,7 +134,7 @@ def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     for key, label in PARTS.items():
         value = each[key] if each else None
         total = show(over[key], "s") if key in over else ""
-        share = f"{value / whole:.1%}" if whole and value is not None else ""
+        share = per_cent(value / whole) if whole and value is not None else ""
         if each or key in over:
             rows.append((label, total, show(value, "s") if value is not None else "", share))
     for key, value in (device["passes"] or {}).items():

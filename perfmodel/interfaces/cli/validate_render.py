@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.cli.render import console, table
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _percent(share: float | None, sign: str = "") -> str:
     """To a tenth below 100 %, so that a line of the table fits."""
     if share is None:
         return "-"
-    return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
+    return per_cent(share, 1 if abs(share) < 0.9995 else 0, signed=bool(sign))
 
 
 _CELLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
@@ -62,14 +63,14 @@ _CELLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "sources": lambda of: _percent(of["mean_over_sources"]),
     "median": lambda of: _percent(of["median_absolute_error"]),
     "bias": lambda of: _percent(of["bias"], "+"),
-    "<10%": lambda of: _percent(of["within_10"]),
-    "<20%": lambda of: _percent(of["within_20"]),
+    "<10 %": lambda of: _percent(of["within_10"]),
+    "<20 %": lambda of: _percent(of["within_20"]),
     "naive": lambda of: _percent(of["baseline"]["median_absolute_error"]),
     "80 %": lambda of: _percent(of["coverage_80"]),
 }
 """By the heading of a column, what it shows of statistics."""
-TRAINING = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
-OTHERS = ("n", "mean", "median", "bias", "<20%", "80 %", "naive")
+TRAINING = ("n", "mean", "median", "bias", "<20 %", "naive", "80 %")
+OTHERS = ("n", "mean", "median", "bias", "<20 %", "80 %", "naive")
 
 
 def _narrow(name: str, columns: Sequence[str], left: int = 1) -> Table:
@@ -98,7 +99,7 @@ def _show_training(answer: Validation[Any], by: Sequence[str], out_of_sample: bo
     out.print(
         Text(
             f"error = predicted / measured - 1 of iteration time; + is too slow\n"
-            f"mean: over runs; sources: over the means of sources; <20%: share of runs missed by less\n"
+            f"mean: over runs; sources: over the means of sources; <20 %: share of runs missed by less\n"
             f"naive: median error of {result['baseline_name']}; 80 %: share of runs inside that interval"
         )
     )
@@ -208,7 +209,7 @@ def _show_mlperf(answer: Validation[Any]) -> None:
     )
     out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
     out.print(Text("iterations: errors of the iteration time; no fit has seen either"))
-    columns = ("n", "mean", "median", "bias", "<10%", "<20%")
+    columns = ("n", "mean", "median", "bias", "<10 %", "<20 %")
     shown = table("", *columns)
     for of in ({"all": answer.errors}, *answer.groups.values()):
         shown.add_section()
@@ -287,7 +288,9 @@ def _show_test(answer: LeaveOut) -> None:
             each.coverage_95,
             each.coverage_95_over_categories,
         )
-        percents = ["-" if of is None else f"{of:.0%}" for of in (*held, each.mean_error, each.median_error)]
+        percents = [
+            "-" if of is None else per_cent(of, 0) for of in (*held, each.mean_error, each.median_error)
+        ]
         widths = ["-" if of is None else f"{of:.2f}" for of in (each.half_width, each.score)]
         counts = str(each.categories), str(each.rows)
         shown.add_row("" if each.kind == kind else each.kind, each.by, *counts, *percents, *widths)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from perfmodel.core.records.options import Described, OptionInfo
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.command import Command, Context
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _show_outcome(out: "Console", row: "Explanation") -> None:
         lines_to(out, f"as a command: {row.command.line}")
         if said := _otherwise(row):
             lines_to(out, said, "  ")
-    error = "" if outcome.error is None else f", error {outcome.error:+.1%}"
+    error = "" if outcome.error is None else f", error {per_cent(outcome.error, signed=True)}"
     predicted = show(outcome.predicted, unit)
     lines_to(out, f"{row.campaign.measures}: measured {measured}, predicted {predicted}{error}")
     if outcome.low_80 is not None and outcome.high_80 is not None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from perfmodel.core.records.record import same_as
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import card_and_table, forms_of
 from perfmodel.interfaces.report import report
@@ -151,7 +152,7 @@ def _print_changes(answer: "Fits") -> None:
         shown.add_row(
             change.words + mark,
             show(change.iteration_time, "s"),
-            f"{change.slowdown:+.1%}",
+            per_cent(change.slowdown, signed=True),
             f"{_gib(change.bytes)} GiB",
             short_verdict(change.fits_probability),
         )

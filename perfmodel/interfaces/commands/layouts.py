@@ -19,6 +19,7 @@ from perfmodel.core.choices import (
 )
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
+from perfmodel.core.units import per_cent
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, default_for_layouts
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import Form, card_and_table, forms_of
@@ -213,11 +214,11 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
             row.words,
             f"{row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}",
             show(row.iteration_time, "s"),
-            f"{row.mfu:.1%}",
+            per_cent(row.mfu),
             _gib(row.memory["bytes"]),
             short_verdict(row.memory["fits_probability"]),
-            f"{row.bubble_fraction:.1%}",
-            f"{_exposed(row):.1%}",
+            per_cent(row.bubble_fraction),
+            per_cent(_exposed(row)),
         )
     out.print(shown)
     for words in (*tie_lines(answer), *against_lines(answer)):
@@ -229,7 +230,7 @@ def text(answer: "Layouts", request: LayoutsRequest) -> None:
     for caveat in taken.caveats:
         out.print(Text(f"note: of the layout to take, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
-    nominal = f"the layout to take has {taken.mfu_nominal:.1%} {NOMINAL_WORDS}"
+    nominal = f"the layout to take has {per_cent(taken.mfu_nominal)} {NOMINAL_WORDS}"
     out.print(Text(f"MFU counts what is computed, without masked scores; {nominal}"))
     fitting = f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"
     out.print(Text(f"{fitting}; fits: yes, or with what probability"))

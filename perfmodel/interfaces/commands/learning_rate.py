@@ -7,6 +7,7 @@ from perfmodel.core.choices import Samples
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described
 from perfmodel.core.records.record import Within
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.command import Command, Context
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def text(answer: "LearningRates", request: object) -> None:
         lines_to(out, times, "              after epochs  ")
     if answer.by_staleness:
         listed = (
-            f"{stale.staleness} late {stale.learning_rate:.4g} ({stale.share:.1%})"
+            f"{stale.staleness} late {stale.learning_rate:.4g} ({per_cent(stale.share)})"
             for stale in answer.by_staleness
         )
         lines_to(out, ", ".join(listed), "own staleness, by gradient  ")

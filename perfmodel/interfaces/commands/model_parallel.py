@@ -7,7 +7,7 @@ from perfmodel.core.choices import LARGEST_WORLD_SIZE, Count
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
-from perfmodel.core.units import number
+from perfmodel.core.units import number, per_cent
 from perfmodel.interfaces.command import Command, Context
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def text(answer: "ModelSpeedups", request: object) -> None:
         rows.add_row(
             str(row.machines),
             f"{row.speedup:.2f}",
-            f"{row.efficiency:.1%}",
+            per_cent(row.efficiency),
             "" if row.tiled_speedup is None else f"{row.tiled_speedup:.2f}",
             "the point itself" if row.fitted else "",
         )

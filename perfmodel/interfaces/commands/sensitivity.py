@@ -7,6 +7,7 @@ from perfmodel.core.choices import Varied
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import same_as
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands import enough
 from perfmodel.interfaces.forms import forms_of
@@ -259,7 +260,8 @@ def _show_tornado(out: "Console", answer: "SensitivityReport") -> None:
     widest = max(abs(side) for _, *sides in swings for side in sides)
     out.print(Text("iteration time with an input at -25 % (-) and at +25 % (+)"), style="bold")
     for name, low, high in swings:
-        out.print(Text(f"{name[:25]:<25}{_bar(low, high, widest)}{low:+6.1%}{high:+7.1%}".rstrip()))
+        ends = "".join(f"{per_cent(change, signed=True):>8}" for change in (low, high))
+        out.print(Text(f"{name[:25]:<25}{_bar(low, high, widest)}{ends}".rstrip()))
     out.print()
 
 

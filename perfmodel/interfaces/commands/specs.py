@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import same_as
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.hardware.catalogue.kinds import CLASSES, Kind
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import JSON
@@ -147,7 +147,7 @@ def _node_row(spec: Any) -> tuple[str, ...]:
 
 def _link_row(spec: Any) -> tuple[str, ...]:
     """Return a link as a row of the list."""
-    fraction = f"{spec.achieved_fraction.value:.0%}" if spec.achieved_fraction else ""
+    fraction = per_cent(spec.achieved_fraction.value, 0) if spec.achieved_fraction else ""
     return spec.id, spec.scope, show(spec.bandwidth.value, "B/s"), show(spec.hop_latency.value, "s"), fraction
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within, same_as
+from perfmodel.core.units import per_cent
 from perfmodel.core.updates import USUAL_LOCAL_STEPS
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.commands.adaptive_synchrony import AdaptiveSynchronyRequest, Workers
@@ -264,7 +265,7 @@ def _print_variants(rows: "Sequence[StragglerPrediction]", request: StragglersRe
             str(row.gradients_per_update),
             show(row.time_per_gradient, "s"),
             f"{row.mean_staleness:.2f}",
-            "" if row.fresh_fraction is None else f"{row.fresh_fraction:.1%}",
+            "" if row.fresh_fraction is None else per_cent(row.fresh_fraction),
             "exact" if row.status == "exact" else f"{row.low:.3g} to {row.high:.3g} s",
         )
     out.print(shown)

@@ -8,6 +8,7 @@ from perfmodel.core.choices import Jobs
 from perfmodel.core.errors import refusal
 from perfmodel.core.records.options import OptionInfo
 from perfmodel.core.records.record import Within, same_as
+from perfmodel.core.units import per_cent
 from perfmodel.interfaces.command import Command, Context
 from perfmodel.interfaces.forms import forms_of
 from perfmodel.model.options.scenario import field_of
@@ -229,7 +230,7 @@ def _cell(name: str, value: Any) -> str:
     if name.startswith("memory_"):
         return show(value, "B")
     if name in ("scaling_efficiency", "mfu", "mfu_nominal", "communication_overhead"):
-        return f"{value:.1%}"
+        return per_cent(value)
     if isinstance(value, bool):
         return "yes" if value else "NO"
     return rate(value) if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.core.records.options import Described
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import show
 from perfmodel.interfaces.reports.given import given
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -29,7 +30,7 @@ def page_of_collective(
     limits = dict.fromkeys(row.network_limit for row in rows if row.network_limit)
     return Page(
         question=f"How long does {first.collective} take over {first.group_size} ranks {first.where}?",
-        answer=[_said(last), *([f"{verdict[0].upper()}{verdict[1:]}."] if verdict else [])],
+        answer=[_said(last), *([f"{capitalised(verdict)}."] if verdict else [])],
         charts=[_over_sizes(rows)],
         tables=[*given(request), _table(rows), *([_after(measured)] if measured else [])],
         assumptions=first.warnings,

@@ -10,6 +10,7 @@ from perfmodel.core.units import (
     dollars,
     duration,
     many,
+    per_cent,
     percent,
     rate,
     show,
@@ -164,7 +165,7 @@ def _reached(prediction: Prediction) -> list[tuple[str, str]]:
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
                 "scaling efficiency",
-                f"{prediction.scaling_efficiency:.1%} ({kind} scaling, against {against})",
+                f"{per_cent(prediction.scaling_efficiency)} ({kind} scaling, against {against})",
             ),
             (
                 "communication",
@@ -179,7 +180,7 @@ def _reached(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("start-up", start_up_line(prediction.startup)))
     report += utilisation_lines(prediction)
     if prediction.bubble_fraction:
-        report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
+        report.append(("pipeline", f"stages wait {per_cent(prediction.bubble_fraction)} of the iteration"))
     return report
 
 
@@ -209,12 +210,12 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
 def utilisation_lines(prediction: Prediction) -> list[tuple[str, str]]:
     """Return utilisation as computed, as publications count it, and with recomputation, with labels."""
     mfu, nominal, hfu = prediction.mfu, prediction.mfu_nominal, prediction.hfu
-    lines = [("utilisation (MFU)", f"{mfu:.1%} of the {prediction.scenario['precision']} peak")]
+    lines = [("utilisation (MFU)", f"{per_cent(mfu)} of the {prediction.scenario['precision']} peak")]
     if nominal is not None and nominal != mfu:
         words = "as most publications count" if prediction.tokens_per_second is None else NOMINAL_WORDS
-        lines.append(("", f"{nominal:.1%} {words} (nominal)"))
+        lines.append(("", f"{per_cent(nominal)} {words} (nominal)"))
     if hfu is not None and hfu > mfu:
-        lines.append(("", f"{hfu:.1%} with recomputation (HFU)"))
+        lines.append(("", f"{per_cent(hfu)} with recomputation (HFU)"))
     return lines
 
 
@@ -238,7 +239,7 @@ def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
     if bounds.status != "exact" and low != high:
         line += f"; between {low} and {high}"
     fresh = prediction.fresh_fraction
-    known = "" if fresh is None else f"; {fresh:.1%} of gradients fresh"
+    known = "" if fresh is None else f"; {per_cent(fresh)} of gradients fresh"
     return [("updates", line), ("staleness", f"{prediction.mean_staleness:.2f} updates on average{known}")]
 
 
@@ -346,7 +347,7 @@ def ruled_out_lines(layout: RuledOut | None) -> list[str]:
     name = f"{short(layout.layout)}, {passes}, {show(layout.iteration_time, 's')}"
     first = f"faster, but for {layout.memory / 2**30:.1f} GiB: {name}"
     changes = [
-        f"{each.change}: {each.slowdown:+.0%} time, {each.memory / 2**30:.1f} GiB"
+        f"{each.change}: {per_cent(each.slowdown, 0, signed=True)} time, {each.memory / 2**30:.1f} GiB"
         for each in layout.remedies[:REMEDIES]
     ]
     if not changes:

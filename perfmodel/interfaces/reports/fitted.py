@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.core.records.options import Described
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import show
 from perfmodel.decide.fits.answer import Fits
 from perfmodel.decide.fits.listing import changes_title, largest_words, shown_places, started_words
@@ -52,7 +53,7 @@ def page_of_fits(
         ]
         heading = changes_title(answer)
         columns = ("change", "but", "step", "cost", "memory", "fits")
-        tables.append(Listing(f"{heading[0].upper()}{heading[1:]}", columns, rows, texts=2))
+        tables.append(Listing(capitalised(heading), columns, rows, texts=2))
     started, starts = started_words(answer)
     if lines := starts.get(answer.software):
         tables.append(Listing(f"{answer.software} starts {started} with", ("",), [(line,) for line in lines]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from perfmodel.core.units import percent, show
+from perfmodel.core.units import per_cent, percent, show
 from perfmodel.model.prediction.layout_order import NEARLY
 from perfmodel.model.prediction.memory_odds import short_verdict, verdict
 from perfmodel.model.step.terms import TERMS
@@ -106,8 +106,9 @@ def _with_figures(row: LayoutRow) -> str:
     """Return a layout with its time over that of the first, and its memory."""
     memory = row.memory
     fits = short_verdict(memory["fits_probability"])
+    slower = per_cent(row.time_ratio["value"] - 1, signed=True)
     return (
-        f"{full_name(row)}, {show(row.iteration_time, 's')} ({row.time_ratio['value'] - 1:+.1%}), "
+        f"{full_name(row)}, {show(row.iteration_time, 's')} ({slower}), "
         f"{memory['bytes'] / 2**30:.1f} GiB, fits: {fits}"
     )
 

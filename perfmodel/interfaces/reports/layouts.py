@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import rate, show, without_rounding
+from perfmodel.core.units import per_cent, rate, show, without_rounding
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.api.layout_row import LayoutRow
 from perfmodel.interfaces.api.layouts import SHOWN, Layouts
@@ -66,8 +66,8 @@ def page_of_layouts(
         question=f"Which layout trains {answer.workload} fastest on {answer.machine}?",
         answer=[
             answer.card.advice,
-            f"{answer.card.time} a step, {rate(taken.tokens_per_second)} tokens/s; MFU {taken.mfu:.1%} "
-            f"({taken.mfu_nominal:.1%} nominal).",
+            f"{answer.card.time} a step, {rate(taken.tokens_per_second)} tokens/s; MFU {per_cent(taken.mfu)} "
+            f"({per_cent(taken.mfu_nominal)} nominal).",
             *tie_lines(answer),
             *against_lines(answer),
         ],
@@ -107,13 +107,13 @@ def _listed(rows: list[LayoutRow], whole: int) -> Listing:
                 show(row.iteration_time, "s"),
                 f"{show(row.interval['low_80'], 's')} to {show(row.interval['high_80'], 's')}",
                 _over_first(row),
-                f"{row.mfu:.1%}",
-                f"{row.mfu_nominal:.1%}",
-                f"{row.hfu:.1%}",
+                per_cent(row.mfu),
+                per_cent(row.mfu_nominal),
+                per_cent(row.hfu),
                 f"{row.memory['bytes'] / 2**30:.1f}",
                 short_verdict(row.memory["fits_probability"]),
-                f"{row.bubble_fraction:.1%}",
-                f"{sent(row.terms) / row.iteration_time:.1%}",
+                per_cent(row.bubble_fraction),
+                per_cent(sent(row.terms) / row.iteration_time),
             ]
             for row in rows
         ],
@@ -151,7 +151,7 @@ def _times(rows: list[LayoutRow]) -> Spans:
             row.iteration_time,
             row.interval["low_80"],
             row.interval["high_80"],
-            f"{show(row.iteration_time, 's')}, MFU {row.mfu:.1%}",
+            f"{show(row.iteration_time, 's')}, MFU {per_cent(row.mfu)}",
         )
         for row in rows
     ]
@@ -164,7 +164,7 @@ def _terms(row: LayoutRow) -> Shares:
     return Shares(
         f"Where the time of {row.words} goes",
         [
-            (TERMS[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+            (TERMS[name].label, part / time, f"{show(part, 's')}, {per_cent(part / time)}")
             for name, part in row.terms.items()
             if without_rounding(part, time)
         ],

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from perfmodel.core.records.options import Described
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.fitting.own_file import OwnRuns
 from perfmodel.evidence.fitting.own_summary import COLUMNS, MEANING, SIGN, moved_rows
 from perfmodel.interfaces.reports.given import given, in_short
@@ -30,7 +30,7 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
             one.where,
             one.run,
             show(one.time, "s"),
-            *(f"{math.expm1(getattr(one, name)):+.1%}" for name in fields),
+            *(per_cent(math.expm1(getattr(one, name)), signed=True) for name in fields),
         )
         for one in answer.answers
     ]
@@ -41,7 +41,9 @@ def page_of_own_runs(answer: OwnRuns, command: str | None, request: Described | 
             math.exp(getattr(one, tested)),
             None,
             None,
-            f"{math.expm1(getattr(one, tested)):+.1%}, before {math.expm1(one.before):+.1%}",
+            ", before ".join(
+                per_cent(math.expm1(error), signed=True) for error in (getattr(one, tested), one.before)
+            ),
             mark=math.exp(one.before),
         )
         for one in answer.answers[:DRAWN]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import rate, show
+from perfmodel.core.units import per_cent, rate, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.costs import cost_listing, cost_notes
 from perfmodel.interfaces.reports.figures import (
@@ -57,7 +57,7 @@ def page_of_prediction(
         Shares(
             "Where the time goes",
             [
-                (label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+                (label, part / time, f"{show(part, 's')}, {per_cent(part / time)}")
                 for label, part in term_rows(prediction)
             ],
         )

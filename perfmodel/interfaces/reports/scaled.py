@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import counted, rate, show, shown_part
+from perfmodel.core.units import counted, per_cent, rate, show, shown_part
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.figures import overflows
 from perfmodel.interfaces.reports.given import in_short
@@ -59,7 +59,7 @@ def _charts(scaling: Scaling) -> list[Spans]:
             row.scaling_efficiency,
             None,
             None,
-            f"{row.scaling_efficiency:.1%}",
+            per_cent(row.scaling_efficiency),
         )
         for row in drawn
     ]
@@ -94,7 +94,7 @@ def _table(scaling: Scaling) -> Listing:
                 else "-",
                 rate(row.samples_per_second),
                 f"{row.speedup:.2f}",
-                f"{row.scaling_efficiency:.1%}",
+                per_cent(row.scaling_efficiency),
                 shown_part(row.exposed_communication_time, row.iteration_time),
                 short_verdict(row.fits_probability),
             ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.decide.sensitivity.input_words import limit_words, value_words, words_of
 from perfmodel.decide.sensitivity.levers import decision
 from perfmodel.decide.sensitivity.per_sample import Effect, effects
@@ -71,7 +71,7 @@ def _tornado(rows: list[Effect], time: float) -> Spans:
     for row in rows:
         changes = _changes(row)
         low, high = sorted(time * (1 + change) for change in changes)
-        words = " and ".join(f"{change:+.1%}" for change in changes)
+        words = " and ".join(per_cent(change, signed=True) for change in changes)
         spans.append(Span(words_of(row.row["name"]), None, low, high, words))
     caption = (
         f"Time for the samples of an iteration, from 0, with each input between a quarter less and more; the "

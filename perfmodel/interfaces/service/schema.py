@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 import perfmodel
 from perfmodel.core.records.options import MEASURED, declared
 from perfmodel.core.records.record import Record
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.vocabulary import QUANTITIES
 from perfmodel.hardware.catalogue.kinds import CLASSES
 from perfmodel.hardware.instance import InstanceFile
@@ -274,7 +275,7 @@ def _usual_words(cls: type, name: str) -> str | None:
     if cls is Understood and name in declared(Scenario):
         return declared(Scenario)[name].words
     meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
-    return f"{meaning[:1].upper()}{meaning[1:]}." if meaning else None
+    return f"{capitalised(meaning)}." if meaning else None
 
 
 def _forms(field: dict[str, Any]) -> list[dict[str, Any]]:

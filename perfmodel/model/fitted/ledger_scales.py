@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.units import per_cent, plural
 
 RESULT = Path(__file__).parent / "evidence.json"
 TRANSFORMERS, COLLECTIVES, DATA_PARALLEL = "transformers", "collectives", "data parallel"
@@ -81,23 +82,18 @@ class Scale(NamedTuple):
         >>> Scale(2.0, 1).words, Scale(2.0, 9).words
         ('1 source says so: rough', '9 sources say so')
         """
-        return f"{self._says} so" + (": rough" if self.sources < FEW else "")
-
-    @property
-    def _says(self) -> str:
-        """Return the number of sources with a verb, as text."""
-        return "1 source says" if self.sources == 1 else f"{self.sources or 'no'} sources say"
+        return f"{sources_words(self.sources, 'so')}{': rough' if self.sources < FEW else ''}"
 
     @property
     def no_95(self) -> str | None:
         """Why no interval of 95 % is stated; None if one is.
 
         >>> Scale(2.0, 12).no_95, Scale(2.0, 19).no_95
-        ('12 sources say how far off such jobs are; 19 are needed', None)
+        ('12 sources say how far off such jobs are, and it takes 19', None)
         """
         if self.sources >= FOR_95:
             return None
-        return f"{self._says} how far off such jobs are; {FOR_95} are needed"
+        return f"{sources_words(self.sources)}, and it takes {FOR_95}"
 
     def ends(self, time: Any, factor_80: Any, factor_95: Any) -> dict[str, Any]:
         """Return the ends of both intervals by name; None (NaN in arrays) for intervals that are not stated.
@@ -113,6 +109,15 @@ class Scale(NamedTuple):
             return ends
         far = ops.where(stated, factor_95, math.nan)
         return ends | {"low_95": time / far, "high_95": time * far}
+
+
+def sources_words(count: int, what: str = "how far off such jobs are") -> str:
+    """Return how many published sources say something, as text.
+
+    >>> sources_words(1), sources_words(0, "so")
+    ('1 source says how far off such jobs are', 'no source says so')
+    """
+    return f"{count or 'no'} {plural('source', count or 1)} {'say' if count > 1 else 'says'} {what}"
 
 
 @cache
@@ -162,12 +167,12 @@ class Open(NamedTuple):
         """A note that names the option and by how much stating it narrows the interval.
 
         >>> Open("framework", 1.25, 0.2, 0.21, 20).words
-        '--framework is left to its default; stated, the interval narrows by 20%'
+        '--framework is left to its default; stated, the interval is 20 % narrower'
         """
         left = (
             "--framework states no year" if self.option == YEAR else f"--{self.option} is left to its default"
         )
-        return f"{left}; stated, the interval narrows by {float(self.narrows):.0%}"
+        return f"{left}; stated, the interval is {per_cent(float(self.narrows), 0)} narrower"
 
 
 def left_open(kind: str, options: Mapping[str, Any], spread: Any) -> list[Open]:

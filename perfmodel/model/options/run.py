@@ -89,7 +89,7 @@ class Run(Described):
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
-    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of a length.

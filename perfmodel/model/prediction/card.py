@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel.core.units import percent, plural, three_digits
 from perfmodel.hardware.software import DEFAULT_FOR_LAYOUTS, parts
-from perfmodel.model.fitted.ledger_scales import FEW, sources_for
+from perfmodel.model.fitted.ledger_scales import FEW, sources_for, sources_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import CERTAIN
@@ -78,7 +78,7 @@ def at_confidence(prediction: Prediction, risk: Risk) -> Prediction:
     ' half of the jobs like it are faster.'
     >>> sure = at_confidence(predict(gpus=32), Risk(confidence=0.99))
     >>> sure.card.advice.partition("; ")[2].partition(",")[0]
-    'rough: 99 % takes 99 sources'
+    'rough: 2 sources say how far off such jobs are'
     """
     fields = {name: value for name, value in vars(prediction).items() if name != "card"}
     return with_card(fields, risk.confidence)
@@ -172,8 +172,7 @@ def rough_words(prediction: Prediction, confidence: float) -> str:
     needed, known = sources_for(confidence), interval.sources
     if known >= needed:
         return ""
-    are = "1 is" if known == 1 else f"{known or 'none'} are"
-    return f"; rough: {percent(confidence)} takes {needed} sources, {are} known"
+    return f"; rough: {sources_words(known)}, and {percent(confidence)} takes {needed}"
 
 
 def unfit_verdict(memory: Memory) -> str:

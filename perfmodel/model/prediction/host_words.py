@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
@@ -33,5 +33,5 @@ def host_text(setting: Setting, step: Step, constants: Calibration) -> str:
     return (
         f"the host starts {kernels:.0f} kernels, {of_update:.0f} of the update, at "
         f"{show(learned.dispatch_time, 's')} each: a larger batch or several models on the accelerator use "
-        f"that time, a CUDA graph or a compiler, which start them at once, would save {saved:.1%}"
+        f"that time, a CUDA graph or a compiler, which start them at once, would save {per_cent(saved)}"
     )

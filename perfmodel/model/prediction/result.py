@@ -4,7 +4,7 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.records.record import Record, fresh, late
-from perfmodel.core.units import percent, plural, rate, show, three_digits
+from perfmodel.core.units import per_cent, percent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
@@ -350,7 +350,8 @@ class Prediction(_Result):
         lines = [
             f"<Prediction: {self.headline}",
             f"  iteration {self.time_words}, {rate(self.samples_per_second)} {self.sample}s/s",
-            f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency {self.scaling_efficiency:.1%}",
+            f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency "
+            f"{per_cent(self.scaling_efficiency)}",
             f"  {self.verdict}>",
         ]
         if not self.memory.fits:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.core.files.tables import Record, Table, aligned
-from perfmodel.core.units import rate, show
+from perfmodel.core.units import per_cent, rate, show
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.intervals.bound import CUT_BY
 from perfmodel.model.prediction.intervals.ratio import ratio_between
@@ -101,7 +101,7 @@ class Scaling(Table):
                 str(row.world_size),
                 show(row.iteration_time, "s"),
                 rate(row.samples_per_second),
-                f"{row.scaling_efficiency:.1%}",
+                per_cent(row.scaling_efficiency),
             )
             for row in self.rows
         ]
@@ -156,4 +156,10 @@ def _cut(predictions: Sequence[Prediction]) -> list[str]:
             counts.setdefault(cut.clipped_by or "peaks and links", []).append(
                 str(each.scenario["world_size"])
             )
-    return [f"80 % intervals cut at {CUT_BY[by]}: {', '.join(some)} GPUs" for by, some in counts.items()]
+    return [f"{_whose(some, predictions)} is cut at {CUT_BY[by]}" for by, some in counts.items()]
+
+
+def _whose(some: Sequence[str], predictions: Sequence[Prediction]) -> str:
+    """Return the 80 % intervals of some numbers of accelerators, in words."""
+    every = len(some) == len(predictions) > 1
+    return "every 80 % interval" if every else f"the 80 % interval of {', '.join(some)} GPUs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perfmodel.core.units import counted, percent, three_digits
+from perfmodel.core.units import counted, per_cent, percent, three_digits
 from perfmodel.model.prediction import card as prediction_card
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import is_too_wide, samples_per_second, throughput_range
@@ -32,7 +32,7 @@ def card_of_scaling(
     --------
     >>> from perfmodel import predict
     >>> card_of_scaling([predict(gpus=gpus) for gpus in (8, 16)]).advice.partition(":")[0]
-    'It pays up to 16 GPUs, the most asked for'
+    'It pays up to 16 GPUs, the most tried'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
@@ -89,9 +89,9 @@ def _advice(
         return f"On {gpus(most)} it {most.memory.verdict}."
     speed = f"{samples_per_second(most, most.samples_per_second)}{_span(throughput_range(most))}"
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
-    asked = "" if beyond else ", the most asked for"
+    asked = "" if beyond else ", the most tried"
     start = f"On {gpus(most)}" if len(predictions) == 1 else f"It pays up to {gpus(most)}{asked}"
-    lines = [f"{start}: {speed}, {most.scaling_efficiency:.0%} of linear scaling."]
+    lines = [f"{start}: {speed}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."]
     if beyond:
         lines.append(_further(most, beyond[0]))
     for name, rows in others.items():
@@ -123,7 +123,9 @@ def _gain(name: str, other: Prediction, own: Prediction) -> str:
     if abs(ratio.value - 1) < SAME:
         return f"{name} is about as fast{range_words(ratio)}"
     speed = samples_per_second(other, other.samples_per_second)
-    words = f"{name} gives {speed}, {abs(ratio.value - 1):.0%} {'more' if ratio.value > 1 else 'less'}"
+    words = (
+        f"{name} gives {speed}, {per_cent(abs(ratio.value - 1), 0)} {'more' if ratio.value > 1 else 'less'}"
+    )
     if ratio.low_80 is None or ratio.high_80 is None:
         return words
     return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words

@@ -159,7 +159,7 @@ def _network_limit(setting: Setting, job: Job) -> str | None:
         return connections_limit(link, setting.connections, alone)
     if alone > (1 + 1e-9) * share * link.bandwidth.value:
         return (
-            f"computation at the same time: a collective then gets at most {share:.0%} of a port, "
+            f"computation at the same time: a collective then gets at most {per_cent(share, 0)} of a port, "
             f"{show(share * link.bandwidth.value, 'B/s')} of {link_words(link)}, and {show(alone, 'B/s')} "
             "alone (perfmodel collective)"
         )

@@ -41,8 +41,10 @@ def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     better = _better(setting, ports, faster, step.fabric)
     bandwidth, latency = saved(setting, step, exchanges(setting, step, better, 2, constants), constants)
     limit = stated_limit(ports, binding, constants) if binding != "link" else ""
-    sentences = [head, _hidden_text(step), _savings_text(ports, limit, bandwidth, latency)]
-    sentences += [remedy] if (remedy := lifted_by(ports, binding)) else []
+    remedy = lifted_by(ports, binding)
+    alone = "more bandwidth alone" if binding in ("kernel", "connections") else ""
+    sentences = [head, _hidden_text(step), _savings_text(ports, limit, alone, bandwidth, latency)]
+    sentences += [remedy] if remedy else []
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)
@@ -92,16 +94,34 @@ def _hidden_text(step: Step) -> str:
     return f"{per_cent(hidden, 0)} of communication is hidden{slows}, the rest adds {per_cent(share)}"
 
 
-def _savings_text(ports: Setting, limit: str, bandwidth: float, latency: float) -> str:
-    """Return, as text, the savings by more bandwidth or less latency of the main link or limit."""
-    link = link_words(crossed_link(ports))
+def _savings_text(ports: Setting, limit: str, alone: str, bandwidth: float, latency: float) -> str:
+    """Return, as text, the savings by more bandwidth or less latency of the main link or limit.
+
+    Parameters
+    ----------
+    ports : the setting whose link is crossed
+    limit : what binds in place of the link; empty where the link does
+    alone : what saves nothing where a remedy lifts the limit; empty where there is none
+    bandwidth, latency : shares saved
+    """
+    link, more, sooner = link_words(crossed_link(ports)), saving_words(bandwidth), saving_words(latency)
     if not limit:
-        halved = f"half its latency {per_cent(latency)}"
-        return f"twice the bandwidth of {link} would save {per_cent(bandwidth)}, {halved}"
+        return f"twice the bandwidth of {link} would save {more}, half its latency {sooner}"
+    faster = alone or f"a faster {'network' if crosses_network(ports) else link}"
     return (
-        f"{limit} binds, so a faster {'network' if crosses_network(ports) else link} would save nothing; "
-        f"a limit twice as high would save {per_cent(bandwidth)}, half the latency {per_cent(latency)}"
+        f"{limit} binds, so {faster} would save nothing; "
+        f"a limit twice as high would save {more}, half the latency {sooner}"
     )
+
+
+def saving_words(share: float) -> str:
+    """Return a share that is saved as text.
+
+    >>> saving_words(0.021), saving_words(0.0004)
+    ('2.1 %', 'nothing')
+    """
+    words = per_cent(share)
+    return "nothing" if words == per_cent(0.0) else words
 
 
 def slower_than_one(setting: Setting, step: Step, baseline_time: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfmodel.core.units import per_cent
 from perfmodel.hardware.formats import OPERANDS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def of_low_precision(precision: str | None, software: str, facts: Release) -> li
         warnings.append(f"{software} is not known to compute in {precision}; known: {known}")
     if OPERANDS[precision].value_bytes < 1:
         warnings.append(
-            f"{OPERANDS[precision].wide_share:.0%} of the layers, and the output head, are taken in bf16, as "
-            f"the published recipe of {precision} recommends"
+            f"{per_cent(OPERANDS[precision].wide_share, 0)} of the layers, and the output head, are taken in "
+            f"bf16, as the published recipe of {precision} recommends"
         )
     return warnings

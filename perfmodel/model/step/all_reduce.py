@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel.core import ops
 from perfmodel.core.errors import InputError, unknown
+from perfmodel.core.units import per_cent
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.chunked_ring import adding_bandwidth
 from perfmodel.equations.exchange import least_bandwidth, least_times, slowest_hop
@@ -181,4 +182,5 @@ def choice_words(algorithm: str, group: Group, message_bytes: Any) -> str:
     first, second = float(ordered[0].sum()), float(ordered[1].sum())
     counts = {name: chosen.count(name) for name in dict.fromkeys(chosen)}
     shown = ", ".join(f"{name} for {count} of {len(chosen)} messages" for name, count in counts.items())
-    return f"--algorithm {algorithm} chose {shown}; the runner-up would take {second / first - 1:.0%} longer"
+    longer = per_cent(second / first - 1, 0)
+    return f"--algorithm {algorithm} chose {shown}; the runner-up would take {longer} longer"

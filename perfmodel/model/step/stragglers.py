@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.tracing.tracing import given, remembered
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
@@ -67,12 +67,12 @@ def spread_note(
         return None
     n = setting.world_size
     allowed = 1 / slowest_worker.straggler_factor(law, n)
-    spread = f"{calibration.spread_of_steps(_loads(setting)).jitter:.1%}"
-    without, here = iteration_time - waiting_time, f"{show(iteration_time, 's')} and {efficiency:.1%}"
+    spread = per_cent(calibration.spread_of_steps(_loads(setting)).jitter)
+    without, here = iteration_time - waiting_time, f"{show(iteration_time, 's')} and {per_cent(efficiency)}"
     return (
-        f"stragglers cap {n} GPUs at {allowed:.0%} if ranks vary {spread} independently and stall at times: "
-        f"without that (--jitter none) {show(without, 's')} and an efficiency of "
-        f"{efficiency / (1 - share):.1%}, with it {here}"
+        f"stragglers cap {n} GPUs at {per_cent(allowed, 0)} if ranks vary {spread} independently and stall "
+        f"at times: without that (--jitter none) {show(without, 's')} and an efficiency of "
+        f"{per_cent(efficiency / (1 - share))}, with it {here}"
     )
 
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.units import per_cent
 from perfmodel.hardware.software import parts
 from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95
 from perfmodel.model.fitted.ledger_scales import (
@@ -178,7 +179,9 @@ def widenings(
     is_both = bool(model.encoder_layers if isinstance(model, Architecture) else model.is_encoder_decoder)
     longer = max(sequence_length / LONGEST, 1.0) ** LONGER
     result = [
-        Widening(low_utilisation_factor(utilisation), f"predicted utilisation below {WELL_USED:.0%}", 25)
+        Widening(
+            low_utilisation_factor(utilisation), f"predicted utilisation below {per_cent(WELL_USED, 0)}", 25
+        )
     ]
     if longer > 1:
         result.append(Widening(longer, f"no measured sequence beyond {LONGEST:,.0f} tokens", 4))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.core.command_line import command_line
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.campaign import Campaign, Command, Details, Outcome, run_command
 from perfmodel.evidence.accuracy.measured_table import Line
 from perfmodel.evidence.accuracy.readings import Reading, cells_of, read_facts
@@ -63,7 +64,7 @@ def _kernels(case: Case) -> str:
 def _recomputation(case: Case) -> str:
     """Return the recomputation of a case in words."""
     layout = case.layout
-    share = f" of {layout.recomputed_layers:.0%} of layers" if layout.recompute == FULL else ""
+    share = f" of {per_cent(layout.recomputed_layers, 0)} of layers" if layout.recompute == FULL else ""
     return RECOMPUTE[int(layout.recompute)] + share
 
 
@@ -104,7 +105,7 @@ def readings_of_case(line: Line, case: Case) -> list[Reading]:
     share = packed_share(line, case.sequence_length)
     if share < 1:
         why = "its source packs short samples or documents into sequences"
-        result.append(Reading("scores of attention", "", f"{share:.1%} of all", why))
+        result.append(Reading("scores of attention", "", f"{per_cent(share)} of all", why))
     elif is_fine_tuning(line):
         result.append(Reading("scores of attention", "", "of whole sequences", "no packing is known"))
     return result

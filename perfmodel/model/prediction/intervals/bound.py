@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from perfmodel.core import ops
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations.lower_bounds import physical_iteration_time
 from perfmodel.hardware.accelerator import Accelerator
 from perfmodel.model.prediction.network_cuts import exchange_limits
@@ -98,16 +98,18 @@ def above_peak(setting: Setting, counted: float | None = None) -> str:
         words = "every multiplication of a direct convolution, and the fastest known ones need"
         if setting.workload.architecture is not None:
             words = "scores that a mask hides, or embeddings; what is computed is"
-        reasons.append(f"counts {words} {least / counted:.0%} of the network's arithmetic")
+        reasons.append(f"counts {words} {per_cent(least / counted, 0)} of the network's arithmetic")
     if (filled := least_filled(setting)) < 1:
-        reasons.append(f"counts padding, up to {1 - filled:.0%} of the tokens, which software may skip")
+        reasons.append(
+            f"counts padding, up to {per_cent(1 - filled, 0)} of the tokens, which software may skip"
+        )
     peak, unit = fastest(setting)
     if peak > 1.001 * setting.peak_flops:
         reasons.append(
             f"takes a peak of {show(setting.peak_flops, 'FLOP/s')}, where {unit} units may reach "
             f"{show(peak, 'FLOP/s')}"
         )
-    return "it may pass 100%, as MFU " + ", and ".join(reasons)
+    return "it may pass 100 %, as MFU " + ", and ".join(reasons)
 
 
 def least_exchanged_bytes(setting: Setting) -> Any:
@@ -187,7 +189,7 @@ class Alone(NamedTuple):
 NOT_KNOWN = Alone()
 CUT_BY: dict[str, str] = {
     "peaks and links": "the least that peaks and links allow",
-    "one accelerator": "the lower end of the interval of one accelerator alone with its share of the work",
+    "one accelerator": "the fast end of what one accelerator alone takes for its share of the work",
 }
 """Reasons that raise a lower end of an interval, as text."""
 

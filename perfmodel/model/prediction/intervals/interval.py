@@ -10,6 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.core.units import per_cent
 from perfmodel.hardware.machine_words import accelerator_words, link_words
 from perfmodel.model.fitted.calibration import NORMAL_80, NORMAL_95, Calibration, Spread
 from perfmodel.model.fitted.ledger_scales import (
@@ -74,10 +75,10 @@ REASONS = {
     "unseen software": "no measured run of {software}",
     "beyond batch": "measured were {low:g} to {high:g} samples an accelerator of {workload}",
     "beyond world size": "no measured run on more than {largest:g} accelerators",
-    "host": "the host paces {host:.0%} of the step, and hosts differ",
+    "host": "the host paces {host} of the step, and hosts differ",
     "detection": "work on boxes and regions is not in the layer table",
     "slow fp16": "{accelerator} has no fast fp16 arithmetic",
-    "communication": "{communication:.0%} of the iteration waits for other accelerators",
+    "communication": "{communication} of the iteration waits for other accelerators",
     "single process": "one process drives all accelerators",
     "parameter server": "parameter servers queue",
     "unseen link": "no measured run over {link}",
@@ -98,7 +99,9 @@ def reasons(
 
     They are followed by the deviation of a profile, and the novelty of a transformer.
     """
-    measured = [f"the profile's own numbers are {of_profile:.0%} uncertain"] if of_profile > NOTED else []
+    measured = (
+        [f"the profile's own numbers are {per_cent(of_profile, 0)} uncertain"] if of_profile > NOTED else []
+    )
     if result.get(AGAIN):
         return measured
     widths = dict(zip(spread.weights, _widths(result, spread), strict=True))
@@ -118,8 +121,8 @@ def reasons(
         "low": low,
         "high": high,
         "largest": constants.reach.get("world size", (1.0, 1.0))[1],
-        "host": result["host"],
-        "communication": result["communication"],
+        "host": per_cent(result["host"], 0),
+        "communication": per_cent(result["communication"], 0),
         "link": link_words(crossed_link(setting)),
     }
     weighted = [

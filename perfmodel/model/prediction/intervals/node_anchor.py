@@ -6,6 +6,7 @@ import math
 
 from perfmodel.core.errors import InputError, refusal
 from perfmodel.core.root import bisect
+from perfmodel.core.units import per_cent
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.fitted.ledger_scales import REPEAT
@@ -105,8 +106,8 @@ def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
     result = [f"the anchor's run: {words}" for words in many.warnings if words not in setting.warnings]
     if many.nodes > 1:
         result.append(
-            f"the anchor's run, {placement(many)}: {rest:.0%} of its time is predicted traffic and waiting, "
-            "the rest sets the speed of one accelerator"
+            f"the anchor's run, {placement(many)}: {per_cent(rest, 0)} of its time is predicted traffic and "
+            "waiting, the rest sets the speed of one accelerator"
         )
     return result
 

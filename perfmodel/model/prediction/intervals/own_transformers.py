@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.model.fitted.calibration import NORMAL_80, Calibration
 from perfmodel.model.prediction.intervals.anchor_slip import slip_note
 from perfmodel.model.setting.anchor import parse_anchors
@@ -87,4 +87,4 @@ def _likeness_note(setting: Setting, runs: Sequence[Run]) -> str:
 def _width_note(before: float, after: float) -> str:
     """Return, as text, the widths of the 80 % interval before and after the runs."""
     wide = [math.expm1(NORMAL_80 * spread) for spread in (before, after)]
-    return f"80 % interval +{wide[0]:.0%} before, +{wide[1]:.0%} now"
+    return f"80 % interval +{per_cent(wide[0], 0)} before, +{per_cent(wide[1], 0)} now"

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from perfmodel.core.files.tables import Record, Rows, aligned
-from perfmodel.core.units import show
+from perfmodel.core.units import per_cent, show
 from perfmodel.equations.downpour import (
     async_throughput_kept,
     downpour_staleness,
@@ -229,7 +229,7 @@ class ModelSpeedups(Rows):
     """Basis of the numbers."""
 
     def __repr__(self) -> str:
-        rows = [(str(row.machines), f"{row.speedup:.2f}", f"{row.efficiency:.1%}") for row in self.rows]
+        rows = [(str(row.machines), f"{row.speedup:.2f}", per_cent(row.efficiency)) for row in self.rows]
         return aligned(f"fitted to: {self.facts}", ("machines", "speed-up", "efficiency"), rows, left=0)
 
 
@@ -255,7 +255,7 @@ def downpour_lines(answer: Downpour) -> list[tuple[str, str]]:
     lines = [
         ("a replica's step", show(answer.step_time, "s")),
         ("gradients", f"{show(answer.gradient_bytes, 'B')}, {often}"),
-        ("servers' ports", f"{answer.server_load:.1%} of {ports} needed"),
+        ("servers' ports", f"{per_cent(answer.server_load)} of {ports} needed"),
         ("what binds", answer.binds),
         ("steps", f"{answer.steps_per_second:.4g} a second, {waiting}"),
         ("throughput", f"{answer.samples_per_second:,.1f} samples a second"),
@@ -271,7 +271,7 @@ def downpour_lines(answer: Downpour) -> list[tuple[str, str]]:
         lines.append(
             (
                 f"{answer.lost} lost",
-                f"{answer.throughput_kept:.1%} of the steps continue; synchronous training stops",
+                f"{per_cent(answer.throughput_kept)} of the steps continue; synchronous training stops",
             )
         )
     return lines

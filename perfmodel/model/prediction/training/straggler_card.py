@@ -81,11 +81,12 @@ def law_words(times: Distribution) -> str:
 
     >>> from perfmodel.model.prediction.training.stragglers import law_from
     >>> law_words(law_from("uniform:low=0.5,high=1.5"))
-    '1 s in the mean (uniform: low=0.5, high=1.5)'
+    'a gradient in 1 s in the mean (uniform: low=0.5, high=1.5)'
     """
     name, _, parameters = str(times).partition(":")
     law = f"{name}: {', '.join(parameters.split(','))}" if parameters else name
-    return f"{show(times.mean, 's')} in the mean ({law})" if isfinite(times.mean) else f"no mean time ({law})"
+    mean = f"in {show(times.mean, 's')} in the mean" if isfinite(times.mean) else "in no mean time"
+    return f"a gradient {mean} ({law})"
 
 
 def times_words(gain: float) -> str:
@@ -138,7 +139,7 @@ def card_of(answer: Stragglers) -> Card:
     mean = law_words(answer.distribution)
     return Card(
         advice=_advice(answer),
-        machines=f"{counted(answer.workers, 'worker')}, each gradient takes {mean}",
+        machines=f"{counted(answer.workers, 'worker')}, each computes {mean}",
         limit=f"waiting for the slowest worker, {percent(waiting_share(answer))} of the time: find out why "
         "some are slow and mend that (a trace of several ranks shows who waits for whom)",
         rests_on="; ".join(sure),
