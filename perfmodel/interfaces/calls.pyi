@@ -282,7 +282,7 @@ def collective(
     inter_link : Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]
     transport : What carries bytes between nodes: plug-in, the link's own way, with its plug-in where it needs one; tcp, the kernel's sockets over the same adapters, as where a library finds no plug-in.  [default: plug-in]
     nodes : [1] Nodes.  [default: as the machine holds the ranks, else 1; with a link between nodes up to 8 on each]
-    nics : [1] Network adapters per node.  [default: those of the machine, else 1]
+    nics : [1] Network adapters per node.  [default: the machine's; if the ranks use a part of its accelerators, the same part of them; else 1]
     connections : [1] TCP connections between two nodes.  [default: NCCL's 16]
     network_cap : Whether the network limit of a rented machine applies, over its own link or another.
     rack_nodes : [1] Nodes under one switch, with oversubscription or algorithm multi-ring.
@@ -796,7 +796,7 @@ def fleets(
     jitter : Distribution of a worker's step time: lognormal:cv=0.05, empirical:FILE, none.
     calibration : Calibration to your own runs, a file of perfmodel calibrate data.
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
-    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
@@ -1084,7 +1084,7 @@ def plan(
     Parameters
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
-    epochs : [1] Epochs of the run.  [default: those that the target needs]
+    epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of a length.
