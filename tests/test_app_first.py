@@ -150,10 +150,10 @@ def test_the_last_of_a_typed_speed_and_a_file_counts():
     sound(test.selectbox(key="option-start-machine").set_value("dgx-1v").run())
     sound(button(test, "Say whether that is normal").click().run())
     assert "own-measured" not in test.query_params
-    assert "400 ms normal for ResNet-50" in test.subheader[0].value
+    assert "400 ms normal for ResNet-50" in words(test)
     uploaded(test, "nccl.txt", OF_A100)
     assert "measured" not in test.query_params
-    assert "88.1 GB/s normal between 16 A100s" in test.subheader[0].value
+    assert "88.1 GB/s normal between 16 A100s" in words(test)
     sound(test.text_input(key="option-diagnose-measured").set_value("0.2 s").run())
     assert test.query_params["measured"] == "0.2 s"
     assert "own-measured" not in test.query_params
