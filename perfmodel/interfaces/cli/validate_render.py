@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.padding import Padding
 from rich.text import Text
 
 from perfmodel.core.units import per_cent
@@ -57,16 +58,20 @@ def _percent(share: float | None, sign: str = "") -> str:
     return per_cent(share, 1 if abs(share) < 0.9995 else 0, signed=bool(sign))
 
 
+def _whole(share: float | None) -> str:
+    return "-" if share is None else per_cent(share, 0)
+
+
 _CELLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "n": lambda of: str(of["n"]),
     "mean": lambda of: _percent(of["mean_absolute_error"]),
     "sources": lambda of: _percent(of["mean_over_sources"]),
     "median": lambda of: _percent(of["median_absolute_error"]),
     "bias": lambda of: _percent(of["bias"], "+"),
-    "<10 %": lambda of: _percent(of["within_10"]),
-    "<20 %": lambda of: _percent(of["within_20"]),
+    "<10 %": lambda of: _whole(of["within_10"]),
+    "<20 %": lambda of: _whole(of["within_20"]),
     "naive": lambda of: _percent(of["baseline"]["median_absolute_error"]),
-    "80 %": lambda of: _percent(of["coverage_80"]),
+    "80 %": lambda of: _whole(of["coverage_80"]),
 }
 """By the heading of a column, what it shows of statistics."""
 TRAINING = ("n", "mean", "median", "bias", "<20 %", "naive", "80 %")
@@ -76,7 +81,7 @@ OTHERS = ("n", "mean", "median", "bias", "<20 %", "80 %", "naive")
 def _narrow(name: str, columns: Sequence[str], left: int = 1) -> Table:
     """Return an empty table in which long names fit."""
     made = table(name, *columns, left=left)
-    made.padding = (0, 1, 0, 0)
+    made.padding, made.show_edge = (0, 1, 0, 0), False
     return made
 
 
@@ -112,7 +117,7 @@ def _show_training(answer: Validation[Any], by: Sequence[str], out_of_sample: bo
         if groups:
             shown = _narrow(name, columns)
             _add(shown, groups, columns)
-            out.print(shown)
+            out.print(Padding(shown, (1, 0)))
     _show_refused(answer.reasons, out)
     if result["trust_d"]:
         out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
@@ -152,7 +157,7 @@ def _show_collectives(answer: Validation[Any], by: Sequence[str], out_of_sample:
         held = _percent(every["coverage_80_over_sources"])
         shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
         shown.add_row("median of sources", "", "", _percent(every["median_over_sources"]), *[""] * 4)
-        out.print(shown)
+        out.print(Padding(shown, (1, 0)))
     if (untrusted := result["untrusted"])["n"]:
         median = _percent(untrusted["median_absolute_error"])
         out.print(Text(f"rows of trust C, in no number above: {untrusted['n']}, median error {median}"))
@@ -178,7 +183,7 @@ def _show_transformers(answer: Validation[Any], by: Sequence[str], out_of_sample
             means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
         _add(shown, groups, OTHERS)
-        out.print(shown)
+        out.print(Padding(shown, (1, 0)))
     if answer.mode == "specs":
         for name, each in result["regret"].items():
             if each["groups"]:
@@ -215,7 +220,7 @@ def _show_mlperf(answer: Validation[Any]) -> None:
         shown.add_section()
         _add(shown, {name: group._asdict() for name, group in of.items()}, columns)
     if answer.errors.n:
-        out.print(shown)
+        out.print(Padding(shown, (1, 0)))
     _show_refused(answer.reasons, out)
 
 
@@ -226,7 +231,7 @@ def _show_claims(answer: Validation[Any]) -> None:
     shown = _narrow("claim", ("published", "predicted", "80 % interval", "error"))
     for row in answer.rows:
         shown.add_row(*row.cells())
-    out.print(shown)
+    out.print(Padding(shown, (1, 0)))
     mean = _percent(answer.errors.mean_absolute_error)
     held = _percent(answer.coverage_80)
     out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
@@ -260,7 +265,7 @@ def _show_diagnoses(answer: Validation[Any]) -> None:
         for name, each in of.items():
             cells = (_percent(each[key]) for key in ("alarms", "alarms_over_sources", "named", "among_two"))
             shown.add_row(f"{half}: {name}", str(each["n"]), *cells)
-    out.print(shown)
+    out.print(Padding(shown, (1, 0)))
     out.print(Text("reported: sources that no constant was chosen on"))
 
 
@@ -295,4 +300,4 @@ def _show_test(answer: LeaveOut) -> None:
         counts = str(each.categories), str(each.rows)
         shown.add_row("" if each.kind == kind else each.kind, each.by, *counts, *percents, *widths)
         kind = each.kind
-    out.print(shown)
+    out.print(Padding(shown, (1, 0)))
