@@ -511,7 +511,7 @@ def test_what_one_has_may_be_given_in_parts():
 def test_an_option_that_adds_nothing_is_said_to():
     answer = perfmodel.fleets(HAVE, "ib-ndr-400g", **JOB)
     assert answer.words[0].startswith(
-        "No option is 1% faster than what you have; the most is InfiniBand NDR 400 Gbit/s, as fast"
+        "No option is 1 % faster than what you have; the most is InfiniBand NDR 400 Gbit/s, as fast"
     )
 
 

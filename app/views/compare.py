@@ -37,7 +37,7 @@ from app.looks import begun, for_planners, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show, show_range
+from perfmodel.core.units import per_cent, show, show_range
 from perfmodel.decide.comparison import Comparison, comparison_words
 from perfmodel.decide.comparison.network_advice import PAYS
 from perfmodel.decide.comparison.option_words import NAMES
@@ -89,8 +89,9 @@ SHARES = ("scaling_efficiency", "mfu", "mfu_nominal", "hfu")
 
 def shown(value: float | None, unit: str, quantity: str) -> str:
     """Return a quantity of the table as text."""
-    share = quantity in SHARES and value is not None
-    return f"{value:.1%}" if share else comparison_words.shown(value, unit)
+    if quantity in SHARES and value is not None:
+        return per_cent(value)
+    return comparison_words.shown(value, unit)
 
 
 def bar(name: str) -> str:
@@ -163,7 +164,7 @@ def table(result: Comparison) -> tuple[str, list[str]]:
 def _cell(row: Row, index: int) -> str:
     """Return a quantity of a case, with its change from the first case where it differs."""
     text, relative = shown(row.values[index], row.unit, row.quantity), row.relative[index]
-    return f"{text} ({relative:+.1%})" if index and relative else text
+    return f"{text} ({per_cent(relative, signed=True)})" if index and relative else text
 
 
 def questions(base: dict[str, Any], variants: list[Variant]) -> None:

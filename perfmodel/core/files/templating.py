@@ -10,6 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.core.files.tables import markdown_cell
+from perfmodel.core.units import per_cent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,8 +43,18 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": percent, "prose": prose, "to": format, "cell": markdown_cell}
+    environment.filters |= {"percent": percent, "prose": prose, "to": written, "cell": markdown_cell}
     return environment
+
+
+def written(number: float, form: str) -> str:
+    """Return a number in a form of Python's ``format``, with a space before a per cent sign.
+
+    >>> written(0.1234, ".1%"), written(1234.5, ",.0f")
+    ('12.3 %', '1,234')
+    """
+    text = format(number, form)
+    return f"{text[:-1]} %" if form.endswith("%") else text
 
 
 def percent(share: float | None, signed: bool = False) -> str:
@@ -52,9 +63,7 @@ def percent(share: float | None, signed: bool = False) -> str:
     >>> percent(0.1234), percent(-0.5, signed=True), percent(None)
     ('12.3 %', '-50.0 %', '-')
     """
-    if share is None:
-        return "-"
-    return f"{100 * share:{'+' if signed else ''}.1f} %"
+    return "-" if share is None else per_cent(share, signed=signed)
 
 
 def colour(index: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import counted
+from perfmodel.core.units import counted, per_cent
 from perfmodel.decide.fits.answer import Fits, Place
 
 MOST_PLACES = 16
@@ -44,5 +44,6 @@ def shown_places(answer: Fits) -> list[Place]:
 def changes_title(answer: Fits) -> str:
     """Return which changes are listed, and in which order."""
     if answer.fitting is None:
-        return f"nothing tried makes it fit with {answer.confidence:.0%} probability; what comes nearest"
+        sure = per_cent(answer.confidence, 0)
+        return f"nothing tried makes it fit with {sure} probability; what comes nearest"
     return "what makes it fit: first what its software is known to do, on as many GPUs before more"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from perfmodel.core.units import dollars, duration, percent, rate, three_digits
+from perfmodel.core.units import dollars, duration, per_cent, percent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
@@ -79,7 +79,7 @@ def words_of(answer: Fleets) -> list[str]:
     lines = []
     if ratio is not None and ratio.value < LEAST:
         best = f"{name_of(fastest)}, {ratio.words}"
-        lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
+        lines.append(f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {best}.")
     elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
