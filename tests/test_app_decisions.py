@@ -146,7 +146,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     said = words(test)
     rdma, tcp = "C (100 Gbit/s Ethernet with RDMA)", "A (25 Gbit/s Ethernet with TCP)"
     assert (
-        f"**Take the cheapest, as no price is known:** {rdma} is 1.04 x as fast as {tcp} (80 %: 1 to 1."
+        f"**Take whichever is cheapest (no price is given):** {rdma} is 1.04 x as fast as {tcp} (80 %: 1 "
         in said
     )
     assert "), no slower, but may gain nothing. " in said
@@ -160,7 +160,7 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
         "C: 100 Gbit/s Ethernet with RDMA",
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
-    assert test.code[0].value.startswith("Take the cheapest, as no price is known: C (")  # Copy the answer
+    assert test.code[0].value.startswith("Take whichever is cheapest (no price is given): C (")
 
 
 @pytest.mark.parametrize(

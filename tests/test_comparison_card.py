@@ -47,7 +47,7 @@ DECISIONS = {
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "Take the cheaper, as no price is known: B is 1.04 x as fast as A (80 %: 1 to ",
+        "Take whichever is cheaper (no price is given): B is 1.04 x as fast as A (80 %: 1 to ",
         "no slower, but may gain nothing.",
     ),
     "a network that gains": (

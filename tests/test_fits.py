@@ -205,7 +205,7 @@ def test_what_the_software_does_is_advised_before_what_it_is_not_known_to_do() -
     assert advice.startswith("QLoRA of Llama 2 70B probably does not fit (")
     assert f"take {change_words(known.options)}: it then fits with over 99 %" in advice
     assert f"Or else {change_words(unknown.options)}: {percent(unknown.fits_probability)}, " in advice
-    assert f"known to do on 2 GPUs comes to {percent(near.fits_probability)}." in advice
+    assert f"known to do, 2 GPUs fit it with {percent(near.fits_probability)} at most." in advice
     weights = max(answer.places, key=lambda place: place.bytes).rows["weights"] / 2**30
     assert f"offload_param), {weights:.1f} GiB for each GPU" in advice
     assert "perfmodel fits" in predict(**QLORA).card.advice

@@ -128,12 +128,12 @@ def test_prices_that_nobody_knows_are_asked_for():
     both = [{**OWN, "pricing": kind} for kind in ("on-demand", "spot")]
     run = Conditions(epochs=90)
     assert compare(*both, conditions=run).card.advice.startswith(
-        "Take the cheaper, as no price is known. With B, 0.4 interruptions"
+        "Take whichever is cheaper (no price is given). With B, 0.4 interruptions"
     )
     year, slow = {**OWN, "pricing": "reserved-1y"}, {**OWN, "precision": "fp32"}
     other = compare(both[0], year, slow).card.advice
     assert other.startswith(
-        "A and B are the fastest, one job at two prices: take the cheaper, as no price is known. "
+        "A and B are the fastest, one job at two prices: take whichever is cheaper (no price is given). "
     )
     both[0]["price"] = 12
     said = compare(*both, conditions=run).card.advice
