@@ -91,7 +91,7 @@ def test_compare_says_what_each_case_is_warned_of_and_names_no_missing_option():
     test = opened("compare", gpus="16", workload="vgg16", **{"b-compression": "topk:0.01"})
     assert "B: topk:0.01, as published: no loss of accuracy at a density" in test.warning[0].value
     assert "Compression of gradients: - / topk:0.01" in words(test)
-    assert re.search(r"\| scaling efficiency \| [\d.]+% \| [\d.]+% \(-[\d.]+%\) \|", words(test))
+    assert re.search(r"\| scaling efficiency \| [\d.]+ % \| [\d.]+ % \(-[\d.]+ %\) \|", words(test))
 
 
 def test_the_downloaded_prediction_is_what_its_command_prints(monkeypatch):
