@@ -7,6 +7,7 @@ from functools import cache
 
 from app.measured_runs import plural_of
 from app.plain import beside_its_number, markdown
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.ledger.ledger import Line, lines
 from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW
 
@@ -64,26 +65,33 @@ def _range(shares: Iterable[float | None]) -> str:
     return f"{' to '.join(dict.fromkeys(f'{100 * share:.0f}' for share in (known[0], known[-1])))} %"
 
 
+def _off(line: Line) -> float:
+    """Return the mean over sources of their mean errors."""
+    return line.today.error_over_categories or 0.0
+
+
+def _percent(line: Line) -> str:
+    return per_cent(_off(line), 0)
+
+
 def bullets() -> list[str]:
     """Return what to trust and what not: means over sources, of the best kind of job to the worst."""
     every = _of(None).values()
-    known, new, experts = (
-        _range(line.today.error_over_categories for line in _of(job).values())
-        for job in (KNOWN, NEW, EXPERTS)
-    )
+    known = _range(line.today.error_over_categories for line in _of(KNOWN).values())
+    new, experts = (_percent(max(_of(job).values(), key=_off)) for job in (NEW, EXPERTS))
     whole = [line for kind, line in _of(None).items() if kind not in _of(KNOWN)]
-    apart = max(whole, key=lambda line: line.today.error_over_categories or 0.0)
+    apart = max(whole, key=_off)
     stated, today = (
         _range(summary.coverage_80_over_categories for summary in summaries)
         for summaries in ((line.stated for line in every), (line.today for line in every))
     )
     lines = [
-        f"**Trust most** a job whose accelerator and software were measured before: {known} off, "
-        "by kind of job.",
-        f"**Trust less** where one of the two is new, {new} off, mixtures of experts, {experts}, and "
-        f"{apart.kind.replace(',', '')}, {_range([apart.today.error_over_categories])}.",
-        f"**Intervals were too narrow**: of runs that were new, those stated then held {stated} in place "
-        f"of 80 %. Widened by that they hold {today}, each source judged by the widths of the others.",
+        f"**Trust most** a job whose accelerator and software were both measured before: such runs were "
+        f"{known} off when they were new to the model, by kind of job.",
+        f"**Trust less** where one of the two is new (at the worst kind of job {new} off), mixtures of "
+        f"experts ({experts}) and {apart.kind.replace(',', '')} ({_percent(apart)}).",
+        f"**Intervals were too narrow for new sources**: as first stated they held {stated} of their runs, "
+        f"by kind of job, in place of 80 %. They are wider now and would have held {today}.",
         "**Not known**: how far off the next source will be. The form of the model and the classes of jobs "
         "were chosen with all of these in view, so expect more than this page says.",
     ]

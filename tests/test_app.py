@@ -509,7 +509,7 @@ def test_a_quote_that_was_handed_over_is_checked():
     text = 'title = "Mine"\n[[claims]]\nquantity = "mfu"\nvalue = "330%"\n'
     test.file_uploader(key="quote-file").set_value(("mine.toml", text.encode(), "application/toml"))
     sound(test.run())
-    assert test.subheader[0].value == "Mine"
+    assert test.subheader[0].value == "Will this hold? Mine"
     assert "impossible" in words(test)
     for wrong in ("title = 3", f"{text}[scenario]\nworkload = '/etc/passwd'"):
         test.file_uploader(key="quote-file").set_value(("mine.toml", wrong.encode(), "application/toml"))

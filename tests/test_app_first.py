@@ -6,7 +6,7 @@ import pytest
 
 from app import samples, searches
 from app.menu import FIRST
-from tests.test_app import button, errors, opened, sound, words
+from tests.test_app import button, errors, opened, sound, typed, words
 
 pytestmark = pytest.mark.any_version
 MINE = {"on": "my_own_machines", "machine": "dgx-h100", "of-gpus": "64"}
@@ -199,4 +199,4 @@ def test_an_example_of_diagnose_brings_its_machines_and_its_file():
     test = opened("diagnose", gpus="32", measured="400ms")
     sound(test.button(key="preset-All-reduces between two DGX H100").click().run())
     assert {"node": "dgx-h100", "gpus": "16"}.items() <= test.query_params.items()
-    assert test.subheader[0].value == "Is 25.7 GB/s normal between 16 H100s?"
+    assert typed(test.subheader[0].value) == "Is 25.7 GB/s normal between 16 H100s?"

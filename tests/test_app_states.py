@@ -69,7 +69,7 @@ def test_a_scaling_begins_with_its_range_and_what_the_other_network_gives():
     )
     (first,) = [line for line in said.splitlines() if line.startswith("**It pays up to 16 GPUs")]
     assert first.count(" (80 %: ") == 1
-    assert re.search(r"linear scaling\. InfiniBand EDR 100 Gbit/s gives [\d,]+ images/s, \d+% more", first)
+    assert re.search(r"linear scaling\. InfiniBand EDR 100 Gbit/s gives [\d,]+ images/s, \d+ % more", first)
 
 
 def test_a_mistake_in_a_field_that_is_folded_away_says_where_it_is():

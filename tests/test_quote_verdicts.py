@@ -402,7 +402,7 @@ def test_claims_that_are_alike_are_answered_together():
     card = card_of_quote(check_quote(read_quote("horovod-512-gpus")[0]))
     assert card.advice.startswith(
         "All 4 claims are plausible, each about 50 % likely, so have them in the contract. Claim 2: measured "
-        "runs come to 23.6% to 66.1%, but are of another accelerator, "
+        "runs come to 23.6 % to 66.1 %, but are of another accelerator, "
     )
     assert re.fullmatch(r"512 x .*\(claims 1 to 3\); 16 x .*\(claim 4\)", card.machines)
     assert "at most 100 %; up to 110 % by measurement scatter (claims 1 to 3)" in card.limit

@@ -165,9 +165,7 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
         )
     figure.update_layout(legend=dict(charts.UNDER))
     ends = [max(row.time_per_gradient, row.high / row.gradients_per_update) for row in rows]
-    figure.update_xaxes(
-        title="time until the next gradient of any worker [s]", range=[0, 1.02 * beyond(ends)]
-    )
+    figure.update_xaxes(title="time until the next gradient [s]", range=[0, 1.02 * beyond(ends)])
     order = [label_of(row) for row in rows]
     figure.update_yaxes(autorange="reversed", automargin=True, categoryorder="array", categoryarray=order)
     return figure

@@ -76,8 +76,8 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
         known = [change for change in nearest if _is_known(change) and not change.more_gpus]
         if known:
             most = percent(known[0].fits_probability)
-            here = counted(job.gpus, "GPU")
-            words += f" With changes that {job.software} is known to do, {here} fit it with {most} at most."
+            gpus = counted(job.gpus, "GPU")
+            words += f" With changes that {job.software} is known to do, {gpus} fit it with {most} at most."
     elif nearest:
         of_known = next(filter(_is_known, nearest), nearest[0])
         here = nearest[:1] if of_known is nearest[0] else [nearest[0], of_known]
