@@ -83,6 +83,19 @@ def test_four_runs_bring_their_own_kind_within_three_per_cent(tmp_path, job, row
         assert abs(answer.after) <= abs(answer.left_out) < abs(answer.before)
 
 
+def test_efficiency_is_relative_to_one_accelerator_where_that_was_measured(tmp_path):
+    """Runs that scale worse than predicted: efficiency is that of the file, also of a size between them."""
+    rows = [MACHINE | {"world_size": n, "local_batch_size": 64} for n in (1, 16, 32)]
+    calibrate(data=written(tmp_path / "mine.csv", rows, [1.0, 1.2, 1.4])).write(tmp_path / "mine.json")
+    answers = [
+        predict(**MACHINE, world_size=n, local_batch_size=64, calibration=str(tmp_path / "mine.json"))
+        for n in (1, 16, 24, 32)
+    ]
+    for answer in answers:
+        speed = answer.samples_per_second / answers[0].samples_per_second
+        assert answer.speedup == pytest.approx(speed, rel=1e-9)
+
+
 def test_neighbours_come_nearer_and_others_stay_within_their_intervals(mine):
     def moved(**options: Any) -> float:
         return predict(**options, calibration=mine).iteration_time / predict(**options).iteration_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +167,8 @@ def _settled_with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple
         setting = _measured_itself(
             setting, own.jobs.get(job_key(setting)), uncalibrated, catalogue, constants
         )
+        alone = _measured_alone(setting, own.jobs, uncalibrated, catalogue)
+        setting = setting._replace(measured_alone=alone)
         if setting.repeat is not None:
             notes = (f"this job was measured itself ({path}): its time is the mean of its repeats",)
     calibrated_scenario = setting.scenario.model_copy(update={"calibration": path})
@@ -192,6 +194,26 @@ def _measured_itself(
     except InputError:  # the predicted exchange alone takes longer
         return setting
     return anchored._replace(repeat=Repeat(None, noise))
+
+
+def _measured_alone(
+    setting: Setting, jobs: Mapping[str, Sequence[float]], scenario: Scenario, catalogue: Catalogue
+) -> float | None:
+    """Return the measured time of one accelerator with the job's own batch [s]; None if it was not measured.
+
+    Parameters
+    ----------
+    setting : of the job
+    jobs : measured jobs, by ``job_key``
+    scenario, catalogue : of the job, without its calibration
+    """
+    if not jobs or setting.world_size == 1 or setting.scaling == "strong":
+        return None
+    from perfmodel.model.prediction.intervals.node_anchor import setting_of_ranks
+    from perfmodel.model.prediction.intervals.own_runs import job_key
+
+    measured = jobs.get(job_key(setting_of_ranks(scenario, setting, 1, catalogue)))
+    return None if measured is None else measured[0]
 
 
 def _settled_with_profile(
@@ -339,6 +361,8 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
 
     Weak scaling: the same batch.  Strong scaling: the whole job's batch.
     """
+    if setting.measured_alone is not None:
+        return setting.measured_alone
     micro: int = setting.local_batch_size
     steps: float = setting.accumulation_steps
     work = step.work

@@ -108,11 +108,11 @@ class Setting(NamedTuple):
     defaults: tuple[Note, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
-    layout: Layout | None = None
-    """Layout of a transformer; None for data-parallel jobs."""
+    layout: Layout | None = None  # of a transformer; None for data-parallel jobs
     measured: tuple[Setting, ...] = ()
     """The runs that anchors were measured on, of a transformer with a layout."""
     repeat: Repeat | None = None
+    measured_alone: float | None = None  # time of one accelerator with the same batch [s], by own runs
     compression: Scheme | None = None
     """Compression scheme of gradients."""
     updates: Updates | None = None

@@ -49,7 +49,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
         return resolve(scenario, catalogue)
     whole = resolve(_with_options(scenario, anchor=UNIT), catalogue)
     try:
-        one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
+        one, many = (setting_of_ranks(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
         measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
@@ -64,7 +64,7 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
     )
 
 
-def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
+def setting_of_ranks(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
     """Return the setting of ``ranks`` accelerators, each with the work of one in the whole job."""
     options: dict[str, object] = {
         "anchor": UNIT,
