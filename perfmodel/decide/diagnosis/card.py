@@ -258,7 +258,12 @@ def _others(count: int) -> str:
 
 
 def _chance(answer: Diagnosis) -> str:
-    """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none."""
+    """Return the probabilities that nothing is wrong, that it is a cause we know, and that it is none.
+
+    None of a listing or run that is too fast: causes only slow down.
+    """
+    if answer.verdict == "fast":
+        return "no cause that we know makes it faster"
     known = sum(cause.probability for cause in answer.causes)
     return (
         f"{percent(answer.normal)} that nothing is wrong, {percent(known)} one of the "
