@@ -54,7 +54,8 @@ ON = one_of("on", (RENT, OWN, QUOTE, RUN), RENT, "")._replace(
 DEADLINE = asked("within", options("plan")["deadline"], label="By when, e.g. 60d", usual="no limit")
 BUDGET = asked("for", options("plan")["budget"], label="For how much [USD]", usual="no limit")
 LENGTH = asked("on-tokens", options("plan")["tokens"], label="On how many tokens", usual="say how many")
-PRICING = asked("prices", options("plan")["pricing"], usual="on demand")
+RENTED = tuple(kind for kind in options("plan")["pricing"].choices if kind != "owned")  # which Plan can price
+PRICING = asked("prices", options("plan")["pricing"], usual="on demand", choices=RENTED)
 MACHINE = asked(
     "machine",
     options()["node"],

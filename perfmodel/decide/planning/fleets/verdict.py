@@ -75,17 +75,18 @@ def words_of(answer: Fleets) -> list[str]:
     fastest, first = fastest_of(options), first_to_pay(answer)
     if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
         fastest = first
-    ratio = fastest.ratio
+    ratio, shared = fastest.ratio, _with_shares(answer, fastest)
+    most = "Fastest with equal shares" if shared else "Fastest"
     lines = []
     if ratio is not None and ratio.value < LEAST:
         best = f"{name_of(fastest)}, {ratio.words}"
         lines.append(f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {best}.")
     elif ratio is not None:
-        lines.append(f"Fastest: {name_of(fastest)}, {ratio.words}.")
+        lines.append(f"{most}: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
     if first is fastest and ratio is not None and ratio.value >= LEAST:
         lines = [
-            f"Fastest and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
+            f"{most} and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
         ]
     elif first is not None:
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
@@ -109,7 +110,7 @@ def words_of(answer: Fleets) -> list[str]:
             lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
         else:
             lines.append(f"No option meets the deadline of {limit}{_enough(answer)}.")
-    return [*lines, *_with_shares(answer, fastest)]
+    return [*lines, *shared]
 
 
 def _ties(answer: Fleets, fastest: FleetOption) -> list[str]:
