@@ -405,7 +405,7 @@ def test_claims_that_are_alike_are_answered_together():
         "runs come to 23.6 % to 66.1 %, but are of another accelerator, "
     )
     assert re.fullmatch(r"512 x .*\(claims 1 to 3\); 16 x .*\(claim 4\)", card.machines)
-    assert "at most 100 %; up to 110 % by measurement scatter (claims 1 to 3)" in card.limit
+    assert "at most 100 %, and measured at most 110 %, as measurements scatter (claims 1 to 3)" in card.limit
 
 
 def test_a_batch_other_than_that_of_predict_is_named():

@@ -93,7 +93,7 @@ def limit_words(claim: Checked) -> str:
     """Return what physics allows, of the claimed quantity."""
     if claim.quantity in IDEAL:
         ideal, scattered = (_written(claim, each) for each in (claim.limit / SUPERLINEAR, claim.limit))
-        return f"it can be at most {ideal}; up to {scattered} by measurement scatter"
+        return f"it can be at most {ideal}, and measured at most {scattered}, as measurements scatter"
     assumed = f" in {claim.precision}" if claim.only_with else ""
     most = "allows at most" if claim.higher_is_better else "needs at least"
     return f"physics {most} {_written(claim, claim.limit)}{assumed}"
