@@ -5,10 +5,16 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, trace_chart
+from app import charts, tables, trace_chart
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """Draw a table of rows."""
+    tables.ready()
+    st.dataframe(rows, hide_index=True)
 
 
 def differing(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
@@ -34,7 +40,7 @@ def collectives(devices: list[dict[str, Any]]) -> None:
     ]
     if rows:
         st.caption("Collectives; a time contains the wait for the last peer")
-        st.dataframe(differing(rows, "device"), hide_index=True)
+        table(differing(rows, "device"))
 
 
 def uses(devices: list[dict[str, Any]]) -> None:
@@ -48,7 +54,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
         figure = charts.parts(recorded, SHARES, "share of the time", share)
         figure.update_xaxes(tickformat=".0%")
         charts.draw(figure, "shares", "Time by kind of work", height=trace_chart.height_of(figure, recorded))
-    st.dataframe(
+    table(
         [
             {
                 "device": name,
@@ -59,7 +65,6 @@ def uses(devices: list[dict[str, Any]]) -> None:
             }
             for name, device in zip(trace_chart.short_titles(devices), devices, strict=True)
         ],
-        hide_index=True,
     )
     curves = {
         escape(trace_chart.title(device)): (
@@ -79,7 +84,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
     ]
     if held:
         st.caption("Memory at its peak")
-        st.dataframe(held, hide_index=True)
+        table(held)
 
 
 def share(value: float | None) -> str:
@@ -96,8 +101,8 @@ def by_rank(ranks: list[dict[str, Any]]) -> None:
     st.caption(f"By rank, over the whole file{waited_for}")
     names = ("compute_time", "overlap_time", "transfer_time", "waiting_time", "waited_for")
     rows = [{"rank": row["rank"], **{name: show(row[name], "s") for name in names}} for row in ranks]
-    st.dataframe(
-        [{key.replace("_", " "): value for key, value in row.items()} for row in rows], hide_index=True
+    table(
+        [{key.replace("_", " "): value for key, value in row.items()} for row in rows],
     )
 
 
@@ -105,12 +110,11 @@ def advice(rows: list[dict[str, Any]]) -> None:
     """Draw a table of changes that would shorten a step."""
     if rows:
         st.caption("What would shorten a step, each on its own")
-        st.dataframe(
+        table(
             [
                 {"change": row["change"], "saves": show(row["saves"], "s"), "basis": row["basis"]}
                 for row in rows
             ],
-            hide_index=True,
         )
 
 
@@ -128,4 +132,4 @@ def ranges(rows: list[dict[str, Any]]) -> None:
             }
             for row in rows
         ]
-        st.dataframe(differing(listed, "file"), hide_index=True)
+        table(differing(listed, "file"))

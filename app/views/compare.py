@@ -122,6 +122,17 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
 
 
+def fastest(result: Comparison) -> dict[str, answer_card.Shown]:
+    """Return the speed of the fastest of the other cases against A as a figure; none where it is as fast."""
+    others = [case for case in result.cases if case.ratio is not None]
+    best = max(others, key=lambda case: case.ratio.value if case.ratio else 0.0, default=None)
+    speed, times, rest = (best.ratio.words if best and best.ratio else "").partition(" x ")
+    if best is None or not times:
+        return {}
+    letter, base = (name.partition(" ")[0] for name in (best.name, result.names[0]))
+    return {f"{letter} against {base}": answer_card.Shown(f"{speed} x", rest)}
+
+
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
     """Return the warnings of all cases, each with the letters of the cases it is about.
 
@@ -217,7 +228,7 @@ def page(request: PageRequest) -> None:
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
-        answer_card.show(lettered(shown_card, result.names))
+        answer_card.show(lettered(shown_card, result.names), fastest(result))
         drawn = charts.side_by_side(named)
         charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
