@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder
+from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy import shipped_runs
 from perfmodel.evidence.accuracy.mlperf.mlperf import (
     OTHERS,
@@ -99,7 +100,7 @@ def test_coverage_of_rows_in_no_fit_is_told_as_it_is(specs):
     assert (first["n"], first["coverage_80"]) == (n, pytest.approx(inside / n))
     text = (folder("validation") / "report.md").read_text("utf-8")
     for name, line in covered().items():
-        wrong = f"{line['mean_absolute_error']:.1%} | {line['median_absolute_error']:.1%}"
+        wrong = " | ".join(per_cent(line[of]) for of in ("mean_absolute_error", "median_absolute_error"))
         assert f"| {name} | {line['n']} | {wrong} |" in text
         assert f"| {name} * | {line['n']} | " in text
     assert {f"MLPerf, {mode}, above 64" for mode in ("from specs", "anchored")} <= set(covered())
@@ -144,7 +145,7 @@ def test_report_says_what_the_rows_say(specs, anchored):
     """The lines people read first, from the shipped rows again; and the section stands in the report."""
     report = (folder("validation") / "report.md").read_text("utf-8")
     told = report[report.index("Against the goal") :]
-    line = r"^\* (.*): median absolute error ([\d.]+)%, n (\d+): (met|missed)\.$"
+    line = r"^\* (.*): median absolute error ([\d.]+) %, n (\d+): (met|missed)\.$"
     shown = {name: figures for name, *figures in re.findall(line, told, re.MULTILINE)}
     with MEASURED.open(newline="", encoding="utf-8") as file:
         times = {row["run_id"]: float(row["time_to_train"]) for row in csv.DictReader(file)}

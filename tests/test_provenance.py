@@ -201,7 +201,7 @@ def test_the_report_has_a_table_of_what_rests_on_one_source(monkeypatch):
     line = provenance.OneSource("transformers", "a", "x", 1.0, 40e-6, 42e-6, 8e-6, "the like", 0.08, 0.33)
     monkeypatch.setattr(provenance, "one_source", lambda: [line])
     shown = provenance.section()
-    assert "| `a` | transformers | x | 100% | 4e-05 | 4.2e-05 | 8e-06 | the like | 8.0% | 33.0% |" in shown
+    assert "| `a` | transformers | x | 100 % | 4e-05 | 4.2e-05 | 8e-06 | the like | 8.0 % | 33.0 % |" in shown
     assert "| `decode_rate` | 134 | dlperf | 275 | half of" in shown
     assert "| `jitter` | 0.00504 | ryujaehun, jcjohnson | - | - |" in shown
 

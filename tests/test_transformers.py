@@ -963,7 +963,7 @@ def test_the_report_has_its_section():
     assert text.startswith("## Transformers under model parallelism\n")
     for heading in (
         "Choosing a layout",
-        "Misses beyond 40%",
+        "Misses beyond 40 %",
         "What was learned",
     ):
         assert f"### {heading}" in text
