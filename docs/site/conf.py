@@ -15,6 +15,7 @@ myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 nitpicky = True
+suppress_warnings = ["misc.highlighting_failure"]  # a printed line that begins with "%" looks like a prompt
 # types in signatures, such as those of numpy, have pages elsewhere
 nitpick_ignore_regex = [("py:.*", ".*")]
 exclude_patterns = ["templates"]
