@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from app.answer_card import Shown
 from app.plain import plain
 from perfmodel.core.files.resources import folder
+from perfmodel.core.sentences import capitalised
 from perfmodel.core.units import per_cent, plural, show
 from perfmodel.evidence.accuracy import Row, shipped_runs
 from perfmodel.evidence.accuracy.report.error_statistics import BASELINES, counted, statistics, trusted
@@ -114,7 +115,7 @@ def in_short(mode: Mode, rows: Sequence[Row]) -> tuple[Card, dict[str, Shown]]:
     )
     rests = "from specs alone" if mode == "specs" else "anchored on the time of one accelerator"
     card = Card(
-        advice=f"{rests[:1].upper()}{rests[1:]}, a predicted time is {over_sources} off on average; "
+        advice=f"{capitalised(rests)}, a predicted time is {over_sources} off on average; "
         f"plan with its 80 % interval, which held {held} of the times that were measured.",
         rests_on=f"each source is predicted by a fit to all others, {rests}; of trust A or B, "
         f"from A (hardware, batch and procedure stated) to D (not comparable){ambiguous}",

@@ -126,11 +126,11 @@ def fastest(result: Comparison) -> dict[str, answer_card.Shown]:
     """Return the speed of the fastest of the other cases against A as a figure; none where it is as fast."""
     others = [case for case in result.cases if case.ratio is not None]
     best = max(others, key=lambda case: case.ratio.value if case.ratio else 0.0, default=None)
-    speed, times, rest = (best.ratio.words if best and best.ratio else "").partition(" x ")
-    if best is None or not times:
+    speed = answer_card.cut(best.ratio.words) if best and best.ratio else None
+    if best is None or speed is None:
         return {}
     letter, base = (name.partition(" ")[0] for name in (best.name, result.names[0]))
-    return {f"{letter} against {base}": answer_card.Shown(f"{speed} x", rest)}
+    return {f"{letter} against {base}": speed}
 
 
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:

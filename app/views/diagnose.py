@@ -156,11 +156,11 @@ def causes(answer: Diagnosis) -> None:
     st.subheader("Likely causes", anchor=False)
     named = [cause for cause in answer.causes if cause.probability >= LEAST] or answer.causes[:1]
     rows = shares(answer, len(named))
-    lines = [_share(cause.probability, cause.name, f": {cause.next}.") for cause in named]
-    if answer.kind == "collective":  # what their chart does not show
-        lines = [
-            _share(cause.probability, cause.name, f" ({cause.change}): {cause.next}.") for cause in named
-        ]
+    is_listing = answer.kind == "collective"  # whose chart does not show the change
+    lines = [
+        _share(cause.probability, cause.name, f"{f' ({cause.change})' * is_listing}: {cause.next}.")
+        for cause in named
+    ]
     others = [row for row in rows[1 + len(named) :] if row[0] >= diagnosed.LISTED]
     lines += [_share(share, words, ".") for share, words in (*others, rows[0])]
     st.markdown("\n".join(lines))

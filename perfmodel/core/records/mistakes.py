@@ -72,7 +72,8 @@ def refused(
     problems: dict[str, Problem] = {}
     for each in _relevant(error):
         place = _place(each)
-        before = problems.get(name(place))
+        field = name(place)
+        before = problems.get(field)
         if before is None:
             models = _models_at(model, place[:-1])
             keys = known
@@ -85,7 +86,7 @@ def refused(
             if more != right:
                 right = f"{right} or {more.removeprefix('expected ')}"
             one = replace(before, values={**before.values, "right_alone": right})
-        problems[name(place)] = one
+        problems[field] = one
     result = InputError(*problems.values())
     result.most = most
     return result

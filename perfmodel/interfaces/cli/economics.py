@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.core.units import per_cent
+
 if TYPE_CHECKING:
     from perfmodel.decide.commitments import Commitment
-
-
-from perfmodel.core.units import per_cent
 
 
 def show_economics(result: Mapping[str, Any]) -> None:

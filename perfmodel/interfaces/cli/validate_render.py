@@ -85,6 +85,11 @@ def _narrow(name: str, columns: Sequence[str], left: int = 1) -> Table:
     return made
 
 
+def _print(out: Console, shown: Table) -> None:
+    """Print a table with an empty line above and below."""
+    out.print(Padding(shown, (1, 0)))
+
+
 def _add(shown: Table, groups: Mapping[str, Any], columns: Sequence[str]) -> None:
     for name, of in groups.items():
         shown.add_row(name, *(_CELLS[column](of) for column in columns))
@@ -117,7 +122,7 @@ def _show_training(answer: Validation[Any], by: Sequence[str], out_of_sample: bo
         if groups:
             shown = _narrow(name, columns)
             _add(shown, groups, columns)
-            out.print(Padding(shown, (1, 0)))
+            _print(out, shown)
     _show_refused(answer.reasons, out)
     if result["trust_d"]:
         out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
@@ -157,7 +162,7 @@ def _show_collectives(answer: Validation[Any], by: Sequence[str], out_of_sample:
         held = _percent(every["coverage_80_over_sources"])
         shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
         shown.add_row("median of sources", "", "", _percent(every["median_over_sources"]), *[""] * 4)
-        out.print(Padding(shown, (1, 0)))
+        _print(out, shown)
     if (untrusted := result["untrusted"])["n"]:
         median = _percent(untrusted["median_absolute_error"])
         out.print(Text(f"rows of trust C, in no number above: {untrusted['n']}, median error {median}"))
@@ -183,7 +188,7 @@ def _show_transformers(answer: Validation[Any], by: Sequence[str], out_of_sample
             means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
             shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
         _add(shown, groups, OTHERS)
-        out.print(Padding(shown, (1, 0)))
+        _print(out, shown)
     if answer.mode == "specs":
         for name, each in result["regret"].items():
             if each["groups"]:
@@ -220,7 +225,7 @@ def _show_mlperf(answer: Validation[Any]) -> None:
         shown.add_section()
         _add(shown, {name: group._asdict() for name, group in of.items()}, columns)
     if answer.errors.n:
-        out.print(Padding(shown, (1, 0)))
+        _print(out, shown)
     _show_refused(answer.reasons, out)
 
 
@@ -231,7 +236,7 @@ def _show_claims(answer: Validation[Any]) -> None:
     shown = _narrow("claim", ("published", "predicted", "80 % interval", "error"))
     for row in answer.rows:
         shown.add_row(*row.cells())
-    out.print(Padding(shown, (1, 0)))
+    _print(out, shown)
     mean = _percent(answer.errors.mean_absolute_error)
     held = _percent(answer.coverage_80)
     out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
@@ -265,7 +270,7 @@ def _show_diagnoses(answer: Validation[Any]) -> None:
         for name, each in of.items():
             cells = (_percent(each[key]) for key in ("alarms", "alarms_over_sources", "named", "among_two"))
             shown.add_row(f"{half}: {name}", str(each["n"]), *cells)
-    out.print(Padding(shown, (1, 0)))
+    _print(out, shown)
     out.print(Text("reported: sources that no constant was chosen on"))
 
 
@@ -293,11 +298,9 @@ def _show_test(answer: LeaveOut) -> None:
             each.coverage_95,
             each.coverage_95_over_categories,
         )
-        percents = [
-            "-" if of is None else per_cent(of, 0) for of in (*held, each.mean_error, each.median_error)
-        ]
+        percents = map(_whole, (*held, each.mean_error, each.median_error))
         widths = ["-" if of is None else f"{of:.2f}" for of in (each.half_width, each.score)]
         counts = str(each.categories), str(each.rows)
         shown.add_row("" if each.kind == kind else each.kind, each.by, *counts, *percents, *widths)
         kind = each.kind
-    out.print(Padding(shown, (1, 0)))
+    _print(out, shown)

@@ -41,7 +41,7 @@ def startable(answer: Fleets) -> list[FleetOption]:
 
 def fastest_of(options: Sequence[FleetOption]) -> FleetOption:
     """Return the fastest of options; of those as fast the one whose speed is surest."""
-    return max(as_fast_as_the_fastest(options), key=lambda one: _least_speed(one))
+    return max(as_fast_as_the_fastest(options), key=_least_speed)
 
 
 def as_fast_as_the_fastest(options: Sequence[FleetOption]) -> list[FleetOption]:
