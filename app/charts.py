@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -21,7 +22,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
 HIDDEN = "hidden communication"
-BELOW, CAP = 0.37, 0.07
+BELOW, CAP = 0.33, 0.06
 """Place of an interval below the middle of its bar, and half the height of its ends; bars are 1 apart."""
 UNDER_BAR, THIN = 0.32, 0.14
 """Place of a thin bar below the middle of its bar, and its height."""
@@ -29,6 +30,8 @@ UNDER = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "
 """Plotly's settings of a legend below the chart, where on a phone its many lines keep no bar from view."""
 LEAST = 1e-9
 """Times below this are rounding errors [s]."""
+HALF = 22
+"""Letters of a legend's entry that two abreast have room for on a phone."""
 SMALL = 0.02
 """Share of an iteration below which terms of jobs that are compared are drawn as one, ``colours.REST``."""
 WIDEST = 2.5
@@ -48,7 +51,8 @@ def draw(figure: Figure, name: str, alt: str, height: int = 380, **more: Any) ->
     """
     numbers_first.let_paint()
     axes.say_units(figure)
-    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
+    own = figure.layout.get("margin", {})
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8, **own})
     figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
     if "y" not in figure.layout.get("legend", {}):
         figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
@@ -148,8 +152,13 @@ def _hidden(figure: Figure, prediction: Prediction, backward_ends: float) -> Non
     )
 
 
-def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
-    """Return a bar for each prediction, stacked by term, with its sum, and below it its 80 % interval."""
+def side_by_side(predictions: Mapping[str, Prediction], marked: str = "") -> Figure:
+    """Return a bar for each prediction, stacked by term, with its sum, and below it its 80 % interval.
+
+    Parameters
+    ----------
+    marked : name of the one that is written in bold letters
+    """
     rows = {
         name: _without_small(prediction, predictions.values()) for name, prediction in predictions.items()
     }
@@ -173,16 +182,15 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> Figure:
         _beside(figure, interval.high_80, below, show(interval.high_80, "s"), "left")
     if len(ends) > len(rows):
         figure.update_xaxes(title="time of one iteration; grey: its 80 % interval [s]")
+    figure.update_xaxes(title={"standoff": 8}, automargin=False)
     figure.update_xaxes(range=[0, 1.18 * max(ends)])  # room for the last text on a phone
-    # names above bars, not left of them, where they would take half of a phone's width
-    figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.4, -0.8], fixedrange=True)
     for trace in figure.data:
         if trace["type"] == "bar":
-            trace["width"] = 0.5
-    for place, name in enumerate(rows):
-        figure.add_annotation(
-            x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
-        )
+            trace["width"] = 0.36
+    named_rows(figure, list(rows), marked)
+    entries = [trace["name"] for trace in figure.data if trace.get("name")]
+    lines = math.ceil(len(entries) / (2 if max(map(len, entries)) <= HALF else 1))
+    figure.update_layout(margin={"t": 4, "b": 58 + 19 * lines, "autoexpand": False})
     # letters small enough for two entries in a row on a phone
     figure.update_layout(legend={"font": {"size": 11}})
     return figure
@@ -209,11 +217,33 @@ def _beside(figure: Figure, x: float, y: float, text: str, anchor: str) -> None:
     )
 
 
+def named_rows(figure: Figure, names: Sequence[str], marked: str = "") -> None:
+    """Make room for rows 1 apart from 0 on, the first on top, and write the name of each above it.
+
+    Left of the rows, names would take half of a phone's width.
+
+    Parameters
+    ----------
+    marked : name in bold letters
+    """
+    figure.update_yaxes(visible=False, autorange=False, range=[len(names) - 0.5, -0.62], fixedrange=True)
+    for place, name in enumerate(names):
+        figure.add_annotation(
+            x=0,
+            xref="paper",
+            y=place - 0.19,
+            text=f"<b>{name}</b>" if name == marked else name,
+            showarrow=False,
+            align="left",
+            xanchor="left",
+            yanchor="bottom",
+        )
+
+
 def height_beside(figure: Figure, names: Sequence[str]) -> int:
-    """Return the height of ``side_by_side`` [px]: names of several lines, and a legend in one column."""
-    entries = sum(bool(trace.get("name")) and trace.get("showlegend") is not False for trace in figure.data)
+    """Return the height of ``side_by_side`` [px], with names of several lines."""
     lines = max(name.count("<br>") for name in names)
-    return 100 + 19 * entries + (92 + 18 * lines) * len(names)
+    return int(figure.layout["margin"]["b"]) + 8 + (68 + 18 * lines) * len(names)
 
 
 def _seconds(time: float) -> str:

@@ -74,7 +74,10 @@ label:has(:focus-visible) {
 .answer-rows dd { overflow-wrap: anywhere; font-size: 0.9375rem; line-height: 1.5; }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 [data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
-[class*=st-key-ratios] table td:is(*, :not(:first-child)) { white-space: normal; overflow-wrap: anywhere; }
+[class*=st-key-ratios] table td:is(*, :not(:first-child)) { white-space: normal; }
+[class*=st-key-ratios] table td:first-child { overflow-wrap: anywhere; }
+.st-key-compared-charts > * { flex: 1 1 20rem !important; min-width: min(20rem, 100%); }
+.st-key-compared-charts > :first-child:not(:last-child) { margin-bottom: -2.5rem; }
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }

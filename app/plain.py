@@ -16,20 +16,22 @@ _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\
 """Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
 """The word joiner, which has no width; with it inside, an address is not recognised."""
-_UNIT = re.compile(
-    r"(?<=\d) (?=%|(?:[mµn]?s|min|h|days?|[kMGT]i?B(?:/s)?|[MGT]?bit/s|[GTPE]?FLOP(?:/s)?|k?Wh?|[MG]Hz)"
-    r"(?!\w))"
-)
-"""Matches the space between a number and its unit."""
+_UNITS = r"(?:%|(?:[mµn]?s|min|h|days?|[kMGT]i?B(?:/s)?|[MGT]?bit/s|[GTPE]?FLOP(?:/s)?|k?Wh?|[MG]Hz)(?!\w))"
+_UNIT = re.compile(rf"(?<=\d) (?={_UNITS}|x as fast|to \d)|(?<=\d to) (?=\d)|(?<=80 %:) (?=[\d$])")
+"""Matches the spaces between a number and its unit, and inside an interval."""
+_TO = re.compile(rf"(?<=\d)-(?=[\d.,]*\d {_UNITS})")
+"""Matches the hyphen of a range with a unit."""
 
 
 def beside_its_number(text: str) -> str:
-    """Return text in which no line begins with the unit of a number.
+    """Return text in which no line begins with the unit of a number or breaks an interval.
 
     >>> beside_its_number("100 MB in 4 ms, 80 % sure").replace("\\u00a0", "_")
     '100_MB in 4_ms, 80_% sure'
+    >>> beside_its_number("1.1 x as fast (80 %: 1 to 1.2), 3-4 s").replace("\u00a0", "_").replace("\u2060", "|")
+    '1.1_x as fast (80_%:_1_to_1.2), 3|-|4_s'
     """
-    return _UNIT.sub("\u00a0", text)
+    return _UNIT.sub("\u00a0", _TO.sub(f"{_BREAK}-{_BREAK}", text))
 
 
 def plain(text: str) -> str:

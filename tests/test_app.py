@@ -127,8 +127,8 @@ def words(test: AppTest) -> str:
 
 
 def typed(text: str) -> str:
-    """A text of a page as a keyboard types it, with plain spaces between numbers and units."""
-    return text.replace("\u00a0", " ")
+    """A text of a page as a keyboard types it, with plain spaces and hyphens in numbers with units."""
+    return text.replace("\u00a0", " ").replace("\u2060-\u2060", "-")
 
 
 def cards(test: AppTest) -> list[str]:

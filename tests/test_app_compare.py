@@ -58,10 +58,11 @@ def test_a_name_is_shown_letter_by_letter_and_is_short():
     assert "\\<b\\>\\[x\\](http:\u2060//192.0.2.1)" in words(test)
     assert "<b>[x]" not in "".join(each.value for each in test.markdown)
     assert "<b>[x]" not in "".join(each.proto.body for each in test.get("html"))
-    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
-    assert not any("<b>" in bar for trace in figure["data"] for bar in trace["y"])
-    memory = json.loads(test.get("plotly_chart")[1].proto.spec)["layout"]["annotations"]
-    assert any("&lt;b&gt;[x]" in each["text"] for each in memory)
+    speeds, bars, memory = (json.loads(each.proto.spec) for each in test.get("plotly_chart"))
+    assert not any("<b>" in bar for trace in bars["data"] for bar in trace["y"])
+    for figure in (speeds, memory):
+        assert any("&lt;b&gt;[x]" in each["text"] for each in figure["layout"]["annotations"])
+    assert not any("<b>[x]" in each.get("hovertemplate", "") for each in speeds["data"])
     assert "expected at most 60" in errors(opened("compare", **{"b-name": "x" * 61}))
 
 
@@ -248,7 +249,7 @@ def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_name
     said = words(test)
     slow, fast = "A (25 Gbit/s Ethernet with TCP)", "B (100 Gbit/s Ethernet with TCP)"
     assert f"Take {slow}:** {fast} is about as fast (80 %: 1 to " in said
-    assert " x as fast): both networks are limited by" in said
+    assert " x as fast), because both networks are limited by" in said
     assert "the kernel's TCP (1.21 GB/s an adapter over 16 connections" in said
     assert "RDMA on the same ports would be" in said
 

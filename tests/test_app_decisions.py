@@ -9,9 +9,9 @@ import pytest
 import streamlit
 from click.testing import CliRunner
 
-from app import no_effect
+from app import charts, no_effect
 from app.options import options
-from perfmodel import layouts
+from perfmodel import compare, layouts
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.listing import worst_first
@@ -146,21 +146,29 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     said = words(test)
     rdma, tcp = "C (100 Gbit/s Ethernet with RDMA)", "A (25 Gbit/s Ethernet with TCP)"
     assert (
-        f"**Take whichever is cheapest (no price is given):** {rdma} is 1.04 x as fast as {tcp} (80 %: 1 "
+        f"**Take whichever costs you least:** {rdma} is the fastest, 1.04 x as fast as {tcp} (80 %: 1 "
         in said
     )
-    assert "), no slower, but may gain nothing. " in said
-    assert "both networks are limited by the kernel's TCP;" in said
+    assert "), but may gain nothing. " in said
+    assert "both networks are limited by the kernel's TCP. No network is expected" in said
     assert "| A, B (same expected values) | C |" in said  # which no column repeats
-    assert len(test.get("plotly_chart")) == 1  # memory, the same in all cases, is said, not drawn
-    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    speeds, bars = test.get("plotly_chart")  # memory, the same in all cases, is said, not drawn
+    links = [value for name, value in NETWORKS.items() if name.endswith("inter-link")]
+    result = compare(*({"gpus": 32, "inter_link": link} for link in links))
+    drawn = json.loads(speeds.proto.spec)["data"]
+    lines, points = ([each for each in drawn if each["mode"] == mode] for mode in ("lines", "markers"))
+    ratios = [each.ratio for each in result.cases[1:]]
+    assert [each["x"] for each in points] == [[1.0], *([each.value] for each in ratios)]
+    assert [each["x"] for each in lines] == [[1.0, 1.0], *([each.low_80, each.high_80] for each in ratios)]
+    assert [each["marker"]["color"] == charts.BLUE for each in points] == [False, False, True]
+    figure = json.loads(bars.proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
         "A: 25 Gbit/s Ethernet with TCP",
         "B: 100 Gbit/s Ethernet with TCP",
         "C: 100 Gbit/s Ethernet with RDMA",
     }
     assert sum(line["y0"] == line["y1"] for line in figure["layout"]["shapes"]) == 3  # intervals, below bars
-    assert test.code[0].value.startswith("Take whichever is cheapest (no price is given): C (")
+    assert test.code[0].value.startswith("Take whichever costs you least: C (")
 
 
 @pytest.mark.parametrize(

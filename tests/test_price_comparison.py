@@ -128,13 +128,11 @@ def test_prices_that_nobody_knows_are_asked_for():
     both = [{**OWN, "pricing": kind} for kind in ("on-demand", "spot")]
     run = Conditions(epochs=90)
     assert compare(*both, conditions=run).card.advice.startswith(
-        "Take whichever is cheaper (no price is given). With B, 0.4 interruptions"
+        "Take whichever costs you less. With B, 0.4 interruptions"
     )
     year, slow = {**OWN, "pricing": "reserved-1y"}, {**OWN, "precision": "fp32"}
     other = compare(both[0], year, slow).card.advice
-    assert other.startswith(
-        "A and B are the fastest, one job at two prices: take whichever is cheaper (no price is given). "
-    )
+    assert other.startswith("A and B are the fastest, one job at two prices: take whichever costs you less. ")
     both[0]["price"] = 12
     said = compare(*both, conditions=run).card.advice
     (even,) = re.findall(r"^Ask for the price of B: below \$([\d.]+) an hour of a machine", said)

@@ -1,6 +1,5 @@
 """Page Compare: two to six scenarios, their differences, and the probability that one is faster."""
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -11,7 +10,7 @@ from app import (
     answer_card,
     assumed,
     cases,
-    charts,
+    comparison_charts,
     file_marks,
     fleet_form,
     history,
@@ -57,8 +56,6 @@ FEWEST = 3
 # Least number of cases whose sections are drawn.
 ASSUMED = "assumed: "
 # Beginning of a note on prices and power.
-WIDEST_LABEL = 46
-# Characters in a line of a bar's label: a phone is 390 pixels wide.
 
 
 def compared(base: dict[str, Any], variants: list[Variant], confidence: float) -> ComparisonAnswer:
@@ -94,13 +91,6 @@ def shown(value: float | None, unit: str, quantity: str) -> str:
     return comparison_words.shown(value, unit)
 
 
-def bar(name: str) -> str:
-    """Return the label of a bar from the name of its case, in lines of at most ``WIDEST_LABEL``."""
-    letter, _, title = name.partition(" ")
-    words = f"{letter}: {title.removeprefix('(').removesuffix(')')}" if title else letter
-    return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
-
-
 def lettered(card: Card, names: list[str]) -> Card:
     """Return a card that says the name of each case once, in its advice, and its letter from there on."""
     fields = ("advice", *LABELS)
@@ -109,7 +99,7 @@ def lettered(card: Card, names: list[str]) -> Card:
 
 def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     """Return a Markdown table with the speed ratio to A, its probability and the time of each case."""
-    rows = [("case", "against A", "iteration, 80 % between")]
+    rows = [("case", "speed against A", "an iteration (80 %)")]
     for case in result.cases:
         answer = answers[case.name]
         faster = "-" if case.ratio is None else case.ratio.words
@@ -120,17 +110,6 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
         rows.append((case.name, faster, time))
     lines = [f"| {' | '.join(map(plain, row))} |" for row in rows]
     return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
-
-
-def fastest(result: Comparison) -> dict[str, answer_card.Shown]:
-    """Return the speed of the fastest of the other cases against A as a figure; none where it is as fast."""
-    others = [case for case in result.cases if case.ratio is not None]
-    best = max(others, key=lambda case: case.ratio.value if case.ratio else 0.0, default=None)
-    speed = answer_card.cut(best.ratio.words) if best and best.ratio else None
-    if best is None or speed is None:
-        return {}
-    letter, base = (name.partition(" ")[0] for name in (best.name, result.names[0]))
-    return {f"{letter} against {base}": speed}
 
 
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
@@ -178,15 +157,27 @@ def _cell(row: Row, index: int) -> str:
     return f"{text} ({per_cent(relative, signed=True)})" if index and relative else text
 
 
-def questions(base: dict[str, Any], variants: list[Variant]) -> None:
-    """Draw buttons for common questions about the scenario, and to remove cases."""
+def questions(base: dict[str, Any], notes: Sequence[str] = ()) -> None:
+    """Draw buttons for common questions about the scenario, and for one that a note has the command of."""
     with st.container(horizontal=True):
         for question in cases.QUESTIONS:
             to_compare.question_button(question, base)
+        offer_network(notes)
+
+
+def removals(base: dict[str, Any], variants: list[Variant]) -> None:
+    """Draw buttons to remove cases, of which two are left."""
+    with st.container(horizontal=True):
         for gone in variants[1:] if len(variants) > 2 else ():
             if st.button(f"Remove {gone.letter.upper()}", key=f"remove-{gone.letter}"):
                 kept = [each for each in variants if each is not gone]
                 to_compare.open_compare([(each.title, cases.full(base, each.changed)) for each in kept])
+
+
+def repairs(base: dict[str, Any], variants: list[Variant]) -> None:
+    """Draw the buttons that lead away from cases that cannot be compared."""
+    questions(base)
+    removals(base, variants)
 
 
 def ask_for_another(request: PageRequest, base: dict[str, Any], only: Variant) -> None:
@@ -197,7 +188,7 @@ def ask_for_another(request: PageRequest, base: dict[str, Any], only: Variant) -
             f"A is set{f' ({plain(only.title)})' if only.title else ''}. Say below under “{heading('b')}” "
             "what is other in the second case, or take one of these questions."
         )
-        questions(base, [only])
+        questions(base)
 
 
 def page(request: PageRequest) -> None:
@@ -215,12 +206,11 @@ def page(request: PageRequest) -> None:
     with errors_shown(
         "The cases compared",
         request.top,
-        rest=lambda: questions(base | money, which),
+        rest=lambda: repairs(base | money, which),
         jobs=lambda: [scenario(cases.full(base, each.changed)) for each in which],
     ):
         chosen = values(request.picked, (CONFIDENCE.name,), "compare")
         result, answers = compared(base | money, which, chosen.get("confidence", USUAL_CONFIDENCE))
-    named = {bar(name): each for name, each in answers.items()}
     with request.top:
         first = answers[result.names[0]].scenario
         st.subheader(plain(f"Which is best for {network_name(first['workload'])}?"), anchor=False)
@@ -228,13 +218,29 @@ def page(request: PageRequest) -> None:
         if not any(each.memory.fits for each in answers.values()) and (remedy := layout_options.remedy(base)):
             advice = f"{advice} What to do for {result.names[0]}: {remedy}."
         shown_card = result.card.model_copy(update={"advice": advice})
-        answer_card.show(lettered(shown_card, result.names), fastest(result))
-        drawn = charts.side_by_side(named)
-        charts.draw(drawn, "compare", advice, height=charts.height_beside(drawn, list(named)))
+        answer_card.show(lettered(shown_card, result.names), comparison_charts.figures(result, answers))
+        comparison_charts.draw(result, answers)
         with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
             st.markdown(ratios(result, answers))
-        questions(base | money, which)
-    show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
+        show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
+        details(result, answers)
+        st.subheader("Change the cases", anchor=False)
+        removals(base | money, which)
+    st.subheader("Ask another question", anchor=False)
+    questions(base | money, result.notes)
+    sets = [each.set_argument for each in which[1:] if each.changed]
+    more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
+    with st.container(horizontal=True):
+        asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
+        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=shown_card)
+        command = shell_command("compare", asked, more)
+        under = [each or Conditions() for each in conditions_under(base | money, which)]
+        report = report_pages.of_comparison(result, command, under)
+        download_buttons("compare", sharing.csv_of("compare", result), result.model_dump(mode="json"), report)
+
+
+def details(result: Comparison, answers: dict[str, Prediction]) -> None:
+    """Draw the memory where it differs, and the folds with all quantities and what was assumed."""
     quantities, same = table(result)
     bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
     if len({tuple(bar.rows.values()) for bar in bars.values()}) == 1:
@@ -252,16 +258,6 @@ def page(request: PageRequest) -> None:
             st.caption(plain(f"The same in all cases: {', '.join(same)}."))
         explain(result)
     draw_assumed(result)
-    offer_network(result.notes)
-    sets = [each.set_argument for each in which[1:] if each.changed]
-    more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
-    with st.container(horizontal=True):
-        asked = base | money | {n: v for n, v in request.picked.items() if n == CONFIDENCE.name}
-        copy_buttons("compare", asked, _python(base | money, which, result, chosen), more, card=shown_card)
-        command = shell_command("compare", asked, more)
-        under = [each or Conditions() for each in conditions_under(base | money, which)]
-        report = report_pages.of_comparison(result, command, under)
-        download_buttons("compare", sharing.csv_of("compare", result), result.model_dump(mode="json"), report)
 
 
 def explain(result: Comparison) -> None:
@@ -334,7 +330,7 @@ def heading_of_next(letter: str) -> str:
 
 
 def columns(stated: set[str]) -> dict[str, list[Option]]:
-    """Return heading -> options: a section for each case, and one for the names of all.
+    """Return heading -> options: a section for each case, and one for what all have.
 
     Parameters
     ----------
@@ -349,7 +345,7 @@ def columns(stated: set[str]) -> dict[str, list[Option]]:
         )
         for letter in letters
     }
-    return result | {"Names": [cases.name_option(letter) for letter in ("a", *letters)]}
+    return result | {"Names and confidence": [*map(cases.name_option, ("a", *letters)), CONFIDENCE]}
 
 
 def _also(letter: str) -> list[str]:
@@ -373,7 +369,6 @@ if ARRIVED and not any(name[:2] in CASES for name in st.query_params):  # the fi
 page(
     scenario_form(
         "compare",
-        body=(CONFIDENCE,),
         start=START,
         money=True,
         columns=DRAWN,

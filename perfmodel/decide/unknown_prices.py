@@ -59,7 +59,7 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     >>> to_ask([UnknownPrice("B", None), UnknownPrice("C", 3.0)], "A")
     'ask for the prices of B and C (cheaper below $3 an hour of a machine) before you take A'
     >>> to_ask([UnknownPrice("A", None), UnknownPrice("B", None)], None)
-    'take whichever is cheaper (no price is given)'
+    'take whichever costs you less'
     """
     if taken is not None and len(lacking) == 1 and (even := lacking[0].even):
         below = f"below {dollars(even)} an hour of a machine it is cheaper than {taken}"
@@ -67,7 +67,7 @@ def to_ask(lacking: Sequence[UnknownPrice], taken: str | None) -> str:
     *most, last = (each.below for each in lacking)
     names = f" of {', '.join(most)} and {last}" if most else f" of {last}"
     if taken is None and len(lacking) > 1:
-        return f"take whichever is {'cheaper' if len(lacking) == 2 else 'cheapest'} (no price is given)"
+        return f"take whichever costs you {'less' if len(lacking) == 2 else 'least'}"
     if taken is None:
         return f"ask for the price{names}"
     return f"ask for the {plural('price', len(lacking))}{names} before you take {taken}"

@@ -164,14 +164,17 @@ def _cost(named: Sequence[Case], cases: Sequence[Case]) -> str:
 
 
 def _chance(named: Sequence[Case], standing: Standing) -> str:
-    """Return with which probability each case is faster or slower than the first to choose from."""
+    """Return with which probability each case is faster or slower than the first to choose from.
+
+    Not of a network that is never slower, or never faster: that is known of every such pair.
+    """
     first, *others = standing.able
     lines = []
     for case in named:
         if case not in others:
             continue
         ratio = standing.speed(case, first)
-        if ratio.sure is not None and ratio.direction:
+        if ratio.sure is not None and ratio.direction and not ratio.may_be_nothing:
             lines.append(f"{percent(ratio.sure)} that {case.name} is {ratio.direction} than {first.name}")
     return "; ".join(lines)
 
@@ -257,12 +260,15 @@ def _which(standing: Standing, best: Best) -> str:
         verb = "is about as fast" if within else "gains nothing over it"
         if whole != more.name:
             verb = "gains anything over it"
-        return f"Take {_taken(less, sure)}: {whole} {verb}{within}: {why_nothing(best.first, best.case)}."
+        why_so = why_nothing(best.first, best.case)
+        return f"Take {_taken(less, sure)}: {whole} {verb}{within}, because {why_so}."
     if best.is_sure(sure):
         return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:
-        nothing = "but may gain nothing" if ratio.value > 1 else "and may lose nothing"
-        return f"{capitalised(_cheaper(able, sure))}: {other} is {ratio.sentence}, {nothing}."
+        change = "gain" if ratio.value > 1 else "lose"
+        fastest = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
+        speed = f"{other} is {fastest}{ratio.without_order}"
+        return f"{capitalised(_cheaper(able, sure))}: {speed}, but may {change} nothing."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
     if _cheapest(able) is fastest:

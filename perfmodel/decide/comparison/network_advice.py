@@ -40,9 +40,10 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
         if is_as_fast(case, best.first):
             yield f"{as_fast_because(standing, case, best.first)}."
         else:
-            yield f"{case.name} is {standing.speed(case, best.first).sentence}."
+            ratio = standing.speed(case, best.first)
+            yield f"{case.name} is {ratio.without_order if ratio.may_be_nothing else ratio.sentence}."
     if runs := runs_of_tcp(best.first, best.case):
-        yield f"This holds if your TCP is like that in {runs}: iperf3 settles it."
+        yield f"This assumes that your TCP is as fast as in {runs}: measure it with iperf3."
     yield from _with_all_adapters(standing, best)
 
 
@@ -64,7 +65,7 @@ def as_fast_because(standing: Standing, case: Case, first: Case) -> str:
     reason, limit = why_nothing(first, case), common_limit(first, case)
     if limit is not None:
         reason = reason.replace(limit, limit.partition(" (")[0])
-    return f"{case.name} is {about_as_fast(standing.speed(case, first))}: {reason}"
+    return f"{case.name} is {about_as_fast(standing.speed(case, first))}, because {reason}"
 
 
 def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:

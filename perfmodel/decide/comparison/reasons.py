@@ -89,13 +89,13 @@ def _why_no_network_helps(first: Case, other: Case) -> str:
         return "all GPUs are in one machine, and nothing crosses the network"
     share = min(added(each.terms) / each.iteration_time for each in (one, two))
     if share < HIDDEN:
-        return (
-            f"{limit_of(two)}; communication adds {_share(share)}, which is all that any network could save"
-        )
+        limited = f"it is limited by {limit_of(two)}"
+        return f"{limited}; communication adds {_share(share)}, all that a network could save"
     free = three_digits(1 / (1 - share))
-    most = f"communication adds {_share(share)}, without any {free} x as fast is to be expected"
+    most = f"No network is expected to make the job more than {free} x as fast: communication adds"
     limit = common_limit(first, other)
-    return f"both networks are limited by {limit}; {most}" if limit else f"{limit_of(two)}; {most}"
+    head = f"both networks are limited by {limit}" if limit else f"it is limited by {limit_of(two)}"
+    return f"{head}. {most} {_share(share)}"
 
 
 def why(first: Case, other: Case) -> list[str]:

@@ -174,6 +174,15 @@ class Ratio(_Result):
         return self._of(f" as {self.to}")
 
     @property
+    def without_order(self) -> str:
+        """``sentence`` without the order and its probability.
+
+        >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.16, sure=1.0).without_order
+        '1.04 x as fast as A (80 %: 1 to 1.16)'
+        """
+        return self._of(f" as {self.to}").removesuffix(f", {self.order}")
+
+    @property
     def order(self) -> str:
         """Which job is faster, with which probability, as text; empty where that is not known.
 
