@@ -133,9 +133,10 @@ def speeds(result: Comparison, marked: str) -> Figure:
     low, high = (math.log10(end) if is_logarithmic else end for end in (min(ends), max(ends)))
     room = 0.08 * max(high - low, SHORTEST)
     base, of_marked = (name.partition(" ")[0] for name in (result.names[0], marked))
+    why = "to take" if f"Take {marked}" in result.card.advice else "the fastest"
     says = f"times as fast as {base}; line: 80 % interval<br>dotted: as fast as {base}"
     figure.update_xaxes(
-        title={"text": says + f"; blue: {of_marked}" * (marked != ""), "standoff": 8},
+        title={"text": says + f"; blue: {of_marked}, {why}" * (marked != ""), "standoff": 8},
         automargin=False,
         domain=[0, FIGURES],
         range=[low - room, high + room],

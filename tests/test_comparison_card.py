@@ -27,7 +27,7 @@ HARDLY |= {"framework": "megatron-core@2024"}
 DECISIONS = {
     "two networks of one limit": (
         (SLOW_TCP, FAST_TCP),
-        "Take A: B is about as fast (80 %: 1 to 1.17 x as fast), because both networks are limited by the kernel's ",
+        "Take A: B is about as fast (80 %: 1 to 1.17 x as fast), because both networks are ",
         "RDMA on the same ports would be 1.0",
     ),
     "the lesser of two networks": (
