@@ -32,6 +32,8 @@ LEAST = 1e-9
 """Times below this are rounding errors [s]."""
 HALF = 22
 """Letters of a legend's entry that two abreast have room for on a phone."""
+LEFT = 0.4
+"""Lower end of an interval, over the longest iteration, from which there is room for its text before it."""
 SMALL = 0.02
 """Share of an iteration below which terms of jobs that are compared are drawn as one, ``colours.REST``."""
 WIDEST = 2.5
@@ -178,8 +180,12 @@ def side_by_side(predictions: Mapping[str, Prediction], marked: str = "") -> Fig
         ):
             line = {"color": GREY, "width": 3}
             figure.add_shape(type="line", x0=x[0], x1=x[1], y0=y[0], y1=y[1], line=line)
-        _beside(figure, interval.low_80, below, show(interval.low_80, "s"), "right")
-        _beside(figure, interval.high_80, below, show(interval.high_80, "s"), "left")
+        low, high = (show(end, "s") for end in (interval.low_80, interval.high_80))
+        if interval.low_80 > LEFT * max(each.iteration_time for each in predictions.values()):
+            _beside(figure, interval.low_80, below, low, "right")
+        else:  # no room for it left of the interval
+            high = f"{low} to {high}"
+        _beside(figure, interval.high_80, below, high, "left")
     if len(ends) > len(rows):
         figure.update_xaxes(title="time of one iteration; grey: its 80 % interval [s]")
     figure.update_xaxes(title={"standoff": 8}, automargin=False)
@@ -218,13 +224,9 @@ def _beside(figure: Figure, x: float, y: float, text: str, anchor: str) -> None:
 
 
 def named_rows(figure: Figure, names: Sequence[str], marked: str = "") -> None:
-    """Make room for rows 1 apart from 0 on, the first on top, and write the name of each above it.
+    """Make room for rows 1 apart from 0 on, the first on top, each below its name, that of one in bold.
 
     Left of the rows, names would take half of a phone's width.
-
-    Parameters
-    ----------
-    marked : name in bold letters
     """
     figure.update_yaxes(visible=False, autorange=False, range=[len(names) - 0.5, -0.62], fixedrange=True)
     for place, name in enumerate(names):

@@ -9,7 +9,7 @@ from html import escape
 
 import streamlit as st
 
-from app import answer_card, charts
+from app import answer_card, axes, charts
 from app.figure import Figure
 from perfmodel.core.units import dollars, per_cent, show, three_digits
 from perfmodel.decide.comparison import Comparison
@@ -131,6 +131,7 @@ def speeds(result: Comparison, marked: str) -> Figure:
     charts.named_rows(figure, [label(name) for name in result.names], label(marked))
     is_logarithmic = min(ends) > 0 and max(ends) > LOGARITHMIC * min(ends)
     low, high = (math.log10(end) if is_logarithmic else end for end in (min(ends), max(ends)))
+    ticks = axes.round_ticks(min(ends), max(ends), "1", is_logarithmic)
     room = 0.08 * max(high - low, SHORTEST)
     base, of_marked = (name.partition(" ")[0] for name in (result.names[0], marked))
     why = "to take" if f"Take {marked}" in result.card.advice else "the fastest"
@@ -140,7 +141,8 @@ def speeds(result: Comparison, marked: str) -> Figure:
         automargin=False,
         domain=[0, FIGURES],
         range=[low - room, high + room],
-        nticks=5,
+        tickvals=ticks,
+        ticktext=[f"{tick:,g}" for tick in ticks],
         **charts.scale(is_logarithmic),
     )
     return figure

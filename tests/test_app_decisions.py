@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from app import charts, no_effect
 from app.options import options
 from perfmodel import compare, layouts
+from perfmodel.core.units import show
 from perfmodel.decide.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.decide.quote.card import card_of_quote
 from perfmodel.decide.quote.listing import worst_first
@@ -161,6 +162,8 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     assert [each["x"] for each in points] == [[1.0], *([each.value] for each in ratios)]
     assert [each["x"] for each in lines] == [[1.0, 1.0], *([each.low_80, each.high_80] for each in ratios)]
     assert [each["marker"]["color"] == charts.BLUE for each in points] == [False, False, True]
+    assert f"An iteration with C\n{show(result.rows[0].values[2], 's')}" in said
+    assert [each.value for each in test.subheader][1:] == ["Change the cases", "Ask another question"]
     figure = json.loads(bars.proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
         "A: 25 Gbit/s Ethernet with TCP",

@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+from app import charts
+from perfmodel.core.units import show
+from perfmodel.model.prediction import predict
 from tests.test_app import button, errors, opened, sound, words
 
 pytestmark = pytest.mark.any_version
@@ -83,6 +86,14 @@ def test_what_a_refusal_repeats_is_said_once():
     said = errors(opened("plan", deadline="tomorrow")).splitlines()[0]
     assert said.count("tomorrow") == 1
     assert "expected for example 48h or 2 days" in said
+
+
+def test_a_short_interval_has_both_ends_written_on_its_right():
+    long, short = predict(gpus=8, local_batch_size=512), predict(gpus=8)
+    drawn = charts.side_by_side({"long": long, "short": short}).layout["annotations"]
+    ends = [show(end, "s") for end in (short.interval.low_80, short.interval.high_80)]
+    (text,) = [each for each in drawn if each["text"].endswith(ends[1])]
+    assert (text["text"], text["xanchor"]) == (" to ".join(ends), "left")
 
 
 def test_the_interval_of_a_case_lies_below_its_bar():

@@ -159,6 +159,12 @@ def test_a_case_that_does_not_fit_is_neither_taken_nor_compared_with():
     assert card.memory.startswith("A: does not fit: ")
 
 
+def test_what_holds_of_every_faster_network_is_no_chance():
+    card = compare(SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}).card
+    assert "may gain nothing" in card.advice
+    assert not card.chance
+
+
 def test_the_difference_is_that_of_the_terms():
     slow, fast = (predict(**job) for job in (DGX, {**DGX, "node": "dgx-a100-80gb"}))
     times = [

@@ -266,8 +266,8 @@ def _which(standing: Standing, best: Best) -> str:
         return f"{_at_cost(best, sure)}."
     if ratio.may_be_nothing:
         change = "gain" if ratio.value > 1 else "lose"
-        fastest = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
-        speed = f"{other} is {fastest}{ratio.without_order}"
+        place = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
+        speed = f"{other} is {place}{ratio.without_order}"
         return f"{capitalised(_cheaper(able, sure))}: {speed}, but may {change} nothing."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
