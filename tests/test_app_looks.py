@@ -127,7 +127,11 @@ def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
 
 def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
-    said = words(opened("validation"))
+    test = opened("validation")
+    drawn = [each.type if each.type == "plotly_chart" else getattr(each, "value", "") for each in test.main]
+    trusted = next(place for place, text in enumerate(drawn) if str(text).startswith("* **Trust most**"))
+    assert drawn.index("plotly_chart") < trusted
+    said = words(test)
     assert f"a predicted time is {100 * errors['mean_over_sources']:.1f} % off on average" in said
     held = (errors["coverage_80_over_sources"], errors["coverage_80"])
     assert (
