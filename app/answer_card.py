@@ -30,8 +30,8 @@ LONG = 200
 """Most characters of an advice that is bold as a whole; of a longer one only what to do is."""
 _BREAK = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^(])*?[:.](?= )")
 """The beginning of a text up to its first colon or full stop outside brackets."""
-_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
-"""Between two sentences."""
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.) (?=\S)")
+"""Between two sentences, which may begin with a figure or an option."""
 _FIGURE = re.compile(
     r"(?:(?:under|over|at most) )?"
     r"(?:\$[\d.,]*\d[kMBT]?|[\d.,]*\d[kMBT]?(?: (?:%|x|[mµn]?s|min|h|days?)|(?! \w)))(?=[\s;,:]|$)"
@@ -80,6 +80,10 @@ def with_reasons(first: str, rest: str) -> str:
     >>> print(with_reasons("Take B:", "it is faster. No other (at 1.5 x) is."))
     **Take B:** it is faster.
     - No other (at 1.5 x) is.
+    >>> print(with_reasons("Take B.", "100 Gbit/s: 5 x. all-reduce: 4 x, e.g. here."))
+    **Take B.**
+    - 100 Gbit/s: 5 x.
+    - all-reduce: 4 x, e.g. here.
     """
     reason, *others = _SENTENCE.split(rest)
     if others and first.endswith("."):

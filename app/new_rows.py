@@ -86,13 +86,13 @@ def bullets() -> list[str]:
         for summaries in ((line.stated for line in every), (line.today for line in every))
     )
     lines = [
-        f"**Trust most** a job whose accelerator and software were both measured before: such runs were "
-        f"{known} off when they were new to the model, by kind of job.",
-        f"**Trust less** where one of the two is new (at the worst kind of job {new} off), mixtures of "
-        f"experts ({experts}) and {apart.kind.replace(',', '')} ({_percent(apart)}).",
-        f"**Intervals were too narrow for new sources**: as first stated they held {stated} of their runs, "
-        f"by kind of job, in place of 80 %. They are wider now and would have held {today}.",
-        "**Not known**: how far off the next source will be. The form of the model and the classes of jobs "
-        "were chosen with all of these in view, so expect more than this page says.",
+        f"**Trust most** a job whose accelerator and software were both measured before: {known} off, by "
+        "kind of job.",
+        f"**Trust less** a new accelerator or software (up to {new} off), mixtures of experts ({experts}) "
+        f"and {apart.kind.replace(',', '')} ({_percent(apart)}).",
+        f"**Intervals were too narrow**: as first stated they held {stated} of a new source's runs, by kind "
+        f"of job. They are wider now and would have held {today}.",
+        "**Not known**: the error at the next source. The model was chosen with all of these in view, so "
+        "expect more.",
     ]
     return [beside_its_number(line) for line in lines]

@@ -11,11 +11,11 @@ LOG_NAME, LISTING_NAME, TRACE_NAME = "sample_train.log", "sample_all_reduce.txt"
 RUNS_NAME = "my_runs.csv"
 RUNS = """\
 workload,accelerator,world_size,local_batch_size,precision,iteration_time
-resnet50,v100-sxm2-16gb,1,64,fp32,0.245
-resnet50,v100-sxm2-16gb,4,64,fp32,0.251
-resnet50,v100-sxm2-16gb,8,64,fp32,0.258
-resnet50,v100-sxm2-16gb,8,32,fp32,0.141
-vgg16,v100-sxm2-16gb,8,32,fp32,0.235
+resnet50,v100,1,64,fp32,0.245
+resnet50,v100,4,64,fp32,0.251
+resnet50,v100,8,64,fp32,0.258
+resnet50,v100,8,32,fp32,0.141
+vgg16,v100,8,32,fp32,0.235
 """
 """Runs, a line for each: a template."""
 LOG = "\n".join(

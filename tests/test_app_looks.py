@@ -10,6 +10,7 @@ import pytest
 
 import perfmodel
 from app import axes
+from app.answer_card import decision, with_reasons
 from app.menu import PAGES
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import check_quote, read_quote
@@ -19,7 +20,7 @@ from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling_card import card_of_scaling
-from perfmodel.model.prediction.speed_words import range_words
+from perfmodel.model.prediction.speed_words import about_as_fast
 from tests.test_app import by_algorithm, opened, sound, words
 
 
@@ -126,7 +127,11 @@ def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
 
 def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
-    said = words(opened("validation"))
+    test = opened("validation")
+    drawn = [each.type if each.type == "plotly_chart" else getattr(each, "value", "") for each in test.main]
+    trusted = next(place for place, text in enumerate(drawn) if str(text).startswith("* **Trust most**"))
+    assert drawn.index("plotly_chart") < trusted
+    said = words(test)
     assert f"a predicted time is {100 * errors['mean_over_sources']:.1f} % off on average" in said
     held = (errors["coverage_80_over_sources"], errors["coverage_80"])
     assert (
@@ -148,11 +153,29 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     assert answer.startswith("It pays up to 64 GPUs, the most tried: ")
     assert f": {last.samples_per_second:,.0f} images/s (80 %: " in answer
     assert answer.endswith(f"), {per_cent(last.scaling_efficiency, 0)} of linear scaling.")
-    others = {"a": same.predictions, "b": rdma.predictions}
-    said = card_of_scaling(tcp.predictions, others).advice.removeprefix(answer)
-    faster = rdma.rows[-1].samples_per_second
-    gain = faster / last.samples_per_second - 1
-    about = f" a is about as fast{range_words(ratio_between(others['a'][-1], tcp.predictions[-1], 'a'))}."
-    assert (
-        said == f"{about} b gives {faster:,.0f} images/s, {per_cent(gain, 0)} more, within the uncertainty."
+    others = {"100 a": same.predictions, "b": rdma.predictions}
+    several = card_of_scaling(tcp.predictions, others, "own").advice
+    own = answer.partition(": ")[2]
+    lines = [
+        f"{name}: {each.rows[-1].samples_per_second:,.0f} images/s (80 %: "
+        for name, each in (("b", rdma), ("100 a", same))
+    ]
+    first, *said = with_reasons(*decision(several)).replace("\\", "").replace("\xa0", " ").split("\n- ")
+    assert first == "**It pays up to 64 GPUs, the most tried; no other is surely faster.**"
+    assert said.pop(0) == f"own: {own}"
+    assert [line.startswith(begin) for line, begin in zip(said, lines, strict=True)] == [True, True]
+    for line, name in zip(said, ("b", "100 a"), strict=True):
+        ratio = ratio_between(others[name][-1], tcp.predictions[-1], "the chosen")
+        assert line.endswith(f"), {about_as_fast(ratio)}.")
+
+
+def test_a_scaling_begins_with_the_network_that_is_surely_faster_and_says_how_far_it_pays():
+    slow, fast = (
+        perfmodel.scale(gpus=[8, 64], workload="vgg16", inter_link=link).predictions
+        for link in ("ethernet-10g-tcp", "ib-edr-100g")
     )
+    first, line, own, *_ = card_of_scaling(slow[1:], {"fast": fast}, "slow").advice.split(". ")
+    assert first == "On 64 GPUs fast is faster"
+    assert line.startswith("fast: ")
+    assert own.startswith("slow: ")
+    assert card_of_scaling(slow, {"fast": fast}, "slow").advice.endswith("; it pays up to 64 GPUs.")

@@ -83,6 +83,9 @@ def test_what_predicts_worse_is_not_put_in_use():
 
 def test_the_template_is_one_click_away():
     test = opened("runs")
+    example = next(block for block in test.get("code") if block.value.startswith("workload,"))
+    assert example.proto.wrap_lines  # a header longer than a phone is wide
+    assert "| `world_size` | GPUs in all |" in words(test)
     sound(button(test, "Try it with these invented runs").click().run())
     assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)
 

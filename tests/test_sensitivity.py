@@ -322,7 +322,11 @@ def test_where_the_ring_overtakes_the_server():
     }
     case = sensitivity(Scenario(world_size=32, **options)).case
     turns = crossovers(case.setting, BUILT_IN, calibration())
-    at = next(turn.at for turn in turns if turn.words.endswith("workers on"))
+    slower, faster = (turn for turn in turns if "parameter server" in turn.words)
+    at = faster.at
+    assert f" with {slower.at} to {at - 1} workers" in slower.words
+    assert f" with {at} to 64 workers, the most tried" in faster.words
+    assert ["this job's 32 among them" in turn.words for turn in (slower, faster)] == [at > 32, at <= 32]
 
     def lead(n):
         served = Scenario(world_size=n, strategy="parameter-server", servers=1, **options)

@@ -54,9 +54,21 @@ MARKS = {
 }
 # Field of an answer -> the colour and mark of its errors.
 INTRODUCTION = """
-A line of the file is a run: `workload`, `accelerator` or `node`, `world_size`, `local_batch_size`, and what
-was measured, `iteration_time` in seconds or `samples_per_second`. Any other option of a prediction may be a
-column: `precision`, `inter_link`, `framework`, `tensor_parallel`.
+**The file: a line for each run, with these columns**
+
+| column | what it says |
+| --- | --- |
+| `workload` | the network |
+| `accelerator` or `node` | what it ran on |
+| `world_size` | GPUs in all |
+| `local_batch_size` | samples of each GPU in an iteration |
+| `iteration_time` or `samples_per_second` | what was measured [s] or [samples/s] |
+| `precision`, `inter_link`, `framework`, ... | any other option of a prediction |
+"""
+BENEFITS = """
+**Hand over a CSV of runs that you measured; every page that predicts then learns from them.**
+- You see how far off each run was predicted before, and after learning.
+- What they teach is used where it predicts runs that were left out better; you can turn it off.
 """
 
 
@@ -157,17 +169,22 @@ def copies(name: str, card: Card | None = None, files: Sequence[str] = ()) -> No
 def without_runs(request: PageRequest) -> None:
     """Draw the page before any runs were handed over."""
     with request.top:
-        st.subheader(TITLE, anchor=False)
-        st.markdown(
-            "**Hand over a CSV of runs that you measured; every page that predicts then learns from them.**"
-        )
+        st.subheader("What do your own runs teach?", anchor=False)
+        st.markdown(BENEFITS)
     form_of_file()
+
+
+def introduction() -> None:
+    """Draw what the columns of a file of runs say."""
+    with st.container(key="wrapped-columns"):
+        st.markdown(INTRODUCTION)
 
 
 def form_of_file() -> None:
     """Draw what a file of runs has in it, a template, and an example."""
-    st.markdown(INTRODUCTION)
-    st.code(samples.RUNS, language=None)
+    introduction()
+    st.caption("An example")
+    st.code(samples.RUNS, language=None, wrap_lines=True, width=720)
     with st.container(horizontal=True):
         st.download_button(
             "Download a template", samples.RUNS, samples.RUNS_NAME, "text/csv", on_click="ignore"
@@ -236,7 +253,7 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
         st.dataframe(rows, hide_index=True)
     with fold("The form of such a file") as is_open:
         if is_open:
-            st.markdown(INTRODUCTION)
+            introduction()
     with st.container(horizontal=True):
         copies(mark.name, answer.card)
         once = {"data": mark.name, "output": calibration_name(mark.name)}

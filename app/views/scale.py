@@ -159,7 +159,7 @@ def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
     remedy : advice for the chosen plan if it does not fit
     """
     chosen, *others = result
-    card = card_of_scaling(result[chosen], {name: result[name] for name in others})
+    card = card_of_scaling(result[chosen], {name: result[name] for name in others}, chosen)
     more = f" What to do: {remedy}." if remedy else ""
     return card.model_copy(update={"advice": f"{card.advice}{more}"})
 

@@ -186,6 +186,8 @@ def page(request: PageRequest) -> None:
         answer_card.show(card)
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
+    for note in report.notes:
+        st.caption(plain(labelled(sentence(note))))
     turns = [each["words"] for each in report.crossovers]
     if turns:
         st.markdown(f"**Where the answer changes**\n{_listed(turns)}")
@@ -193,8 +195,6 @@ def page(request: PageRequest) -> None:
     with fold("Which limit sets the time, where there are several") as is_open:
         if is_open:
             st.markdown(_listed(map(limit_words, report.maxima)))
-    for note in report.notes:
-        st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
         code = python(request.picked)
         copy_buttons("sensitivity", request.picked, code, card=card)

@@ -189,25 +189,24 @@ def label_of(row: StragglerPrediction) -> str:
 
 
 def figures(answer: Stragglers) -> dict[str, Shown]:
-    """Return the main numbers of the card: the gain, the time of a gradient, and what waiting loses."""
+    """Return the main numbers of the card: what waiting loses, the gain, and the time of a gradient."""
     rows = {row.variant: row for row in answer.rows}
     together = f"of all {answer.workers} workers together"
     every, taken = rows["sync"], best(answer)
     share = f"{100 * waiting_share(answer):.0f} %"
-    lost = {"Lost by waiting for all": Shown(share, "of the workers' time, and of what they cost")}
+    lost = {"Lost by waiting for all": Shown(share, "of the workers' time and cost")}
     if taken is None:
-        return {"A gradient every": Shown(show(every.time_per_gradient, "s"), together)} | lost
+        return lost | {"A gradient every": Shown(show(every.time_per_gradient, "s"), together)}
     time, waiting = (show(row.time_per_gradient, "s") for row in (taken.row, every))
-    shown = {
-        "Gradients": Shown(times_words(taken.gain), "as many as when all wait, in the same time"),
+    shown = lost | {
+        "Gradients": Shown(times_words(taken.gain), f"as many in the same time ({taken.row.variant})"),
         "A gradient every": Shown(time, f"{together}; {waiting} where all wait"),
     }
     stale = rows.get("async")
     if stale is not None and stale.mean_staleness >= FRESH:
-        old = f"each from parameters {three_digits(stale.mean_staleness)} updates old"
-        age = f"as many by waiting for nobody (async), {old}"
+        age = f"as many (async), from parameters {three_digits(stale.mean_staleness)} updates old"
         shown["At most"] = Shown(times_words(gain_of(answer, stale)), age)
-    return shown | lost
+    return shown
 
 
 def error_against_time(answer: Stragglers, picked: dict[str, Any]) -> None:
@@ -243,8 +242,11 @@ def page(request: PageRequest) -> None:
             "Time per gradient, by strategy",
             height=120 + 42 * len(result),
         )
-        if any(row.status != "exact" for row in result):
-            st.caption("Grey lines: the time is proven to lie between their ends.")
+        bounds = any(row.status != "exact" for row in result)
+        st.caption(
+            "Times are exact for this distribution of one worker's time, so they have no interval"
+            + ("; with a grey line, they are proven to lie between its ends." if bounds else ".")
+        )
     rows = [asdict(row) for row in result]
     command = {
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")

@@ -68,9 +68,9 @@ def page(request: PageRequest) -> None:
     with request.top:
         st.subheader("How far off are the predictions?", anchor=False)
         answer_card.show(card, figures)
-        st.markdown("\n".join(f"* {line}" for line in new_rows.bullets()))
         if predicted:
             picture(predicted, picked.get("by", "source"))
+        st.markdown("\n".join(f"* {line}" for line in new_rows.bullets()))
     st.markdown("**By kind of job: runs predicted while they were new**")
     with st.container(key="wrapped-kinds"):
         st.markdown(new_rows.table())

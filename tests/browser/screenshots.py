@@ -44,8 +44,8 @@ PAGES = {
 
 def settle(page: Page) -> None:
     """Wait until the page has nothing more to draw."""
-    page.wait_for_selector("[data-testid=stApp]:not([data-test-script-state=running])", timeout=60_000)
     page.wait_for_selector("[data-testid=stAppViewContainer] h3", timeout=60_000)
+    page.wait_for_selector("[data-testid=stApp]:not([data-test-script-state=running])", timeout=60_000)
     page.wait_for_function(
         "!document.querySelector('[data-testid=stSkeleton], [data-stale=true]')", timeout=60_000
     )

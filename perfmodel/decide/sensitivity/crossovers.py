@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import per_cent
+from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -77,17 +78,47 @@ def _strategies(
     ring, served = ({int(n): float(t) for n, t in zip(*(of[k] for k in of), strict=True)} for of in times)
     both = [n for n in WORKERS if n in ring and n in served]
     one = "one parameter server" if servers == 1 else f"{servers} parameter servers"
-    ahead = [_sign(served[n], ring[n]) for n in both]
-    if not both or not any(ahead):
+    leads = {n: _lead(served[n], ring[n]) for n in both}
+    stretches = [list(some) for _, some in groupby(both, key=lambda n: _sign(leads[n]))]
+    if not any(leads.values()):
         return []  # something else takes all the time
-    lines = [Crossover(f"{_AHEAD[ahead[0]].format(one)} with {both[0]} workers", "world_size", both[0])]
-    for before, now, n in zip(ahead, ahead[1:], both[1:], strict=False):
-        if now != before:
-            lines.append(Crossover(f"{_AHEAD[now].format(one)} from {n} workers on", "world_size", n))
-    if len(lines) == 1:
-        words = f"{_AHEAD[ahead[0]].format(one)} from {both[0]} workers to {both[-1]}"
-        return [Crossover(words, "world_size", None)]
+    lines = [
+        Crossover(
+            _stretch_words(one, {n: leads[n] for n in some}, setting.world_size, some[-1] == both[-1]),
+            "world_size",
+            some[0] if len(stretches) > 1 else None,
+        )
+        for some in stretches
+    ]
     return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
+
+
+def _stretch_words(servers: str, leads: dict[int, float], own: int, is_last: bool) -> str:
+    """Return how all-reduce compares over a stretch of numbers of workers, and whether the job's is there.
+
+    Parameters
+    ----------
+    servers : name of the parameter servers
+    leads : number of workers -> lead of all-reduce, all of one sign
+    own : the job's number of workers
+    is_last : whether no more workers were tried
+
+    Examples
+    --------
+    >>> _stretch_words("2 parameter servers", {2: -0.012, 3: -0.02}, 3, False)
+    "all-reduce is slower than 2 parameter servers by 1.2 to 2 % with 2 to 3 workers, this job's 3 among them"
+    """
+    first, *_, last = [*leads, *leads]
+    workers = f"{first} to {last} workers" if last != first else f"{first} workers"
+    most = ", the most tried" if is_last else ""
+    here = f", this job's {own} among them" if own in leads and last != first else ""
+    compared = _AHEAD[_sign(leads[first])].format(servers)
+    shares = sorted(100 * abs(lead) for lead in leads.values())
+    ends = " to ".join(
+        dict.fromkeys(three_digits(float(f"{share:.2g}")) for share in (shares[0], shares[-1]))
+    )
+    amount = f" by {ends} %" if any(leads.values()) else ""
+    return f"{compared}{amount} with {workers}{most}{here}"
 
 
 def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:
@@ -108,10 +139,15 @@ MOST_CROSSOVERS = 6
 _NO_END = Crossover("and so on: they are close", "world_size", None)
 
 
-def _sign(larger: float, smaller: float) -> int:
-    """Return 1 or -1 by which time is larger, and 0 where they agree to a millionth."""
-    difference = larger / smaller - 1
-    return 0 if abs(difference) < 1e-6 else 1 if difference > 0 else -1
+def _lead(other: float, own: float) -> float:
+    """Return by what share the job with the time ``own`` is faster; 0 where they agree to a millionth."""
+    difference = other / own - 1
+    return 0.0 if abs(difference) < 1e-6 else difference
+
+
+def _sign(lead: float) -> int:
+    """Return 1, -1 or 0: who leads."""
+    return (lead > 0) - (lead < 0)
 
 
 def _swept(

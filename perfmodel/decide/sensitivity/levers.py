@@ -13,6 +13,11 @@ LEVERS = {"hardware": "hardware: to buy", "job": "the job: to set", "software": 
 """Lever of an input -> its label."""
 LEAST = 1e-3
 """Least share of the time per sample that is worth a word."""
+NO_INTERVAL = (
+    "savings have no 80 % interval: errors are learned by accelerator, machine and batch, not by one number "
+    "of them; Compare has the interval of such a change"
+)
+"""Why savings are said without a range."""
 _OF = {each.name: each.lever for each in INPUTS}
 
 

@@ -12,6 +12,7 @@ from perfmodel.decide.prices import NodePrice, price_words
 from perfmodel.decide.sensitivity.arms import choices
 from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.decide.sensitivity.elasticity import Elasticity, Sensitivity, sums
+from perfmodel.decide.sensitivity.levers import NO_INTERVAL
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import accelerator_words, node_words
 from perfmodel.model.fitted.calibration import Calibration
@@ -225,7 +226,7 @@ def _sides(value_and_sides: Elasticity) -> Sides:
 def _notes(result: Sensitivity) -> list[str]:
     """Return notes on the price, anchors and limits of a sensitivity."""
     setting = result.case.setting
-    lines = list(setting.workload.notes)
+    lines = [NO_INTERVAL, *setting.workload.notes]
     if result.case.price is None:
         lines.append(
             f"no known price of {node_words(setting.node)}: give --price, USD per hour of one node, for its "

@@ -10,7 +10,7 @@ from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.card import is_too_wide, samples_per_second, throughput_range
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.result import Prediction
-from perfmodel.model.prediction.speed_words import SAME, range_words
+from perfmodel.model.prediction.speed_words import about_as_fast
 
 PAYS = 0.5
 """Least throughput that a further accelerator adds, as a share of that of one alone, at which it pays."""
@@ -19,7 +19,7 @@ NOTHING = 0.005
 
 
 def card_of_scaling(
-    predictions: Sequence[Prediction], others: Mapping[str, Sequence[Prediction]] = {}
+    predictions: Sequence[Prediction], others: Mapping[str, Sequence[Prediction]] = {}, name: str = ""
 ) -> Card:
     """Return the answer card of the same job on different numbers of accelerators.
 
@@ -27,6 +27,7 @@ def card_of_scaling(
     ----------
     predictions : of the job, in rising numbers of accelerators
     others : name -> predictions of other jobs on the same numbers
+    name : of the job among the others
 
     Examples
     --------
@@ -38,7 +39,7 @@ def card_of_scaling(
     of_most = prediction_card.card_of(most)
     chance = f"{gpus(most)}: {ratio_between(most, first, gpus(first)).sentence}" if most is not first else ""
     return Card.model_construct(
-        advice=_advice(predictions, most, others),
+        advice=_advice(predictions, most, others, name),
         machines=of_most.machines,
         time=of_most.time,
         chance=chance,
@@ -82,24 +83,55 @@ def up_to(predictions: Sequence[Prediction]) -> Prediction:
 
 
 def _advice(
-    predictions: Sequence[Prediction], most: Prediction, others: Mapping[str, Sequence[Prediction]]
+    predictions: Sequence[Prediction],
+    most: Prediction,
+    others: Mapping[str, Sequence[Prediction]],
+    name: str,
 ) -> str:
-    """Return up to how many accelerators it pays, the throughput there, and what each other job gives."""
+    """Return up to how many accelerators it pays, and the throughput there of this job and each other one."""
     if not most.memory.fits:
         return f"On {gpus(most)} it {most.memory.verdict}."
-    speed = f"{samples_per_second(most, most.samples_per_second)}{_span(throughput_range(most))}"
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
     asked = "" if beyond else ", the most tried"
     start = f"On {gpus(most)}" if len(predictions) == 1 else f"It pays up to {gpus(most)}{asked}"
-    lines = [f"{start}: {speed}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."]
-    if beyond:
-        lines.append(_further(most, beyond[0]))
-    for name, rows in others.items():
-        at_same = [each for each in rows if each.scenario["world_size"] == most.scenario["world_size"]]
-        lines += [f"{_gain(name, each, most)}." for each in at_same]
+    own = f"{_speed(most)}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."
+    further = [_further(most, beyond[0])] if beyond else []
+    faster, rest = _by_certainty(others, most)
+    if faster or rest:
+        best = f"{next(iter(faster))} is faster" if faster else "no other is surely faster"
+        first = f"{start}{' ' if len(predictions) == 1 else '; '}{best}."
+        lines = [first, *faster.values(), f"{name}: {own}", *further, *rest.values()]
+    else:
+        lines = [f"{start}: {own}", *further]
     if is_too_wide(most):
         lines.append("This is too wide to plan with: measure first.")
     return " ".join(lines)
+
+
+def _by_certainty(
+    others: Mapping[str, Sequence[Prediction]], own: Prediction
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a sentence on each other job on as many accelerators as the own one, by its name.
+
+    Those surely faster, the fastest first, and the rest.
+    """
+    faster: dict[str, str] = {}
+    rest: dict[str, str] = {}
+    at_same = [
+        (name, each, rows)
+        for name, rows in others.items()
+        for each in rows
+        if each.scenario["world_size"] == own.scenario["world_size"]
+    ]
+    for name, each, rows in sorted(at_same, key=lambda one: -one[1].samples_per_second):
+        if not each.memory.fits:
+            rest[name] = f"{name}: {each.memory.verdict}."
+            continue
+        ratio, most = ratio_between(each, own, "the chosen"), up_to(rows)
+        pays = "" if most is each else f"; it pays up to {gpus(most)}"
+        is_faster = ratio.low_80 is not None and ratio.low_80 > 1
+        (faster if is_faster else rest)[name] = f"{name}: {_speed(each)}, {about_as_fast(ratio)}{pays}."
+    return faster, rest
 
 
 def _further(most: Prediction, after: Prediction) -> str:
@@ -111,21 +143,7 @@ def _further(most: Prediction, after: Prediction) -> str:
     return f"From there to {gpus(after)} each further one adds {adds}."
 
 
-def _span(rates: tuple[float, float] | None) -> str:
-    return "" if rates is None else f" (80 %: {' to '.join(map(three_digits, rates))})"
-
-
-def _gain(name: str, other: Prediction, own: Prediction) -> str:
-    """Return what another job gives in place of the own one, and whether that is certain."""
-    if not other.memory.fits:
-        return f"{name} {other.memory.verdict}"
-    ratio = ratio_between(other, own, name)
-    if abs(ratio.value - 1) < SAME:
-        return f"{name} is about as fast{range_words(ratio)}"
-    speed = samples_per_second(other, other.samples_per_second)
-    words = (
-        f"{name} gives {speed}, {per_cent(abs(ratio.value - 1), 0)} {'more' if ratio.value > 1 else 'less'}"
-    )
-    if ratio.low_80 is None or ratio.high_80 is None:
-        return words
-    return f"{words}, within the uncertainty" if ratio.low_80 <= 1 <= ratio.high_80 else words
+def _speed(prediction: Prediction) -> str:
+    """Return a throughput with its 80 % interval, as text."""
+    speed, rates = samples_per_second(prediction, prediction.samples_per_second), throughput_range(prediction)
+    return speed if rates is None else f"{speed} (80 %: {' to '.join(map(three_digits, rates))})"

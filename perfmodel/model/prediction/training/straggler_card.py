@@ -114,7 +114,7 @@ def _order(row: StragglerPrediction, workers: int) -> tuple[str, str]:
 
 
 def _advice(answer: Stragglers) -> str:
-    """Return which strategy to take, how much faster it is, and what it costs, in one sentence."""
+    """Return what waiting costs, which strategy to take, how much faster it is, and what that costs."""
     taken, workers = best(answer), answer.workers
     if workers == 1:
         return "One worker waits for nobody: no strategy gains anything."
@@ -123,8 +123,9 @@ def _advice(answer: Stragglers) -> str:
         most = f"Wait for all {workers} (sync): waiting for the slowest takes {share} of the time"
         return f"{most}, and waiting for fewer of them gains nothing."
     order, cost = _order(taken.row, workers)
-    gain = f"{times_words(taken.gain)} as many gradients in the same time as waiting for all {workers}"
-    return f"{order}: {gain} workers; {cost}."
+    gain = f"{times_words(taken.gain)} as many gradients in the same time"
+    lost = f"Waiting for the slowest costs {workers} workers {percent(waiting_share(answer))} of their time"
+    return f"{lost}. {order}: {gain}; {cost}."
 
 
 def card_of(answer: Stragglers) -> Card:
@@ -140,7 +141,7 @@ def card_of(answer: Stragglers) -> Card:
     return Card(
         advice=_advice(answer),
         machines=f"{counted(answer.workers, 'worker')}, each computes {mean}",
-        limit=f"waiting for the slowest worker, {percent(waiting_share(answer))} of the time: find out why "
-        "some are slow and mend that (a trace of several ranks shows who waits for whom)",
+        limit=f"waiting for the slowest worker, {percent(waiting_share(answer))} of the time; a trace "
+        "of several ranks shows who waits for whom",
         rests_on="; ".join(sure),
     )
