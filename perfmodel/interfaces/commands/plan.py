@@ -292,8 +292,9 @@ tried, on every count of machines up to 32 and on counts a sixteenth apart beyon
 of networks that predict the next token every layout, on counts that are powers of
 two, half as many more, and the most allowed.  Of plans within 1 % of each other
 one that NCCL can run is taken.  Without --epochs, --samples and --tokens the
-run ends at the published target, whose epochs grow with the batch.  A plan is
-chosen where deadline and budget hold with the probability of --confidence; else
+run ends at the published target, whose epochs grow with the batch; networks that
+predict the next token take the tokens of their publisher, or 20 for each parameter.
+A plan is chosen where deadline and budget hold with the probability of --confidence; else
 the answer names the surest, and the exit code is 1.
 
 With --have instead: what more machines of the same kind, other ones beside them, or a faster network
