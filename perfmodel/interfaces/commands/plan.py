@@ -32,8 +32,8 @@ ONE_OF = {
 }
 """What a plan may choose from, and a fleet has one of."""
 _WHY_NOT = {
-    "budget": ", whose answer has each option's price, and the price below which it pays, without a limit",
-    "confidence": ", whose answer has the 80 % interval of each amount",
+    "budget": ", whose answer has each option's price: take the fastest of those within the budget",
+    "confidence": ", whose answer has the 80 % interval of each run: hold its upper end against the deadline",
 }
 """Option that goes without machines one has -> why."""
 _OF_FLEETS_TOO = ("buy", "epochs", "samples", "tokens", "deadline", "prices", "purchase_prices", "hour_value")
