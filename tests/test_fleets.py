@@ -462,7 +462,7 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--confidence", "0.9"], "hold its upper end against the deadline"),
         (
             ["--have", HAVE, "--confidence", "0.9"],
-            "with --have go --buy, --epochs, --samples, --tokens, --deadline",
+            "hold its upper end against the deadline. Leave it out; with --have go --buy, --epochs",
         ),
         (["--have", HAVE, "--precision", "amp,fp32"], "give one, not 2"),
         (["--have", HAVE, "--strategy", "parameter-server"], "fleets train by all-reduce"),
