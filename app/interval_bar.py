@@ -38,7 +38,7 @@ def span_of(text: str) -> Span | None:
     ((8.0, 24.0, 12.0, 96.0), (7200.0, 10800.0, 7200.0, 10800.0))
     >>> span_of("no price is known"), span_of("1.45 x as fast (80 %: 1.3 to 1.5)")
     (None, None)
-    >>> span_of("over 99 % to be faster: 1.45 x as fast (80 %: 1.3 to 1.5)")
+    >>> span_of("over 99 % likely to be faster: 1.45 x as fast (80 %: 1.3 to 1.5)")
     >>> span_of("16 GPUs: 62.6 min (80 %: 50 min to 70 min)"), span_of("$9 to pay; at most $12 with 80 %")[:3]
     (None, (9.0, 12.0, 9.0))
     >>> span_of("$2M bought; pays back after 169 days (80 %: 143 days to 200 days)")  # no dollars

@@ -19,6 +19,9 @@ from perfmodel.interfaces.commands.plan import COMMAND, OF_FLEETS
 from perfmodel.interfaces.reports.page import Page
 from perfmodel.interfaces.shell import request_of
 from perfmodel.model.options.scenario import SHORT
+from perfmodel.model.setting.sharing import predicts_tokens
+from perfmodel.workloads import workload
+from perfmodel.workloads.catalogue import LENGTHS
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
@@ -84,8 +87,11 @@ def goal_of_form(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal
 
 def length_missing(goal: Goal) -> str | None:
     """Return the message that the length of the run is missing; None if it or a target is known."""
+    goal = goal.completed()
     if not goal.to_target or goal.target is not None or goal.chosen_recipe() is not None:
         return None
+    if predicts_tokens(workload(goal.workload, *map(goal.options.get, LENGTHS))):
+        return "How long is the fine-tuning? Fill in “Tokens of the run” or “Or examples”."
     return (
         f"How long is the run? Nothing is published of the epochs that {goal.workload} takes: fill in "
         "“Epochs”, or the samples of the run under “More options”."

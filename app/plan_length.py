@@ -18,8 +18,6 @@ from perfmodel.model.setting.named import id_of
 from perfmodel.model.setting.sharing import predicts_tokens
 from perfmodel.model.transformers.layout_words import short
 from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
-from perfmodel.workloads.recipes.token_recipes import NAME as TOKENS
 from perfmodel.workloads.recipes.token_recipes import token_recipe
 from perfmodel.workloads.workload import Workload
 
@@ -67,28 +65,18 @@ def arranged(known: Mapping[str, Option]) -> tuple[tuple[str, ...], tuple[str, .
     return OF_TOKENS, TUNED, {**known, **changed}
 
 
-def with_length(picked: Mapping[str, Any], known: Mapping[str, Option]) -> tuple[dict[str, Any], Goal]:
-    """Return the chosen options with the length of the run, and the goal that they define.
-
-    A transformer that is trained whole takes its published number of tokens, or 20 for each parameter, where
-    nothing is said.
+def with_length(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
+    """Return the goal that the chosen options define.
 
     Raises
     ------
-    InputError : an invalid value; a run whose length is neither given nor published
+    InputError : an invalid value; a run whose length is neither given nor usual
     """
     goal = goal_of_form(picked, known)
-    named = goal.by_id(session_hardware.catalogue())
-    missing = length_missing(named)
-    if missing is None:
-        return dict(picked), goal
-    network = workload(named.workload, *map(named.options.get, LENGTHS))
-    if not predicts_tokens(network):
+    missing = length_missing(goal.by_id(session_hardware.catalogue()))
+    if missing is not None:
         raise InputError(missing)
-    if any(named.options.get(name.replace("-", "_")) for name in TUNED):
-        raise InputError("How long is the fine-tuning? Fill in “Tokens of the run” or “Or examples”.")
-    whole = {**picked, "recipe": TOKENS}
-    return whole, goal_of_form(whole, known)
+    return goal
 
 
 def columns(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ def test_a_transformer_is_planned_by_tokens():
     assert "Epochs" not in fields
     assert len(re.findall("2.49 B tokens", words(page))) == 2  # as a figure, and in the card as a whole
     assert "tokens a step (" in words(page)
-    assert "--recipe tokens" in " ".join(block.value for block in page.code)
     table = page.dataframe[0].value
     assert {"layout", "tokens in a step", "tokens"} <= set(table.columns)
     tuned = opened("plan", **TRANSFORMER, lora="16")

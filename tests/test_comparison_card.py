@@ -53,12 +53,12 @@ DECISIONS = {
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),
         "Take B for speed: it is 2",
-        "faster with over 99 %",
+        "over 99 % likely to be faster",
     ),
     "another accelerator": (
         (DGX, {**DGX, "node": "dgx-a100-80gb"}),
         "Take B for speed: it is 1.",
-        "faster with 9",
+        " % likely to be faster",
     ),
     "one that costs less": (
         ({**DGX, "node": "aws-p3.16xlarge"}, {**DGX, "node": "aws-p4d.24xlarge"}),
@@ -83,7 +83,11 @@ DECISIONS = {
         "Take A for speed, B for cost: B is 0.3",
         "x the cost of a sample.",
     ),
-    "fewer GPUs": (({"gpus": 16}, {"gpus": 8}), "Take A: B is 0.503 x as fast as A", "slower with over 99 %"),
+    "fewer GPUs": (
+        ({"gpus": 16}, {"gpus": 8}),
+        "Take A: B is 0.503 x as fast as A",
+        "over 99 % likely to be slower",
+    ),
     "more GPUs at a fixed batch": (
         ({"gpus": 8, "global_batch_size": 512}, {"gpus": 64, "global_batch_size": 512}),
         "Take B for speed: it is 2.",
@@ -93,14 +97,18 @@ DECISIONS = {
     "a batch": (
         ({"gpus": 8}, {"gpus": 8, "local_batch_size": 128}),
         "Take the simpler, or measure: B seems the faster, too little to decide by: it is 1.1",
-        "faster with ",
+        " % likely to be faster",
     ),
     "software": (
         ({"gpus": 8}, {"gpus": 8, "framework": "pytorch@2022"}),
         "Take the simpler, or measure: B seems the faster",
         "",
     ),
-    "a layout": ((LAYOUT, {**LAYOUT, "recompute": "full"}), "Take A: B is 0.7", "slower with over 99 %"),
+    "a layout": (
+        (LAYOUT, {**LAYOUT, "recompute": "full"}),
+        "Take A: B is 0.7",
+        "over 99 % likely to be slower",
+    ),
     "the same job": (
         ({"gpus": 8}, {"gpus": 8}),
         "Take A: B gains nothing over it, because B is the same job.",

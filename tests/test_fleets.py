@@ -458,9 +458,11 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--buy", "4 x dgx-h100 +"], "expected for example"),
         (["--have", HAVE, "--buy", "ib-ndr-400g,4 x dgx-h100"], "--buy 'ib-ndr-400g' --buy '4 x dgx-h100'"),
         (["--have", HAVE, "--budget", "30"], "--budget: goes without --have, whose answer has each option's"),
+        (["--have", HAVE, "--budget", "30"], "take the fastest of those within the budget"),
+        (["--have", HAVE, "--confidence", "0.9"], "hold its upper end against the deadline"),
         (
             ["--have", HAVE, "--confidence", "0.9"],
-            "with --have go --buy, --epochs, --samples, --tokens, --deadline",
+            "hold its upper end against the deadline. Leave it out; with --have go --buy, --epochs",
         ),
         (["--have", HAVE, "--precision", "amp,fp32"], "give one, not 2"),
         (["--have", HAVE, "--strategy", "parameter-server"], "fleets train by all-reduce"),

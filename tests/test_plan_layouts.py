@@ -332,11 +332,23 @@ def test_what_nobody_can_read_is_said_in_a_line(words, message, invoke):
     assert "Traceback" not in result.stderr
 
 
-def test_a_transformer_without_a_length_is_told_of_tokens(invoke):
-    result = invoke("plan", "--workload", "llama-3.1-405b", "--instance", "p5.48xlarge")
+def test_a_transformer_without_a_length_takes_its_usual_tokens(invoke):
+    words = ("plan", "--workload", "llama-3.1-405b", "--instance", "p5.48xlarge")
+    usual = invoke(*words)
+    assert "for 15.6 T tokens" in " ".join(usual.stdout.split())
+    said = "the run has 15.6 T tokens, as its publisher trained it; --tokens changes it"
+    assert said in " ".join(usual.stdout.split())
+    given = invoke(*words, "--tokens", "15.6T", "--json")
+    plans = [json.loads(each.stdout) for each in (invoke(*words, "--json"), given)]
+    assert plans[0]["chosen"] == plans[1]["chosen"]
+    assert said in plans[0]["notes"]
+    assert said not in plans[1]["notes"]
+
+
+def test_a_fine_tuning_has_no_usual_length(invoke):
+    result = invoke("plan", "--workload", "llama-3-8b", "--instance", "p5.48xlarge", "--lora", "16")
     assert result.exit_code == 2
-    assert "--tokens or --samples: give one; or --recipe tokens" in result.stderr
-    assert "15.6 T tokens" in result.stderr
+    assert "--tokens or --samples: give one" in result.stderr
     assert "epochs" not in result.stderr
 
 

@@ -315,7 +315,7 @@ def test_a_plan_by_lars_takes_a_batch_lars_was_shown_with_or_says_at_once_that_i
 def test_transformers_are_trained_on_the_tokens_that_were_published(network, tokens):
     recipe = token_recipe(workload(network))
     assert recipe.tokens == tokens
-    assert recipe.fit.target.endswith("as it was published")
+    assert recipe.fit.target.endswith("as its publisher trained it")
 
 
 def test_runs_of_tokens_are_of_one_known_transformer_each():

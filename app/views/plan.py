@@ -155,8 +155,7 @@ def words(plan: Mapping[str, Any], confidence: float) -> str:
 def page(request: PageRequest) -> None:
     """Draw the page for the chosen options."""
     with errors_shown():
-        picked, goal = plan_length.with_length(request.picked, OFFERED)
-        request = request._replace(picked=picked)
+        goal = plan_length.with_length(request.picked, OFFERED)
         searched = backend().plan(goal)
         result = searched.report
     with request.top:

@@ -1,8 +1,10 @@
-"""Texts as sentences: the letter that one begins with, the full stop that ends it."""
+"""Texts as sentences: first letter, full stop; how a probability is worded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from perfmodel.core.units import percent
 
 
 def capitalised(text: str) -> str:
@@ -30,3 +32,12 @@ def in_sentences(parts: Iterable[str | None]) -> str:
     'It fits. The GPU waits.'
     """
     return " ".join(f"{capitalised(part)}." for part in parts if part)
+
+
+def likely_to_be(outcome: str, probability: float) -> str:
+    """Return how likely an outcome is, as every answer words it.
+
+    >>> likely_to_be("faster", 0.81), likely_to_be("reached", 0.999)
+    ('81 % likely to be faster', 'over 99 % likely to be reached')
+    """
+    return f"{percent(probability)} likely to be {outcome}"

@@ -798,7 +798,7 @@ def fleets(
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
     epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
-    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.  [default: of networks that predict the next token those published, or 20 for each parameter]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.
     precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     algorithm : All-reduce algorithm; auto is the choice of NCCL or RCCL, or a ring without either.
@@ -1086,7 +1086,7 @@ def plan(
     workload : Network, or a file: .onnx, .csv, config.json.  [default: resnet50]
     epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
-    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+    tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.  [default: of networks that predict the next token those published, or 20 for each parameter]
     target : Published quality that ends the run, instead of a length.
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.  [default: that of framework; without one stock, for BERT mlperf]
     deadline : [s] Latest end of the run, e.g. 24h, 3d or 2 weeks.

@@ -84,4 +84,4 @@ def test_interval_and_confidence_are_seen_on_every_screen(window: Window) -> Non
             assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-        assert "faster with over 99\u00a0%" in page.locator("table").first.inner_text()
+        assert "over 99\u00a0% likely to be faster" in page.locator("table").first.inner_text()

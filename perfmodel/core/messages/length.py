@@ -6,8 +6,8 @@ MESSAGES = {
     "length.and_target": "{option} and --target: give one; a target says itself how long the run is",
     "length.no_target": "--epochs or --samples: give one; epochs to a target are published for "
     "{with_target}, not {workload}",
-    "length.no_tokens_given": "--tokens or --samples: give one; or --recipe tokens, which trains "
-    "{workload} from scratch: {recipe}",
+    "length.no_tokens_given": "--tokens or --samples: give one; only training all weights of {workload}, "
+    "without a target, has a usual number of tokens",
     "length.both": "--epochs and --samples: give one; --samples are those of the whole run",
     "length.several": "--epochs, --samples and --tokens: give one; the last two are those of the whole run",
     "length.unknown_data_set": "--epochs: the size of {workload}'s data set is not known; "

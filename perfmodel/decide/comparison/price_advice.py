@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, likely_to_be
 from perfmodel.core.units import duration, percent
 from perfmodel.decide.chance import half_width
 from perfmodel.decide.commitments import commitment_words, pays_from
@@ -185,7 +185,7 @@ def _but(taken: Case, other: Case, cases: Sequence[Case], confidence: float) -> 
     over = taken if taken in unsure else next(iter(unsure), taken)
     than = "" if over is taken else f" than {over.name}"
     words = f"{other.name} is {_less(ratio)} and {_slower(other, taken)}"
-    likely = f"{percent(_chance(other, over))} likely to be cheaper{than}"
+    likely = f"{likely_to_be('cheaper', _chance(other, over))}{than}"
     return f"{words}, but only {likely}, not {percent(confidence)}"
 
 

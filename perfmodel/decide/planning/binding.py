@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.core.units import dollars, duration, percent
+from perfmodel.core.sentences import likely_to_be
+from perfmodel.core.units import dollars, duration
 from perfmodel.decide.chance import half_width
 from perfmodel.decide.planning.alternatives import alternatives, cap_binds
 from perfmodel.decide.planning.price_words import paid_words, priced_name, to_pay
@@ -79,7 +80,7 @@ def next_best(result: SearchResult) -> list[str]:
     chance = _chance(result, chosen, row)
     if chance is None:
         return [f"{words}."]
-    return [f"{words}; {percent(chance)} likely to be the {'cheaper' if by_cost else 'faster'} one."]
+    return [f"{words}; {likely_to_be('the cheaper' if by_cost else 'the faster', chance)} one."]
 
 
 def _dearer(more: float) -> str:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from perfmodel.core.choices import PriceKind
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, likely_to_be
 from perfmodel.core.units import dollars, duration, percent
 from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
@@ -163,7 +163,7 @@ def _against(result: SearchResult, plan: Row, kind: PriceKind) -> str:
     if plan["within_budget"] is False:
         doubt = f"{doubt}, over the budget"
     if not doubt and goal.limits.words and sure is not None and sure < goal.confidence:
-        doubt = f", {percent(sure)} likely to be within the limits"
+        doubt = f", {likely_to_be('within the limits', sure)}"
     return f"{_amount(result, plan)} {BASIS[kind]}{f' ({doubt[2:]})' if doubt else ''}"
 
 

@@ -57,6 +57,8 @@ LARGE = 1e9
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
 """Mean time between failures of one machine [s]: 2,048 machines of eight H100 had 419 unexpected
 interruptions in 54 days (Grattafiori et al. 2024, section 3.3.4)."""
+TUNED: Final = ("lora", "frozen_weights")
+"""Options of a fine-tuning that trains adapters alone."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmark with the largest published batches, by type of sample."""
 
@@ -190,8 +192,9 @@ class Goal(Run):
     def completed(self) -> Self:
         """Return the goal with options that its recipe sets and that were not given.
 
-        These are sequence length and optimizer; of the recipe ``tokens`` the number of tokens.  The framework
-        depends on the accelerator: see ``framework_on``.  A plan is of one run: where the usual recipe of the
+        These are sequence length and optimizer; of the recipe ``tokens`` the number of tokens, which is also
+        taken where nothing is said of the length.  The framework depends on the accelerator: see
+        ``framework_on``.  A plan is of one run: where the usual recipe of the
         software has several, MLPerf's is taken.
         """
         if self.recipe == TOKENS:
@@ -199,7 +202,7 @@ class Goal(Run):
             return self if chosen is None else self.model_copy(update={"tokens": chosen.tokens})
         chosen = self.chosen_recipe() if self.to_target else None
         if chosen is None:
-            return self
+            return self._of_usual_tokens()
         if chosen.in_phases and self.recipe is None:
             note = (
                 f"recipe mlperf is planned with framework {self.options.get('framework')}; the one that goes "
@@ -212,6 +215,20 @@ class Goal(Run):
         }
         new = {name: value for name, value in goes_with.items() if value is not None}
         return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
+
+    def _of_usual_tokens(self) -> Self:
+        """Return the goal with the usual number of tokens, and a note of it; unchanged where there is none.
+
+        A network that predicts the next token has one where all its weights are trained.
+        """
+        if not self.to_target or self.target is not None or any(map(self.options.get, TUNED)):
+            return self
+        network = workload(self.workload, *map(self.options.get, LENGTHS))
+        if not predicts_tokens(network):
+            return self
+        usual = token_recipe(network)
+        note = f"the run has {usual.fit.target}; --tokens changes it"
+        return self.model_copy(update={"tokens": usual.tokens, "meant": (*self.meant, note)})
 
     def framework_on(self, network: Workload, accelerator: Accelerator, catalogue: Catalogue) -> str | None:
         """Return the framework that trains a network on an accelerator; None where any may."""
@@ -242,10 +259,8 @@ class Goal(Run):
 
     def _without_length(self) -> InputError:
         """Return the refusal of a run whose length is neither given nor published."""
-        network = workload(self.workload, *map(self.options.get, LENGTHS))
-        if predicts_tokens(network):
-            usual = token_recipe(network).fit.target
-            return refusal("length.no_tokens_given", recipe=usual, workload=self.workload)
+        if predicts_tokens(workload(self.workload, *map(self.options.get, LENGTHS))):
+            return refusal("length.no_tokens_given", workload=self.workload)
         return refusal("length.no_target", with_target=with_target(), workload=self.workload)
 
     def chosen_recipe(self) -> Recipe | None:

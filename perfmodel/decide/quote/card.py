@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from perfmodel.core.sentences import capitalised
+from perfmodel.core.sentences import capitalised, in_sentences, likely_to_be
 from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_judgement import probability_within
@@ -13,6 +13,7 @@ from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (
     BETTER,
+    EVEN,
     asked_of,
     evidence_words,
     expected_words,
@@ -22,9 +23,11 @@ from perfmodel.decide.quote.sentence import (
     needed_words,
     needs_reached,
     open_clause,
+    other_accelerators,
     reached_words,
     scaled_words,
     shown_verdict,
+    unlikely_words,
 )
 from perfmodel.decide.quote.unstated import OnlyWith
 from perfmodel.model.prediction.answer_card import Card
@@ -48,8 +51,6 @@ OF_ALL = {
     "Expect more": "expect more",
 }
 """Advice on one claim -> that on several alike."""
-EVEN = 0.495
-"""Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
 EACH = 4
 """Claims of a quote up to which each is named where they differ."""
 ALIKE = 0.05
@@ -176,6 +177,8 @@ def _advice(claim: Checked, among: str) -> str:
         lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
     elif expected:
         lines.append(f"Expect {expected}.")
+    remarks = (unlikely_words(claim), other_accelerators(claim)) if possible else ()
+    lines += [in_sentences([each]) for each in remarks if each]
     if not claim.only_with:
         lines += [f"It may be {trick.name}: {trick.ask}." for trick in claim.tricks[:1]]
     return " ".join(lines)
@@ -195,12 +198,12 @@ def _chance(claim: Checked) -> str:
         return "impossible"
     if claim.only_with:
         then = [one for each in claim.only_with if (one := _chance_with(claim, each)) is not None]
-        chance = f", and then at most {percent(max(then))} likely to be reached" if then else ""
+        chance = f", and then at most {likely_to_be('reached', max(then))}" if then else ""
         return f"{needed_words(claim)}{chance}"
     if claim.probability is None:
         return "not known"
     at_most = "at most " if claim.limited_by is not None else ""
-    return f"{at_most}{percent(claim.probability)} likely to be reached"
+    return f"{at_most}{likely_to_be('reached', claim.probability)}"
 
 
 def _chance_with(claim: Checked, needed: OnlyWith) -> float | None:
@@ -216,6 +219,12 @@ def _evidence(claim: Checked) -> str:
     """Return what the verdict rests on: peaks and links, similar runs, or the model."""
     if claim.judgement == "impossible":
         return "the peaks and links of the data sheets alone"
+    other = other_accelerators(claim)
+    return f"{_evidence_of(claim)}; {other}" if other else _evidence_of(claim)
+
+
+def _evidence_of(claim: Checked) -> str:
+    """Return what a possible claim's verdict rests on: similar runs or the model."""
     if claim.similar_run is not None:
         return f"a measured run like it of {claim.similar_run.source}, scaled to this job by the model"
     if claim.expected is not None:

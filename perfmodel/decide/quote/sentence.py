@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfmodel.core.sentences import in_sentences
-from perfmodel.core.units import percent
+from perfmodel.core.sentences import in_sentences, likely_to_be
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
@@ -24,6 +23,8 @@ CONFIRMED = (
     *("--expert-parallel", "--sharding", "--recompute"),
 )
 """Options that a message asks the vendor to confirm, where the quote leaves them open."""
+EVEN = 0.495
+"""Probability from which a claim can be relied on if the contract has it: 50 %, as written (a choice)."""
 SELDOM = 0.5
 """Probability of a claim below which a run that did as well is named (a choice)."""
 
@@ -40,7 +41,13 @@ def sentence_of(claim: Checked) -> str:
     parts += [measured_like_words(claim), evidence_words(claim) or "no measured run like it is known"]
     if claim.memory is not None:
         parts.append(f"the job does not fit: it {claim.memory}")
-    parts += [*_sure(claim), *_conditions(claim), _ask(claim)]
+    parts += [
+        unlikely_words(claim),
+        other_accelerators(claim),
+        *_sure(claim),
+        *_conditions(claim),
+        _ask(claim),
+    ]
     return in_sentences(parts)
 
 
@@ -107,7 +114,7 @@ def needed_words(claim: Checked) -> str:
 def likely_words(claim: Checked, how: str = "") -> str:
     """Return the probability of a claim in words, how it would be reached, and the runs that limit it."""
     assert claim.probability is not None
-    likely = f"{percent(claim.probability)} likely to be reached{how}"
+    likely = f"{likely_to_be('reached', claim.probability)}{how}"
     if claim.limited_by is None:
         return likely
     runs, reached = claim.limited_by.runs, claim.limited_by.reached
@@ -211,6 +218,31 @@ def evidence_words(claim: Checked) -> str | None:
         near = claim.measured[0]
         return f"measured: {near.words} ({near.source})"
     return None
+
+
+def unlikely_words(claim: Checked) -> str:
+    """Return that a figure better than expected, but within the 80 % interval, is no sign that it is false.
+
+    Empty of other figures, and where comparable measured runs did not reach it.
+    """
+    probability = claim.probability
+    if claim.verdict != "plausible" or claim.limited_by is not None or claim.judged_by is None:
+        return ""
+    if probability is None or probability >= EVEN:
+        return ""
+    return (
+        f"{_written(claim, claim.value)} is better than that, but within the 80 % interval, in which four of "
+        "five true figures lie: no sign that it is false"
+    )
+
+
+def other_accelerators(claim: Checked) -> str:
+    """Return that no similar measured run is of the claim's accelerator; empty of others."""
+    if not claim.measured or any("accelerator" not in near.differs for near in claim.measured):
+        return ""
+    if len(claim.measured) == 1:
+        return "the similar measured run is of another accelerator"
+    return "the similar measured runs are all of other accelerators"
 
 
 def _sure(claim: Checked) -> list[str]:

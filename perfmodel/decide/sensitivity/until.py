@@ -10,7 +10,8 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table
 from perfmodel.core.problem import Words
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import per_cent, percent, plural, show
+from perfmodel.core.sentences import likely_to_be
+from perfmodel.core.units import per_cent, plural, show
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.link import Link
 from perfmodel.model.fitted.calibration import Calibration
@@ -368,4 +369,4 @@ def _percent(row: Tried) -> str:
     sure = row.chance if row.reaches else 1 - row.chance
     side = "reached" if row.reaches else "missed"
     between = f"80 %: {per_cent(row.low_80, 0)} to {per_cent(row.high_80, 0)}"
-    return f"{per_cent(row.scaling_efficiency)} ({between}), {side} with {percent(sure)}"
+    return f"{per_cent(row.scaling_efficiency)} ({between}), {likely_to_be(side, sure)}"

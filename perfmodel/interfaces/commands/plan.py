@@ -32,8 +32,8 @@ ONE_OF = {
 }
 """What a plan may choose from, and a fleet has one of."""
 _WHY_NOT = {
-    "budget": ", whose answer has each option's price, and the price below which it pays, without a limit",
-    "confidence": ", whose answer has the 80 % interval of each amount",
+    "budget": ", whose answer has each option's price: take the fastest of those within the budget",
+    "confidence": ", whose answer has the 80 % interval of each run: hold its upper end against the deadline",
 }
 """Option that goes without machines one has -> why."""
 _OF_FLEETS_TOO = ("buy", "epochs", "samples", "tokens", "deadline", "prices", "purchase_prices", "hour_value")
@@ -292,8 +292,9 @@ tried, on every count of machines up to 32 and on counts a sixteenth apart beyon
 of networks that predict the next token every layout, on counts that are powers of
 two, half as many more, and the most allowed.  Of plans within 1 % of each other
 one that NCCL can run is taken.  Without --epochs, --samples and --tokens the
-run ends at the published target, whose epochs grow with the batch.  A plan is
-chosen where deadline and budget hold with the probability of --confidence; else
+run ends at the published target, whose epochs grow with the batch; networks that
+predict the next token take the tokens of their publisher, or 20 for each parameter.
+A plan is chosen where deadline and budget hold with the probability of --confidence; else
 the answer names the surest, and the exit code is 1.
 
 With --have instead: what more machines of the same kind, other ones beside them, or a faster network

@@ -92,6 +92,7 @@ class Run(Described):
     epochs : [1] Epochs of the run.  [default: the target's]
     samples : [count of samples] Samples of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Tokens of the whole run, instead of epochs, e.g. 1T or 300B.
+        [default: of networks that predict the next token those published, or 20 for each parameter]
     target : Published quality that ends the run, instead of a length.
     recipe : Recipe of the training to the target; perfmodel workloads recipes lists them.
         [default: that of --framework; without one stock, for BERT mlperf]

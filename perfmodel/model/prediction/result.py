@@ -4,7 +4,8 @@ import json
 from typing import Any, Literal
 
 from perfmodel.core.records.record import Record, fresh, late
-from perfmodel.core.units import per_cent, percent, plural, rate, show, three_digits
+from perfmodel.core.sentences import likely_to_be
+from perfmodel.core.units import per_cent, plural, rate, show, three_digits
 from perfmodel.model.options.understood import Understood
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.memory_odds import states_exceed, verdict
@@ -154,9 +155,9 @@ class Ratio(_Result):
         written like this everywhere.
 
         >>> Ratio(to="A", value=1.26, low_80=1.1, high_80=1.4, sure=0.97).words
-        '1.26 x as fast (80 %: 1.1 to 1.4), faster with 97 %'
+        '1.26 x as fast (80 %: 1.1 to 1.4), 97 % likely to be faster'
         >>> Ratio(to="A", value=0.5, low_80=0.0005, high_80=4390.0, sure=0.53).words
-        '0.5 x as fast (80 %: 0.0005 to 4,390), slower with 53 %'
+        '0.5 x as fast (80 %: 0.0005 to 4,390), 53 % likely to be slower'
         >>> Ratio(to="A", value=1.0, low_80=0.9, high_80=1.1, sure=0.5).words
         'as fast (80 %: 0.9 to 1.1)'
         >>> Ratio(to="A", value=1.0, low_80=1.0, high_80=1.0, sure=1.0).words
@@ -195,7 +196,7 @@ class Ratio(_Result):
         direction = self.direction
         if self.sure is None or not direction or self.may_be_nothing:
             return direction
-        return f"{direction} with {percent(self.sure)}"
+        return likely_to_be(direction, self.sure)
 
     @property
     def direction(self) -> str:

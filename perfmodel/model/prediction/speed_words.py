@@ -13,7 +13,7 @@ def about_as_fast(ratio: Ratio) -> str:
     >>> about_as_fast(Ratio(to="A", value=1.0, low_80=1.0, high_80=1.2, sure=1.0))
     'about as fast as A (80 %: 1 to 1.2 x as fast)'
     >>> about_as_fast(Ratio(to="A", value=1.5, low_80=1.2, high_80=1.8, sure=0.99))
-    '1.5 x as fast as A (80 %: 1.2 to 1.8), faster with 99 %'
+    '1.5 x as fast as A (80 %: 1.2 to 1.8), 99 % likely to be faster'
     """
     if abs(ratio.value - 1) >= SAME:
         return ratio.sentence

@@ -119,7 +119,7 @@ def token_recipe(network: Workload, tokens: float | None = None) -> Recipe:
         words, source = f"{many(tokens)} tokens", "as given"
     elif own is not None:
         tokens, source = own.tokens, own.source
-        words = f"{many(tokens)} tokens, as it was published"
+        words = f"{many(tokens)} tokens, as its publisher trained it"
     else:
         tokens, source = (
             float(compute_optimal_tokens(model.active_parameters)),

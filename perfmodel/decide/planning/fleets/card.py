@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import dollars, duration, percent, show
+from perfmodel.core.sentences import likely_to_be
+from perfmodel.core.units import dollars, duration, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
     LEAST,
@@ -48,7 +49,7 @@ def _chance(ratio: Ratio | None) -> str:
     """Return how likely an option is faster than the present fleet, then how much faster it is.
 
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=1.4, high_80=1.6, sure=0.9))
-    '90 % to be faster than what you have: 1.5 x as fast (80 %: 1.4 to 1.6)'
+    '90 % likely to be faster than what you have: 1.5 x as fast (80 %: 1.4 to 1.6)'
     >>> _chance(Ratio(to="what you have", value=1.5, low_80=None, high_80=None, sure=None))
     '1.5 x as fast as what you have (no interval is known)'
     """
@@ -57,7 +58,7 @@ def _chance(ratio: Ratio | None) -> str:
     if ratio.sure is None or not ratio.direction or ratio.may_be_nothing:
         return ratio.sentence
     speed = ratio.words.removesuffix(f", {ratio.order}")
-    return f"{percent(ratio.sure)} to be {ratio.direction} than {ratio.to}: {speed}"
+    return f"{likely_to_be(ratio.direction, ratio.sure)} than {ratio.to}: {speed}"
 
 
 def _best(answer: Fleets) -> FleetOption | None:

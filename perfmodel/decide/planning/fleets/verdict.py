@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from perfmodel.core.units import dollars, duration, per_cent, percent, rate, three_digits
+from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
@@ -279,14 +279,11 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
             f"samples a step: {each}; a run takes as many samples all the same (--global-batch-size says how "
             "many a step has)"
         )
-    if any(
-        one.ratio is not None and one.ratio.sure is not None and one.ratio.sure < 0.6
+    doubtful = [
+        f"{name_of(one)} ({one.ratio.order or 'as fast'})"
         for one in answer.options
-    ):
-        doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
-        names = ", ".join(dict.fromkeys(one.words for one in doubtful))
-        sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
-        lines.append(
-            f"hardly distinguishable from what you have: {names} (faster or slower with {percent(sure)})"
-        )
+        if one.ratio is not None and (one.ratio.sure or 1) < 0.6
+    ]
+    if doubtful:
+        lines.append(f"hardly distinguishable from what you have: {', '.join(doubtful)}")
     return lines
