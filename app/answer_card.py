@@ -12,8 +12,9 @@ import streamlit as st
 
 from app import interval_bar, sharing
 from app.looks import labelled
-from app.plain import beside_its_number, plain
+from app.plain import plain
 from app.session_hardware import without_folder
+from perfmodel.core.sentences import beside_its_number
 from perfmodel.model.prediction.answer_card import LABELS, Card
 
 LARGE = ("run", "cost", "chance", "memory")

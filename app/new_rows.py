@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from app.measured_runs import plural_of
-from app.plain import beside_its_number, markdown
+from app.plain import markdown
+from perfmodel.core.sentences import beside_its_number
 from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.ledger.ledger import Line, lines
 from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from app.session_hardware import without_folder
+from perfmodel.core.sentences import beside_its_number
 
 _MARKS = re.compile(r"([\\`*_\[\]<>$~!|&]|:(?=[A-Za-z]))|^([ \t]*\d*)([#+=.)-])(?=[\s#=-])", re.MULTILINE)
 """Matches characters with a meaning in Markdown: anywhere, or at the start of a line."""
@@ -16,20 +17,6 @@ _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\
 """Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
 """The word joiner, which has no width; with it inside, an address is not recognised."""
-_UNIT = re.compile(
-    r"(?<=\d) (?=%|(?:[mµn]?s|min|h|days?|[kMGT]i?B(?:/s)?|[MGT]?bit/s|[GTPE]?FLOP(?:/s)?|k?Wh?|[MG]Hz)"
-    r"(?!\w))"
-)
-"""Matches the space between a number and its unit."""
-
-
-def beside_its_number(text: str) -> str:
-    """Return text in which no line begins with the unit of a number.
-
-    >>> beside_its_number("100 MB in 4 ms, 80 % sure").replace("\\u00a0", "_")
-    '100_MB in 4_ms, 80_% sure'
-    """
-    return _UNIT.sub("\u00a0", text)
 
 
 def plain(text: str) -> str:
