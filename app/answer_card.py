@@ -12,7 +12,7 @@ import streamlit as st
 
 from app import interval_bar, sharing
 from app.looks import labelled
-from app.plain import beside_its_number, plain
+from app.plain import plain, unbroken
 from app.session_hardware import without_folder
 from perfmodel.model.prediction.answer_card import LABELS, Card
 
@@ -146,7 +146,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
 
 def _html(text: str) -> str:
     """Return text of a card as HTML, options by the labels of their fields."""
-    return escape(beside_its_number(without_folder(labelled(text))))
+    return escape(unbroken(without_folder(labelled(text))))
 
 
 def as_text(card: Card, command: str) -> str:

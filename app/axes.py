@@ -13,6 +13,7 @@ from perfmodel.core.units import duration, many, per_cent, show
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units that are written with prefixes."""
 HOUR, DAY = 3600, 86400
+MIB = 2**20
 LONG_TIMES = (60, 600, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY, 1000 * DAY)
 """Possible ticks of a logarithmic axis for times from a minute on [s]."""
 CLOSE_TIMES = tuple(
@@ -47,6 +48,8 @@ def say_units(figure: Figure) -> None:
         if values and (is_logarithmic or unit == "s" or (unit in SHOWN and not has_bars)):
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
+            if unit == "B" and is_logarithmic and are_binary(values):
+                ticks = [binary(each) for each in ticks]
             if is_logarithmic and name[0] == "x":
                 ticks = apart(ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1])
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
@@ -58,6 +61,24 @@ def say_units(figure: Figure) -> None:
             continue
         if unit in (*SHOWN, "GiB"):
             axis["title"]["text"] = _UNIT.sub("", title)
+
+
+def are_binary(sizes: Iterable[float]) -> bool:
+    """Return whether sizes [B] are whole numbers of MiB, which ``show`` writes in MiB; small ones may be any.
+
+    >>> are_binary([65536, 2**20, 2**33]), are_binary([2**20, 1e9])
+    (True, False)
+    """
+    return all(size % MIB == 0 for size in sizes if size >= MIB)
+
+
+def binary(size: float) -> float:
+    """Return the power of two nearest to a size [B]; a size below 1 MB as it is.
+
+    >>> show(binary(1e6), "B"), show(binary(1e10), "B"), show(binary(1e4), "B")
+    ('1 MiB', '8 GiB', '10 kB')
+    """
+    return size if size < 1e6 else float(2 ** round(math.log2(size)))
 
 
 def _say_shares(figure: Figure, name: str, axis: dict[str, Any]) -> None:

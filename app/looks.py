@@ -45,6 +45,7 @@ label:has(:focus-visible) {
   .st-key-page-body > * { min-width: 10.5rem; }
   .st-key-page-body > :only-child { max-width: 30rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
+  .st-key-page-body > :is(.st-key-option-fleets-machine, .st-key-option-fleets-add) { min-width: 19rem; }
 }
 .stMultiSelect [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; height: auto; max-height: none; }
 .stMultiSelect :is([role=group], span):has(> [data-testid=stMultiSelectTagsContainer], > span[title]) {
@@ -214,9 +215,9 @@ def for_planners(text: str) -> str:
     return _NODE.sub("machine", labelled(text))
 
 
-def main_number(label: str, value: str, ends: str | None, sure: str = "80 %") -> None:
-    """Draw a main number with its interval, or what it is at most, below, and how sure that is."""
-    below = None if ends is None else f"{sure}: {ends}"
+def main_number(label: str, value: str, ends: str | None) -> None:
+    """Draw a main number with its 80 % interval below."""
+    below = None if ends is None else f"80 %: {ends}"
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
 
 

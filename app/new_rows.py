@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from app.measured_runs import plural_of
-from app.plain import beside_its_number, markdown
+from app.plain import markdown, unbroken
 from perfmodel.core.units import per_cent
 from perfmodel.evidence.accuracy.ledger.ledger import Line, lines
 from perfmodel.model.fitted.ledger_scales import EXPERTS, KNOWN, NEW
@@ -95,4 +95,4 @@ def bullets() -> list[str]:
         "**Not known**: the error at the next source. The model was chosen with all of these in view, so "
         "expect more.",
     ]
-    return [beside_its_number(line) for line in lines]
+    return [unbroken(line) for line in lines]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
@@ -16,6 +16,7 @@ from perfmodel.core.records.options import Offers, declared
 from perfmodel.hardware.catalogue.kinds import KINDS
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.dataset import data_sets
+from perfmodel.hardware.machine_words import node_words
 from perfmodel.interfaces.cli import command_of
 from perfmodel.interfaces.cli.options import scenario_from
 from perfmodel.interfaces.cli.types import COUNT, Names
@@ -157,15 +158,29 @@ def offered(offers: Offers | Literal["hardware", "machines"] | None, catalogue: 
     if offers == "hardware":
         return tuple(id for kind in KINDS for id in catalogue.ids(kind))
     if offers == "machines":
-        return (*catalogue.ids("nodes"), *catalogue.ids("accelerators"))
+        return (*machines(catalogue), *catalogue.ids("accelerators"))
     if offers in ("workloads", "data sets"):
         return tuple(workload_names() if offers == "workloads" else data_sets())
     if offers in ("accelerators", "nodes"):
-        return tuple(catalogue.ids("accelerators" if offers == "accelerators" else "nodes"))
+        return machines(catalogue) if offers == "nodes" else tuple(catalogue.ids("accelerators"))
     if offers == "instances":
         return tuple(sorted({offer.instance for offer in catalogue.instances()}))
     scope = "inter" if offers == "links between nodes" else "intra"
     return tuple(id for id in catalogue.ids("links") if catalogue.link(id).scope == scope)
+
+
+@lru_cache(maxsize=8)
+def machines(catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the ids of machines by name, of those of one name the most common first.
+
+    >>> [id for id in machines(Catalogue.built_in()) if id.startswith("dgx-1")]
+    ['dgx-1v', 'dgx-1p', 'dgx-1v-32gb']
+    """
+    nodes = {id: catalogue.node(id) for id in catalogue.ids("nodes")}
+    first: dict[str, str] = {}
+    for id, node in nodes.items():
+        first.setdefault(node_words(node), id)
+    return tuple(sorted(nodes, key=lambda id: (first[node_words(nodes[id])], not nodes[id].most_common, id)))
 
 
 def read(option: Option, text: str) -> Any:

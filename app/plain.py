@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from app.session_hardware import without_folder
+from perfmodel.core.sentences import NO_BREAK, beside_its_number
 
 _MARKS = re.compile(r"([\\`*_\[\]<>$~!|&]|:(?=[A-Za-z]))|^([ \t]*\d*)([#+=.)-])(?=[\s#=-])", re.MULTILINE)
 """Matches characters with a meaning in Markdown: anywhere, or at the start of a line."""
@@ -16,22 +17,19 @@ _JOINED = re.compile(r"(?<=:)(?=//|[\w+-]+:|material/)|(?<=[wW]{3})(?=\.)|(?=@[\
 """Matches positions in addresses and emoji codes, which Streamlit recognises even if escaped."""
 _BREAK = "\u2060"
 """The word joiner, which has no width; with it inside, an address is not recognised."""
-_UNITS = r"(?:%|(?:[mµn]?s|min|h|days?|[kMGT]i?B(?:/s)?|[MGT]?bit/s|[GTPE]?FLOP(?:/s)?|k?Wh?|[MG]Hz)(?!\w))"
-_UNIT = re.compile(rf"(?<=\d) (?={_UNITS}|x as fast|to \d)|(?<=\d to) (?=\d)|(?<=80 %:) (?=[\d$])")
-"""Matches the spaces between a number and its unit, and inside an interval."""
-_TO = re.compile(rf"(?<=\d)-(?=[\d.,]*\d {_UNITS})")
+_INTERVAL = re.compile(r"(?<=\d) (?=x as fast|to \d)|(?<=\d to) (?=\d)|(?<=80\u00a0%:) (?=[\d$])")
+"""Matches the spaces inside an interval."""
+_TO = re.compile(r"(?<=\d)-(?=[\d.,]*\d\u00a0)")
 """Matches the hyphen of a range with a unit."""
 
 
-def beside_its_number(text: str) -> str:
+def unbroken(text: str) -> str:
     """Return text in which no line begins with the unit of a number or breaks an interval.
 
-    >>> beside_its_number("100 MB in 4 ms, 80 % sure").replace("\\u00a0", "_")
-    '100_MB in 4_ms, 80_% sure'
-    >>> beside_its_number("8 x as fast (80 %: 1 to 9), 3-4 s").encode("ascii", "replace").decode()
+    >>> unbroken("8 x as fast (80 %: 1 to 9), 3-4 s").encode("ascii", "replace").decode()
     '8?x as fast (80?%:?1?to?9), 3?-?4?s'
     """
-    return _UNIT.sub("\u00a0", _TO.sub(f"{_BREAK}-{_BREAK}", text))
+    return _INTERVAL.sub(NO_BREAK, _TO.sub(f"{_BREAK}-{_BREAK}", beside_its_number(text)))
 
 
 def plain(text: str) -> str:
@@ -42,7 +40,7 @@ def plain(text: str) -> str:
     >>> plain("http://192.0.2.1") == "http:" + "\u2060" + "//192.0.2.1"
     True
     """
-    joined = _JOINED.sub(_BREAK, beside_its_number(without_folder(text)))
+    joined = _JOINED.sub(_BREAK, unbroken(without_folder(text)))
     return _MARKS.sub(lambda mark: f"\\{mark[1]}" if mark[1] else f"{mark[2]}\\{mark[3]}", joined)
 
 
@@ -66,6 +64,6 @@ def markdown(rows: Sequence[Mapping[str, str]], right: Sequence[str] = ()) -> st
     names = [*rows[0]]
     lines = [names, ["--:" if name in right else "---" for name in names]]
     for row in rows:
-        cells = [beside_its_number(row[name].replace("\n", " ")) for name in names]
-        lines.append([cell.replace(" ", "\u00a0") if len(cell) <= SHORT else cell for cell in cells])
+        cells = [unbroken(row[name].replace("\n", " ")) for name in names]
+        lines.append([cell.replace(" ", NO_BREAK) if len(cell) <= SHORT else cell for cell in cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -13,7 +13,6 @@ from app.figure import Figure
 from app.layout import sentence
 from app.plain import plain
 from perfmodel.decide.quote import Checked
-from perfmodel.decide.quote.limits import IDEAL, SUPERLINEAR
 from perfmodel.decide.quote.sentence import evidence_words, measured_like_words, shown_verdict
 
 USUAL_END, LAST = 1.1, 1.5
@@ -29,8 +28,7 @@ def share_of(claim: Checked, value: float) -> float:
 
     Of a scaling efficiency that is 100 %, without what measurements scatter beyond it.
     """
-    limit = claim.limit / SUPERLINEAR if claim.quantity in IDEAL else claim.limit
-    first, second = (value, limit) if claim.higher_is_better else (limit, value)
+    first, second = (value, claim.ideal) if claim.higher_is_better else (claim.ideal, value)
     return min(first / second, LAST) if second else LAST
 
 

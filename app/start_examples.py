@@ -8,15 +8,15 @@ ETHERNET = {
     "c-inter-link": "ethernet-100g-rdma",
     "d-inter-link": "ethernet-25g-rdma",
 }
-ONE_CARD = {"node": "pcie-workstation-1gpu", "accelerator": "v100-pcie-16gb"}
+ONE_CARD = {"node": "pcie-workstation-1gpu", "accelerator": "v100-sxm2-16gb"}
+"""Machine of the examples of the README too."""
 EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
     "25 or 100 Gbit/s for 4 DGX-1 (32 V100s)?": ("compare", {"node": "dgx-1v", "gpus": "32", **ETHERNET}),
     "25 or 100 Gbit/s for 32 servers of one V100?": ("compare", {**ONE_CARD, "gpus": "32", **ETHERNET}),
     "Parameter server or ring?": (
         "scale",
         {
-            "node": "pcie-workstation-1gpu",
-            "accelerator": "v100-sxm2-16gb",
+            **ONE_CARD,
             "gpus": "2,4,8,16,32",
             "inter-link": "ethernet-25g-tcp",
             "strategy": "parameter-server",
@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[str, dict[str, str]]] = {
             "samples": "1e9",
         },
     ),
-    "Which layout for Llama 70B on 512 H100s?": (
+    "Which layout for Llama 3 70B on 512 H100s?": (
         "transformers",
         {"workload": "llama-3-70b", "gpus": "512", "global-batch-size": "1024", "node": "dgx-h100"},
     ),

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, tables, trace_chart
+from app.plain import markdown, plain
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
@@ -110,12 +111,11 @@ def advice(rows: list[dict[str, Any]]) -> None:
     """Draw a table of changes that would shorten a step."""
     if rows:
         st.caption("What would shorten a step, each on its own")
-        table(
-            [
-                {"change": row["change"], "saves": show(row["saves"], "s"), "basis": row["basis"]}
-                for row in rows
-            ],
-        )
+        cells = [
+            {"change": row["change"], "saves": show(row["saves"], "s"), "basis": row["basis"]} for row in rows
+        ]
+        with st.container(key="wrapped-advice"):
+            st.markdown(markdown([{name: plain(words) for name, words in row.items()} for row in cells]))
 
 
 def ranges(rows: list[dict[str, Any]]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app import samples, searches
 from app.menu import FIRST
+from app.start_examples import EXAMPLES, ONE_CARD
 from tests.test_app import button, errors, opened, sound, typed, words
 
 pytestmark = pytest.mark.any_version
@@ -107,6 +110,20 @@ def test_an_address_of_the_time_when_predict_was_at_the_root_opens_it():
     test = opened(FIRST[0], gpus="16", workload="vgg16")
     assert test.subheader[0].value == "How fast is VGG-16 on 16 V100s?"
     assert "What is this?" in errors(opened(FIRST[0], train="What is this?"))
+
+
+def test_the_readme_and_the_examples_take_the_same_machine_of_one_card():
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    assert " ".join(f"--{name} {id}" for name, id in ONE_CARD.items()) in readme
+    assert sum(query.items() >= ONE_CARD.items() for _, query in EXAMPLES.values()) == 2
+
+
+def test_the_most_common_of_machines_with_one_name_comes_first():
+    test = opened("plan")
+    nodes = next(each for each in test.multiselect if each.label == "Machines").options
+    of_dgx = [name for name in nodes if name.startswith("DGX-1,")]
+    assert of_dgx[0] == "DGX-1, 8 x V100 SXM2 16 GB"
+    assert len(of_dgx) == 3
 
 
 def test_the_pages_examples_have_answers():

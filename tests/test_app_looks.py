@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 import pytest
 
 import perfmodel
-from app import axes
+from app import axes, samples
 from app.answer_card import decision, with_reasons
+from app.diagnosis_charts import over_sizes
 from app.menu import PAGES
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import check_quote, read_quote
@@ -54,6 +55,15 @@ def test_messages_are_counted_in_one_kind_of_bytes():
     assert len(axes_drawn) == 2
     assert all("100 kB" in axis["ticktext"] for axis in axes_drawn)
     assert not [text for axis in axes_drawn for text in axis["ticktext"] if "iB" in text]
+
+
+def test_sizes_of_a_listing_are_counted_as_the_text_counts_them():
+    job = {"node": "dgx-h100", "gpus": 16}
+    figure = over_sizes(perfmodel.diagnose(measured=samples.LISTING, **job))
+    axes.say_units(figure)
+    ticks = figure.layout["xaxis"]["ticktext"]
+    assert any(text.endswith("MiB") for text in ticks)
+    assert not [text for text in ticks if text.endswith((" MB", " GB"))]
 
 
 def test_the_page_of_stragglers_says_who_leads_until_when():

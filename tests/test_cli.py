@@ -12,12 +12,14 @@ from importlib import import_module
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.text import Text
 
 from perfmodel.core.files.resources import folder
 from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.hardware.catalogue.kinds import CLASSES
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import COMMANDS, main
+from perfmodel.interfaces.cli.render import console
 from perfmodel.interfaces.register import command, commands
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
@@ -105,6 +107,7 @@ def test_every_example_in_the_help_runs_and_answers_in_every_form(example, tmp_p
     widest = max(len(line) for line in result.output.splitlines() if not line.strip().startswith("https://"))
     has_form = {*(f"--{form}" for form in forms), "--slurm"} & set(words)
     assert widest <= 80 or has_form or "--all" in words, f"{widest} columns"
+    assert not re.search(r"^\s*%", result.output, re.MULTILINE), "a line begins with a unit"
     for form in () if has_form else forms:
         if form != "json" and "--output" in words:  # which writes a form of its own
             continue
@@ -405,3 +408,12 @@ def test_a_larger_batch_needs_more_epochs_to_the_target():
     assert 30 < small["amount"] < large["amount"]
     assert small["within_range"]
     assert not reached(256)["within_range"]
+
+
+@pytest.mark.parametrize("quantity", ["1234 %", "12.3 GB/s", "(7-9 ms)"])
+def test_a_text_is_printed_with_each_number_beside_its_unit(quantity, capsys):
+    words = f"{'word ' * 15}{quantity} of it"  # whose number would just fit into the first line
+    console().print(Text(words))
+    first, second = (line.rstrip() for line in capsys.readouterr().out.splitlines())
+    assert f"{first} {second}" == words
+    assert second.startswith(quantity)

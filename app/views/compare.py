@@ -34,7 +34,7 @@ from app.layout import (
 )
 from app.looks import begun, for_planners, show_warnings
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
-from app.plain import plain
+from app.plain import markdown, plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import per_cent, show, show_range
 from perfmodel.decide.comparison import Comparison, comparison_words
@@ -99,7 +99,7 @@ def lettered(card: Card, names: list[str]) -> Card:
 
 def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     """Return a Markdown table with the speed ratio to A, its probability and the time of each case."""
-    rows = [("case", "speed against A", "an iteration (80 %)")]
+    rows = []
     for case in result.cases:
         answer = answers[case.name]
         faster = "-" if case.ratio is None else case.ratio.words
@@ -107,9 +107,9 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
         time += f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
         if not answer.memory.fits:
             time = f"{memory_chart.of_prediction(answer).words}; {time} if it did"
-        rows.append((case.name, faster, time))
-    lines = [f"| {' | '.join(map(plain, row))} |" for row in rows]
-    return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
+        cells = {"case": case.name, "speed against A": faster, "an iteration (80 %)": time}
+        rows.append({name: plain(words) for name, words in cells.items()})
+    return markdown(rows)
 
 
 def case_warnings(answers: dict[str, Prediction], picked: list[dict[str, Any]]) -> list[str]:
@@ -138,8 +138,8 @@ def table(result: Comparison) -> tuple[str, list[str]]:
         columns.setdefault(tuple(_cell(row, index) for row in result.rows), []).append(letter)
     alike = " (same expected values)"
     heads = [f"{', '.join(some)}{alike if len(some) > 1 else ''}" for some in columns.values()]
-    lines = [f"| {' | '.join(['', *heads])} |", f"| --- |{' --- |' * len(heads)}"]
-    same, utilization = [], next((row.values for row in result.rows if row.quantity == "mfu"), None)
+    rows, same = list[dict[str, str]](), list[str]()
+    utilization = next((row.values for row in result.rows if row.quantity == "mfu"), None)
     for row, *cells in zip(result.rows, *columns, strict=True):
         if row.quantity == "mfu_nominal" and row.values == utilization:
             continue
@@ -147,8 +147,9 @@ def table(result: Comparison) -> tuple[str, list[str]]:
             if row.quantity != "memory_bytes":  # of which its capacity is also said
                 same.append(f"{comparison_words.label(row).strip()} {cells[0]}")
         else:
-            lines.append(f"| {' | '.join(map(plain, [comparison_words.label(row).strip(), *cells]))} |")
-    return ("\n".join(lines) if len(lines) > 2 else ""), same
+            words = map(plain, (comparison_words.label(row).strip(), *cells))
+            rows.append(dict(zip(("", *heads), words, strict=True)))
+    return (markdown(rows) if rows else ""), same
 
 
 def _cell(row: Row, index: int) -> str:

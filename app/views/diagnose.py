@@ -42,7 +42,6 @@ from perfmodel.decide.diagnosis.card import LEAST, bandwidths, shares
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
-from perfmodel.interfaces.reports.page import Listing
 
 OF = options("diagnose")
 READ = tuple(OF[name]._replace(session=f"diagnose-{name}") for name in ("collective", "skip"))
@@ -189,12 +188,7 @@ def details(answer: Diagnosis) -> None:
         if listing.rows:
             with fold(listing.heading) as is_open:
                 if is_open:
-                    st.dataframe(as_rows(listing), hide_index=True)
-
-
-def as_rows(listing: Listing) -> list[dict[str, str]]:
-    """Return a table of a report as rows."""
-    return [dict(zip(listing.columns, row, strict=True)) for row in listing.rows]
+                    st.dataframe(listing.records(), hide_index=True)
 
 
 def page() -> None:

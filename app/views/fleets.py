@@ -128,8 +128,10 @@ def if_below(one: FleetOption) -> str:
 
 def rows(table: Listing) -> list[dict[str, str]]:
     """Return a table of a report as rows, with words as pages have them."""
+    option = table.columns[0]
     return [
-        dict(zip(table.columns, [row[0], *map(for_planners, row[1:])], strict=True)) for row in table.rows
+        {name: words if name == option else for_planners(words) for name, words in row.items()}
+        for row in table.records()
     ]
 
 

@@ -28,8 +28,8 @@ from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
-NAME_WIDTH = 190
-# Of the first column of the list [px], so that a phone shows two more.
+LETTER, WIDEST_NAME = 6, 340
+# Of the first column of the list [px]: each letter of a name, and at most, the width of a phone.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
@@ -189,11 +189,12 @@ def page(request: PageRequest) -> None:
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
     counted = "; memory in GiB, of 1.074 GB, as each source counts it" if kind == "accelerators" else ""
     st.caption(f"All {len(rows)} {kind}, the newest first{counted}")
+    wide = LETTER * max(len(row["name"]) + 5 for row in rows)
     st.dataframe(
         rows,
         hide_index=True,
         placeholder="",
-        column_config={"name": st.column_config.TextColumn(width=NAME_WIDTH)},
+        column_config={"name": st.column_config.TextColumn(width=min(wide, WIDEST_NAME))},
     )
     with st.container(horizontal=True):
         command = "specs show " + id

@@ -59,10 +59,10 @@ def table(rows: list[dict[str, Any]], result: dict[str, Any]) -> list[dict[str, 
     at = f"at {percent(confidence)}"
     return [
         {
+            "mark": mark_of(row, result),
             "time": duration(row["run_time"]),
             "cost [USD]": payment(row),
             "plan": name,
-            "mark": mark_of(row, result),
             f"time {at}": "" if row["run_time_at_most"] is None else duration(row["run_time_at_most"]),
             f"cost {at} [USD]": row["cost_at_most"],
             "strategy": row["strategy"],

@@ -37,7 +37,7 @@ from app.looks import for_planners, labelled, main_number, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from app.titles import job_of
-from perfmodel.core.units import duration, per_cent, percent, show, show_range, three_digits
+from perfmodel.core.units import duration, per_cent, percent, show, show_range
 from perfmodel.interfaces.api.predict import Predicted
 from perfmodel.interfaces.reports.figures import interval_95, notes_of, target_words
 from perfmodel.model.options.risk import PLANNING_CONFIDENCE, Risk
@@ -47,22 +47,30 @@ from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.model.step.terms import TERMS, added
 
 
-def figures(prediction: Prediction, confidence: float) -> None:
-    """Draw the main numbers, with what is reached as surely as asked for; a caption where it does not fit."""
+def speeds(prediction: Prediction, confidence: float) -> dict[str, answer_card.Shown]:
+    """Return the throughput to plan with and the likely one as figures of the card; {} if it does not fit."""
+    if not prediction.memory.fits:
+        return {}
+    rates, median = card.throughput_range(prediction), prediction.samples_per_second
+    rest = "" if rates is None else "; half of jobs like it are faster"
+    known = {"Likely": (median, rest)}
+    if rates is not None and confidence > card.EVEN and not card.is_too_wide(prediction):
+        sure = median / card.slowest(median / rates[0], confidence)
+        known = {"Plan with": (sure, f"; {percent(confidence)} of jobs like it are faster"), **known}
+    result = {}
+    for label, (rate, rest) in known.items():
+        value, _, unit = card.per_second(prediction, rate).partition(" ")
+        result[label] = answer_card.Shown(value, f"{unit}{rest}")
+    return result
+
+
+def figures(prediction: Prediction) -> None:
+    """Draw the numbers that the card has no field for; a caption where it does not fit."""
     if not prediction.memory.fits:
         fast = card.per_second(prediction, prediction.samples_per_second)
         st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {fast}")
         return
-    rates, median = card.throughput_range(prediction), prediction.samples_per_second
-    slower = None if rates is None else card.slowest(median / rates[0], confidence)
     with st.container(horizontal=True):
-        sure = f"{percent(confidence)} of jobs like it"
-        shown = [("Throughput, typical", median, card.samples_per_second(prediction, median))]
-        if tokens := prediction.tokens_per_second:
-            shown.append(("Tokens, typical", tokens, f"{three_digits(tokens)} tokens/s"))
-        for label, rate, words in shown:
-            least = None if slower is None else f"more than {three_digits(rate / slower)}"
-            main_number(label, words, least, sure)
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
             per_cent(prediction.scaling_efficiency),
@@ -151,13 +159,13 @@ def page(request: PageRequest) -> None:
     remedy = "" if prediction.memory.fits else layout_options.remedy(request.picked)
     with request.top:
         st.subheader(plain(f"How fast is {job_of(result['workload'], answer.card)}?"), anchor=False)
-        answer_card.show(answer.card)
+        answer_card.show(answer.card, speeds(prediction, sure))
         if remedy:
             st.markdown(f"What would fit: {remedy}.")
         alt = f"Terms of one iteration: {prediction.verdict}"
         charts.draw(charts.waterfall(prediction), "iteration", alt)
         st.caption(labelled(sentence(prediction.verdict)))
-        figures(prediction, sure)
+        figures(prediction)
     to_target(reached, prediction)
     show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"

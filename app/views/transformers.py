@@ -51,7 +51,7 @@ from perfmodel.model.transformers.flops import NOMINAL_WORDS
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
 PRESETS: dict[str, dict[str, str]] = {
-    "Llama 70B on 512 H100": {name: str(value) for name, value in START.items()},
+    "Llama 3 70B on 512 H100": {name: str(value) for name, value in START.items()},
     "Which layout? Mixtral 8x7B on 64 H100": {
         "workload": "mixtral-8x7b",
         "gpus": "64",

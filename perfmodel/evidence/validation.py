@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 
 from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Record, Report, Table, aligned
-from perfmodel.core.units import per_cent
+from perfmodel.core.files.templating import percent
 from perfmodel.evidence.accuracy.campaign import ENDS, Mode, Outcome
 from perfmodel.evidence.accuracy.collectives.collective_compare import Row as CollectiveRow
 from perfmodel.evidence.accuracy.collectives.collective_compare import (
@@ -171,14 +171,10 @@ class Validation(Table, Generic[AnyRow]):
         title = f"Validation: {len(self.rows)} rows of {self.kind}, {len(self.reasons)} refused, {how}"
         lines = {"model": self.errors} | ({"naive": self.naive} if self.naive else {})
         rows = [
-            (name, str(each.n), *map(_percent, (each.median_absolute_error, each.bias, each.within_20)))
+            (name, str(each.n), *map(percent, (each.median_absolute_error, each.bias, each.within_20)))
             for name, each in lines.items()
         ]
         return aligned(title, ("", "n", "median error", "bias", "within 20 %"), rows)
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else per_cent(share)
 
 
 def _errors(table: Mapping[str, Any]) -> Errors:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from perfmodel.core.files.templating import render
+from perfmodel.core.sentences import wrapped
 from perfmodel.core.units import UNITS, per_cent, show
 from perfmodel.decide.economics import KWH
 from perfmodel.decide.explanations.equations import Cost, Equation, Symbol, largest
@@ -169,14 +169,7 @@ def _taken(result: Explanation) -> list[str]:
 
 def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
     """Return a line wrapped to ``WIDTH``, with the indents of its first and its later lines."""
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=later,
-        break_on_hyphens=False,
-        break_long_words=True,
-    )
+    return wrapped(line, WIDTH, first, later, breaks_words=True)
 
 
 def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted, percent
 from perfmodel.decide.fits.changes import DEAR
-from perfmodel.decide.fits.ways import unknown_of
-from perfmodel.decide.fits.words import change_words, other_training
+from perfmodel.decide.fits.ways import is_known, unknown_of
+from perfmodel.decide.fits.words import change_words, cost_words, other_training
 from perfmodel.model.prediction.card import unfit_reason, unfit_verdict
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Memory
@@ -73,13 +73,13 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
     nearest = [change for change in changes if change not in fitting]
     if fitting:
         words = f"{name} {verdict}{_taken(fitting, memory, reason)}"
-        known = [change for change in nearest if _is_known(change) and not change.more_gpus]
+        known = [change for change in nearest if is_known(change) and not change.more_gpus]
         if known:
             most = percent(known[0].fits_probability)
             gpus = counted(job.gpus, "GPU")
             words += f" With changes that {job.software} is known to do, {gpus} fit it with {most} at most."
     elif nearest:
-        of_known = next(filter(_is_known, nearest), nearest[0])
+        of_known = next(filter(is_known, nearest), nearest[0])
         here = nearest[:1] if of_known is nearest[0] else [nearest[0], of_known]
         words = f"{name} {verdict}, and nothing tried makes it fit with {percent(confidence)}.{reason}"
         listed = "; or ".join(f"{change_words(each.options)}: {_odds(each)}{_but(each)}" for each in here)
@@ -104,25 +104,23 @@ def _taken(fitting: Sequence[Change], memory: Memory, reason: str) -> str:
     change = fitting[0]
     words = (
         f"; to {'be surer' if memory.fits else 'make it fit'}, take {change_words(change.options)}: it then "
-        f"fits with {percent(change.fits_probability)}, at {_more_time(change)}{_but(change)}.{reason}"
+        f"fits with {percent(change.fits_probability)}, {_at_cost(change)}.{reason}"
     )
     is_dear = change.slowdown >= DEAR
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
     others += [each for each in fitting if is_dear and each.slowdown < DEAR]
     if not others:
         return words
-    other = min(others, key=lambda each: (bool(_but(each)), not _is_known(each)))
+    other = min(others, key=lambda each: (bool(_but(each)), not is_known(each)))
     return (
         f"{words} Or else {change_words(other.options)}: {percent(other.fits_probability)}, "
-        f"at {_more_time(other)}{_but(other)}."
+        f"{_at_cost(other)}."
     )
 
 
-def _more_time(change: Change) -> str:
-    """Return in words how much more or less accelerator time as many tokens take with a change."""
-    if change.slowdown >= 1:
-        return f"{1 + change.slowdown:.1f} x the GPU time"
-    return f"{100 * abs(change.slowdown):.0f} % {'more' if change.slowdown > 0 else 'less'} GPU time"
+def _at_cost(change: Change) -> str:
+    """Return the accelerator time with a change, and what speaks against it, as the end of a sentence."""
+    return f"at {cost_words(change.slowdown)} GPU time{_but(change)}"
 
 
 def _odds(change: Change) -> str:
@@ -139,12 +137,7 @@ def _gib(size: float) -> str:
 
 def is_sure(change: Change, confidence: float) -> bool:
     """Return whether a job fits with a change, by what its software is known to do."""
-    return change.fits_probability >= confidence and _is_known(change)
-
-
-def _is_known(change: Change) -> bool:
-    """Return whether its software is known to do a change."""
-    return not unknown_of(change.warnings)
+    return change.fits_probability >= confidence and is_known(change)
 
 
 def reasons_against(change: Change) -> list[str]:

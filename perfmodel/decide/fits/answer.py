@@ -10,7 +10,7 @@ from perfmodel.core.units import counted
 from perfmodel.decide.fits.advice import Change, Job, advice_of, is_sure
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
-from perfmodel.decide.fits.ways import unknown_of
+from perfmodel.decide.fits.ways import is_known
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
@@ -182,7 +182,7 @@ def _first(changes: Sequence[Changed], confidence: float) -> list[Changed]:
 
     def standing(one: Changed) -> tuple[int, float]:
         if one.memory.probability >= confidence:
-            return int(bool(unknown_of(one.warnings))), 0.0
+            return int(not is_known(one)), 0.0
         return 2, -one.memory.probability
 
     ordered = sorted(changes, key=standing)

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from perfmodel.core.errors import InputError
-from perfmodel.decide.fits.ways import Options, Way, more_gpus, sharing_ways, unknown_of, ways_of
+from perfmodel.decide.fits.ways import Options, Way, is_known, more_gpus, sharing_ways, unknown_of, ways_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
@@ -188,7 +188,7 @@ def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]
     tried: list[tuple[Way, list[_Saver]]] = []
     for of_size in more_gpus(job.setting):
         result += _each(job, [(way,) for way in of_size])
-        if any(map(_is_known, result)) or not shares:
+        if any(map(is_known, result)) or not shares:
             continue
         sharing = list(sharing_ways(job.setting, of_size[0].options["world_size"]))
         kinds = {way.kind for way in sharing}
@@ -202,20 +202,15 @@ def _on_more(job: _Job, others: Sequence[_Saver], shares: bool) -> list[Changed]
             result += _alone(job, savers, (way,))
         if any(savers for _, savers in of_this):  # else the machines' network is not known
             tried = of_this
-    if any(map(_is_known, result)) or not others:
+    if any(map(is_known, result)) or not others:
         return result
     helping = [saver for _, savers in tried for saver in savers]
     for way, _ in tried:
         result += _nearest(job, _smallest(helping), (way,))
         fitting = [one for one in result if one.memory.probability >= job.confidence]
-        if any(map(_is_known, fitting)):
+        if any(map(is_known, fitting)):
             return fitting
     return result
-
-
-def _is_known(changed: Changed) -> bool:
-    """Return whether a job's software is known to do a change."""
-    return not unknown_of(changed.warnings)
 
 
 def _each(job: _Job, chosen: Iterable[tuple[Way, ...]]) -> list[Changed]:

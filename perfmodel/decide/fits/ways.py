@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.hardware.software import default_for_layouts, parts
@@ -39,6 +39,19 @@ SHORTEST = 512
 def unknown_of(warnings: Iterable[str]) -> list[str]:
     """Return the warnings that the software is not known to do what a job asks."""
     return [line for line in warnings if _UNKNOWN in line]
+
+
+class Warned(Protocol):
+    """A change of options with its warnings."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is possible and poor of it, or not known of the software."""
+
+
+def is_known(change: Warned) -> bool:
+    """Return whether a job's software is known to do a change."""
+    return not unknown_of(change.warnings)
 
 
 class Way(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from perfmodel.core.units import per_cent
 from perfmodel.decide.comparison.option_words import COUNTED, option_words
 
 IN_HOST = "in host memory"
@@ -47,6 +48,8 @@ def cost_words(slowdown: float) -> str:
     """Return GPU time for as many tokens over that of the job as it is, in words.
 
     >>> cost_words(0.234), cost_words(4.03), cost_words(-0.1)
-    ('+23 %', '5.0 x', '-10 %')
+    ('23 % more', '5.0 x as much', '10 % less')
     """
-    return f"{1 + slowdown:.1f} x" if slowdown >= 1 else f"{100 * slowdown:+.0f} %"
+    if slowdown >= 1:
+        return f"{1 + slowdown:.1f} x as much"
+    return f"{per_cent(abs(slowdown), 0)} {'more' if slowdown >= 0 else 'less'}"

@@ -11,6 +11,7 @@ from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.expected import Expected
 from perfmodel.decide.quote.file import Per
 from perfmodel.decide.quote.limited import LimitedBy
+from perfmodel.decide.quote.limits import IDEAL, SUPERLINEAR
 from perfmodel.decide.quote.reached import ReachedBy
 from perfmodel.decide.quote.tricks import Trick
 from perfmodel.decide.quote.unstated import OnlyWith
@@ -134,6 +135,11 @@ class Checked(BaseModel):
     """Key of the claim's source; null where it names none."""
     reading: str
     """How the claim was read: printed, or off a plot."""
+
+    @property
+    def ideal(self) -> float:
+        """The most that is possible, without what measurements scatter beyond it."""
+        return self.limit / SUPERLINEAR if self.quantity in IDEAL else self.limit
 
     @property
     def judged_by(self) -> Expected | None:

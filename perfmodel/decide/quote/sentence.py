@@ -10,7 +10,7 @@ from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import KINDS
-from perfmodel.decide.quote.limits import IDEAL, SUPERLINEAR
+from perfmodel.decide.quote.limits import IDEAL
 from perfmodel.model.options.scenario import field_of
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
@@ -99,7 +99,7 @@ def needs_reached(claim: Checked) -> bool:
 def limit_words(claim: Checked) -> str:
     """Return what physics allows, of the claimed quantity."""
     if claim.quantity in IDEAL:
-        ideal, scattered = (_written(claim, each) for each in (claim.limit / SUPERLINEAR, claim.limit))
+        ideal, scattered = (_written(claim, each) for each in (claim.ideal, claim.limit))
         return f"it can be at most {ideal}, and measured at most {scattered}, as measurements scatter"
     assumed = f" in {claim.precision}" if claim.only_with else ""
     most = "allows at most" if claim.higher_is_better else "needs at least"

@@ -56,6 +56,13 @@ class Tried(Record):
     chance: float | None
     """Probability of that; null where the interval was not learned."""
 
+    @property
+    def between(self) -> str:
+        """The efficiency's 80 % interval in words; a dash where it was not learned."""
+        if self.low_80 is None or self.high_80 is None:
+            return "-"
+        return f"{per_cent(self.low_80, 0)} to {per_cent(self.high_80, 0)}"
+
 
 class Enough(Record, Table):
     """The value that suffices for a scaling efficiency, with all values that were tried."""
@@ -364,9 +371,8 @@ def _counted(vary: str) -> Callable[[int | str], str]:
 
 def _percent(row: Tried) -> str:
     """Return an efficiency with its interval and probability in words."""
-    if row.low_80 is None or row.high_80 is None or row.chance is None:
+    if row.chance is None:
         return per_cent(row.scaling_efficiency)
     sure = row.chance if row.reaches else 1 - row.chance
     side = "reached" if row.reaches else "missed"
-    between = f"80 %: {per_cent(row.low_80, 0)} to {per_cent(row.high_80, 0)}"
-    return f"{per_cent(row.scaling_efficiency)} ({between}), {likely_to_be(side, sure)}"
+    return f"{per_cent(row.scaling_efficiency)} (80 %: {row.between}), {likely_to_be(side, sure)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.core.drawing import POINT, drawn
+from perfmodel.core.sentences import wrapped
 from perfmodel.core.units import NOTHING, per_cent, rate, show, show_range, shown_part
 from perfmodel.interfaces.reports.figures import figures, interval_lines, notes_of, overflows, target_lines
 from perfmodel.model.prediction.answer_card import Card
@@ -31,7 +31,22 @@ LABEL = 22
 
 
 class _Output(Console):
-    """A console that lets commands handle a closed pipe."""
+    """A console that keeps a number with its unit, and lets commands handle a closed pipe."""
+
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Print objects, texts on as many lines as they need."""
+        shown = objects if soft_wrap else [self._in_lines(each) for each in objects]
+        super().print(*shown, soft_wrap=soft_wrap, **options)
+
+    def _in_lines(self, printed: Any) -> Any:
+        """Return a text with its long lines broken; anything else as it is."""
+        if not isinstance(printed, Text):
+            return printed
+        lines, broken = printed.plain.split("\n"), printed.copy()
+        broken.plain = "\n".join(
+            "\n".join(wrapped(line, self.width)) if len(line) > self.width else line for line in lines
+        )
+        return broken
 
     def on_broken_pipe(self) -> None:
         """Raise a BrokenPipeError; rich would exit with 1."""
@@ -191,14 +206,7 @@ def _decimal(amount: float) -> str:
 
 def filled(text: str, width: int, start: str = "") -> str:
     """Return text wrapped to ``width`` characters behind a label, with later lines indented to match."""
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return "\n".join(wrapped(text, width, start, " " * len(start)))
 
 
 def command_to(out: Console, line: str) -> None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from perfmodel.core.units import per_cent
-from perfmodel.interfaces.cli.render import console, table
+from perfmodel.interfaces.cli.render import console, lines_to, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,15 +129,13 @@ def _show_training(answer: Validation[Any], by: Sequence[str], out_of_sample: bo
 
 
 def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
-    from textwrap import fill
-
     from perfmodel.evidence.accuracy.report.error_statistics import refusals
 
     refused = refusals(reasons)
     if refused:
         out.print(Text("not predicted:"))
     for count, reason in refused:
-        out.print(Text(fill(reason, out.width, initial_indent=f"{count:>6}  ", subsequent_indent=" " * 8)))
+        lines_to(out, reason, f"{count:>6}  ")
 
 
 def _show_collectives(answer: Validation[Any], by: Sequence[str], out_of_sample: bool) -> None:

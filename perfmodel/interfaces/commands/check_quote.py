@@ -142,10 +142,9 @@ def run(request: QuoteRequest, context: Context) -> "QuoteAnswer | ExampleQuotes
 
 def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
     """Print the answer card and each claim with the reasons for its verdict, or the list of examples."""
-    import textwrap
-
     import click
 
+    from perfmodel.core.sentences import wrapped
     from perfmodel.decide.quote.listing import counted, defaults_taken, heading, lines_of
     from perfmodel.interfaces.cli.render import console, show_card
 
@@ -153,11 +152,11 @@ def text(answer: "QuoteAnswer | ExampleQuotes", request: QuoteRequest) -> None:
         for row in answer:
             click.echo(f"{row.name:<22} {row.title}")
         return
-    for line in textwrap.wrap(answer.title, WIDTH) + textwrap.wrap(answer.note, WIDTH):
+    for line in wrapped(answer.title, WIDTH) + wrapped(answer.note, WIDTH):
         click.echo(line)
     show_card(console(), answer.card)
     for index, claim in enumerate(answer, 1):
-        head = textwrap.wrap(f"{index}. {heading(claim)}", WIDTH)
+        head = wrapped(f"{index}. {heading(claim)}", WIDTH)
         click.echo()
         click.echo(click.style("\n".join(head), bold=True))
         for label, words in lines_of(claim, answer.sources):

@@ -88,11 +88,9 @@ def _lines(answer: "Citations") -> Iterator[str]:
 
 def _wrapped(line: str, indent: str) -> list[str]:
     """Return a line wrapped to ``WIDTH``, with later lines indented further."""
-    import textwrap
+    from perfmodel.core.sentences import wrapped
 
-    return textwrap.wrap(
-        line, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
-    )
+    return wrapped(line, WIDTH, indent, f"{indent}    ", breaks_words=True)
 
 
 def _bibtex(answer: Any, _: object) -> str:

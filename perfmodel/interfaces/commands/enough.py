@@ -91,15 +91,10 @@ def text(answer: "Enough", request: object) -> None:
         column.no_wrap = True
     shown = _shown(answer)
     for row in shown:
-        between = (
-            "-"
-            if row.low_80 is None or row.high_80 is None
-            else f"{per_cent(row.low_80, 0)} to {per_cent(row.high_80, 0)}"
-        )
         rate = [show(row.bandwidth, "B/s")] if links and row.bandwidth is not None else []
         mark = "*" if row.value == answer.answer else ""
         name = f"{row.value:,}{mark}" if isinstance(row.value, int) else f"{row.value}{mark}"
-        cells = [per_cent(row.scaling_efficiency), between, show(row.iteration_time, "s")]
+        cells = [per_cent(row.scaling_efficiency), row.between, show(row.iteration_time, "s")]
         rows.add_row(name, *rate, *cells, "yes" if row.reaches else "no")
     out.print(rows)
     if answer.answer is not None:

@@ -27,6 +27,10 @@ class Listing:
     texts: int = 1
     """Columns of text, from the left; the others are right-aligned."""
 
+    def records(self) -> list[dict[str, str]]:
+        """Return the rows, each from column to text."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Shares:
