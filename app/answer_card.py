@@ -80,9 +80,9 @@ def with_reasons(first: str, rest: str) -> str:
     >>> print(with_reasons("Take B:", "it is faster. No other (at 1.5 x) is."))
     **Take B:** it is faster.
     - No other (at 1.5 x) is.
-    >>> print(with_reasons("Take B.", "100 Gbit/s: 5 x. all-reduce: 4 x, e.g. here."))
+    >>> print(with_reasons("Take B.", "2 nodes: 5 x. all-reduce: 4 x, e.g. here."))
     **Take B.**
-    - 100 Gbit/s: 5 x.
+    - 2 nodes: 5 x.
     - all-reduce: 4 x, e.g. here.
     """
     reason, *others = _SENTENCE.split(rest)
