@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app import charts, similar_runs
+from app import charts, line_charts, similar_runs
 from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import throughput_range
-from perfmodel.model.prediction.intervals.ratio import ratio_between
-from perfmodel.model.prediction.scaling_card import gpus
+from perfmodel.model.prediction.scaling_card import efficiency_range, gpus
 
 MOST_TICKS = 12
 """Most ticks, one for each count."""
@@ -37,7 +36,7 @@ RATIOS = ("efficiency", "speedup")
 
 
 def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
-    """Draw the chart of one quantity: all curves with bands, the ideal, and similar measured runs."""
+    """Draw the chart of one quantity: all curves with intervals, the ideal, and similar measured runs."""
     xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
     first = next(iter(result.values()))
     counts = xs[next(iter(result))]
@@ -46,7 +45,7 @@ def draw(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None
         "speedup": (counts, counts),
     }
     bands = _bands(result, y)
-    figure = charts.lines(
+    figure = line_charts.lines(
         {name: (xs[name], drawn[name]) for name in result},
         "GPUs [1]",
         YS[y],
@@ -71,7 +70,8 @@ def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
     drawn = _bands(result, y)
     if not drawn:
         return []
-    return [f"shaded: the 80 % interval{of}{', of each curve in its colour' if len(drawn) > 1 else ''}"]
+    others = ", of the other curves as bars beside the points" if len(drawn) > 1 else ""
+    return [f"shaded: the 80 % interval{of}{others}"]
 
 
 def _ticks(counts: list[int]) -> list[int] | None:
@@ -93,11 +93,10 @@ def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[
 def _span(prediction: Prediction, first: Prediction, y: str) -> tuple[float, float] | None:
     """Return the 80 % interval of a drawn quantity; of efficiency and speed-up against the first point."""
     if y in RATIOS:
-        ratio = ratio_between(prediction, first, gpus(first))
-        if ratio.low_80 is None or ratio.high_80 is None:
+        if (ends := efficiency_range(prediction, first)) is None:
             return None
-        value = getattr(prediction, FIELDS[y]) / ratio.value
-        return value * ratio.low_80, value * ratio.high_80
+        per = getattr(prediction, FIELDS[y]) / prediction.scaling_efficiency
+        return per * ends[0], per * ends[1]
     if y == "throughput":
         return throughput_range(prediction)
     interval = prediction.interval

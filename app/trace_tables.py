@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, tables, trace_chart
+from app import charts, line_charts, tables, trace_chart
 from app.plain import markdown, plain
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.activity import SHARES
@@ -76,7 +76,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
         if device["memory"]
     }
     if curves:
-        figure = charts.lines(curves, "time [s]", "allocated [GiB]")
+        figure = line_charts.lines(curves, "time [s]", "allocated [GiB]")
         charts.draw(figure, "memory", "Memory over time")
     held = [
         {"device": trace_chart.title(device), "what": CATEGORIES[name], "GiB": round(size / 2**30, 3)}

@@ -226,7 +226,7 @@ def test_a_repr_reads_well(name):
     """One line to a few, with units, at a width that a notebook shows."""
     lines = repr((TABLES | JSON)[name][0]()).splitlines()
     assert 1 <= len(lines) <= 15
-    assert max(map(len, lines)) <= 320
+    assert max(map(len, lines)) <= 340
     assert "{" not in lines[0]
 
 

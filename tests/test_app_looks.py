@@ -171,7 +171,10 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
         for name, each in (("b", rdma), ("100 a", same))
     ]
     first, *said = with_reasons(*decision(several)).replace("\\", "").replace("\xa0", " ").split("\n- ")
-    assert first == "**It pays up to 64 GPUs, the most tried; no other is surely faster.**"
+    linear = f"at {per_cent(last.scaling_efficiency, 0)} of linear scaling"
+    assert (
+        first == f"**It pays up to 64 GPUs, the most tried, {linear}; none of the others is surely faster.**"
+    )
     assert said.pop(0) == f"own: {own}"
     assert [line.startswith(begin) for line, begin in zip(said, lines, strict=True)] == [True, True]
     for line, name in zip(said, ("b", "100 a"), strict=True):

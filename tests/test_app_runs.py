@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,9 @@ def test_the_template_is_one_click_away():
     example = next(block for block in test.get("code") if block.value.startswith("workload,"))
     assert example.proto.wrap_lines  # a header longer than a phone is wide
     assert "| `world_size` | GPUs in all |" in words(test)
-    sound(button(test, "Try it with these invented runs").click().run())
+    (taught,) = re.findall(r"They are ([\d.]+ %) off as predicted from specs, and ([\d.]+ %)", words(test))
+    sound(button(test, "Try it with these runs").click().run())
+    assert "your 5 runs are {} off before, {} when each is predicted".format(*taught) in words(test)
     assert f"What {samples.RUNS_NAME} teaches".replace("_", "\\_") in words(test)
 
 
@@ -108,4 +111,4 @@ def test_a_refused_file_leaves_the_form_and_the_template_on_the_page():
     test = handed_over("model,time\nresnet50,1\n")
     assert "'model' (here workload)" in errors(test)
     assert "`world_size`" in words(test)
-    assert button(test, "Try it with these invented runs")
+    assert button(test, "Try it with these runs")

@@ -646,7 +646,8 @@ def test_every_question_gets_a_finite_answer_or_a_clean_refusal(options):
     assert answer.mfu > 0
     assert answer.speedup > 0
     assert answer.scaling_efficiency > 0
-    if answer.layout is None:  # replicas that share an optimizer's states update faster than one alone
+    waits_for_all = not options["strategy"].startswith("k-")  # else the first of several beats the mean
+    if answer.layout is None and waits_for_all:  # replicas that share states update faster than one alone
         assert answer.scaling_efficiency < 1 + 1e-9
     assert Prediction.model_validate_json(answer.to_json()).model_dump() == answer.model_dump()
     json.loads(answer.to_json(), parse_constant=pytest.fail)  # neither NaN nor Infinity

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app import answer_card, assumed, charts, exchanges, report_pages, session_hardware, sharing
+from app import answer_card, assumed, charts, exchanges, line_charts, report_pages, session_hardware, sharing
 from app.answer_card import Shown
 from app.backend import backend
 from app.command_answer import answer_of
@@ -88,7 +88,7 @@ def picture(
     series = {
         known: (xs, [None if p is None else getattr(p, field) for p in line]) for known, line in lines.items()
     }
-    figure = charts.lines(series, x, title, log_y=True, ticks=xs if name == "by-ranks" else None)
+    figure = line_charts.lines(series, x, title, log_y=True, ticks=xs if name == "by-ranks" else None)
     for mark in marks:
         figure.add_vline(x=mark.message_bytes, line={"dash": "dot", "color": charts.GREY})
         figure.add_annotation(

@@ -32,7 +32,7 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import show, show_range
+from perfmodel.core.units import per_cent, show, show_range
 from perfmodel.decide.comparison.option_words import option_words, words_of_values
 from perfmodel.hardware.machine_words import kind_words
 from perfmodel.model.options.scenario import Scenario
@@ -40,7 +40,13 @@ from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
-from perfmodel.model.prediction.scaling_card import card_of_scaling
+from perfmodel.model.prediction.scaling_card import (
+    card_of_scaling,
+    efficiency_range,
+    gpus,
+    speed_words,
+    up_to,
+)
 from perfmodel.model.step.terms import sent
 
 START = {"gpus": "1,2,4,8,16,32,64"}
@@ -164,6 +170,21 @@ def card_of(result: dict[str, list[Prediction]], remedy: str = "") -> Card:
     return card.model_copy(update={"advice": f"{card.advice}{more}"})
 
 
+def figures(shown: Prediction, first: Prediction) -> dict[str, answer_card.Shown]:
+    """Return throughput and efficiency of the chosen plan, on as many GPUs as pay, as figures of the card."""
+    if not shown.memory.fits:
+        return {}
+    value, _, unit = speed_words(shown).partition(" ")
+    ends = efficiency_range(shown, first)
+    known = (
+        f" (80 %: {per_cent(ends[0], 0)} to {per_cent(ends[1], 0)})" if ends and shown is not first else ""
+    )
+    return {
+        f"On {gpus(shown)}": answer_card.Shown(value, unit),
+        "Efficiency": answer_card.Shown(per_cent(shown.scaling_efficiency, 0), f"of linear scaling{known}"),
+    }
+
+
 def captions(result: dict[str, list[Prediction]]) -> list[str]:
     """Return the notes on all curves; what holds for several of them is said once."""
     names: dict[str, list[str]] = {}
@@ -233,7 +254,7 @@ def page(request: PageRequest) -> None:
         at_end = request.picked | {"gpus": first[-1].scenario["world_size"]}
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
-        answer_card.show(shown)
+        answer_card.show(shown, figures(up_to(first), first[0]))
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import answer_card, charts, own_uploads, session_hardware
+from app import answer_card, charts, line_charts, own_uploads, session_hardware
 from app.answer_card import Shown
 from app.axes import linear_ticks
 from app.backend import backend
@@ -216,7 +216,7 @@ def error_against_time(answer: Stragglers, picked: dict[str, Any]) -> None:
     st.markdown(f"The least error, by this bound: {least_error(curves)}.")
     lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(
-        charts.lines(lines, "time [s]", "bound on the error [1]", log_y=True),
+        line_charts.lines(lines, "time [s]", "bound on the error [1]", log_y=True),
         "error",
         "Error against wall clock",
     )

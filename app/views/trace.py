@@ -8,6 +8,7 @@ from app import (
     answer_card,
     charts,
     file_marks,
+    line_charts,
     own_profile,
     own_uploads,
     samples,
@@ -184,7 +185,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     for timing in files.timings:
         rows = [row._asdict() for row in timing.rows]
         lines = {"bus bandwidth": ([r["message_bytes"] for r in rows], [r["bus_bandwidth"] for r in rows])}
-        charts.draw(charts.lines(lines, "message [B]", "bus bandwidth [B/s]"), timing.file, "nccl-tests")
+        charts.draw(line_charts.lines(lines, "message [B]", "bus bandwidth [B/s]"), timing.file, "nccl-tests")
     share_buttons(result, uploads.names(), {**job, **({"skip": skip} if skip else {})}, card)
     learn(files, request)
 

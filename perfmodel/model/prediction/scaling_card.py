@@ -82,6 +82,18 @@ def up_to(predictions: Sequence[Prediction]) -> Prediction:
     return most
 
 
+def efficiency_range(prediction: Prediction, first: Prediction) -> tuple[float, float] | None:
+    """Return the ends of the 80 % interval of the scaling efficiency, the lower first, or None.
+
+    It is as uncertain as the speed over that of ``first``, on the fewest accelerators.
+    """
+    ratio = ratio_between(prediction, first, gpus(first))
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    each = prediction.scaling_efficiency / ratio.value
+    return each * ratio.low_80, each * ratio.high_80
+
+
 def _advice(
     predictions: Sequence[Prediction],
     most: Prediction,
@@ -94,12 +106,13 @@ def _advice(
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
     asked = "" if beyond else ", the most tried"
     start = f"On {gpus(most)}" if len(predictions) == 1 else f"It pays up to {gpus(most)}{asked}"
-    own = f"{_speed(most)}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."
+    own = f"{speed_words(most)}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."
     further = [_further(most, beyond[0])] if beyond else []
     faster, rest = _by_certainty(others, most)
     if faster or rest:
-        best = f"{next(iter(faster))} is faster" if faster else "no other is surely faster"
-        first = f"{start}{' ' if len(predictions) == 1 else '; '}{best}."
+        best = f"{next(iter(faster))} is faster" if faster else "none of the others is surely faster"
+        linear = f" at {per_cent(most.scaling_efficiency, 0)} of linear scaling"
+        first = f"{start} {best}." if len(predictions) == 1 else f"{start},{linear}; {best}."
         lines = [first, *faster.values(), f"{name}: {own}", *further, *rest.values()]
     else:
         lines = [f"{start}: {own}", *further]
@@ -130,7 +143,7 @@ def _by_certainty(
         ratio, most = ratio_between(each, own, "the chosen"), up_to(rows)
         pays = "" if most is each else f"; it pays up to {gpus(most)}"
         is_faster = ratio.low_80 is not None and ratio.low_80 > 1
-        (faster if is_faster else rest)[name] = f"{name}: {_speed(each)}, {about_as_fast(ratio)}{pays}."
+        (faster if is_faster else rest)[name] = f"{name}: {speed_words(each)}, {about_as_fast(ratio)}{pays}."
     return faster, rest
 
 
@@ -143,7 +156,7 @@ def _further(most: Prediction, after: Prediction) -> str:
     return f"From there to {gpus(after)} each further one adds {adds}."
 
 
-def _speed(prediction: Prediction) -> str:
+def speed_words(prediction: Prediction) -> str:
     """Return a throughput with its 80 % interval, as text."""
     speed, rates = samples_per_second(prediction, prediction.samples_per_second), throughput_range(prediction)
     return speed if rates is None else f"{speed} (80 %: {' to '.join(map(three_digits, rates))})"
