@@ -222,19 +222,18 @@ def page(request: PageRequest) -> None:
 
 network = plan_length.current(KNOWN["workload"], PAGE)
 LENGTH = ("tokens" if network is not None and predicts_tokens(network) else "epochs", "samples")
-FIRST = ("workload", *LENGTH, "precision", "global-batch-size", "local-batch-size")
+FIRST = ("workload", *LENGTH, "deadline", "precision", "global-batch-size", "local-batch-size")
 # Options that the sidebar shows at once.
 page_request = options_form(
     PAGE,
     {
         "": [KNOWN[name] for name in FIRST],
+        "More about what you have": [LINK, HAVE],
+        "Other things to add": [NETWORKS, BUY],
         "Prices": [KNOWN[name] for name in MONEY],
-        "More options": [
-            option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY, "deadline")
-        ],
+        "More options": [option for name, option in KNOWN.items() if name not in (*FIRST, *MONEY)],
     },
-    body=[MACHINE, MACHINES, ADD, HOW_MANY, KNOWN["deadline"]],
-    columns={"More about what you have": (LINK, HAVE), "Other things to add": (NETWORKS, BUY)},
+    body=[MACHINE, MACHINES, ADD, HOW_MANY],
     start=START,
 )
 with st.sidebar:

@@ -28,8 +28,8 @@ from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
-LETTER, WIDEST_NAME = 6, 340
-# Of the first column of the list [px]: each letter of a name, and at most, the width of a phone.
+LETTER, WIDEST_NAME = 6, 220
+# Of the first column of the list [px]: each letter of a name, and at most, so that a phone shows two columns.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")

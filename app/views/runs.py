@@ -185,7 +185,7 @@ def introduction() -> None:
 
 def form_of_file() -> None:
     """Draw a file of runs to try, what it teaches, and what its columns are."""
-    example, columns = st.columns(2, gap="large")
+    example, columns = st.columns((6, 5), gap="large")
     with example:
         st.markdown("**An example: five invented runs**")
         st.code(samples.RUNS, language=None, wrap_lines=True)

@@ -82,6 +82,18 @@ def savings(rows: list[Effect]) -> Figure:
     return figure
 
 
+def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
+    """Return what the best change of hardware, job and software saves, as figures of the card."""
+    known = {label.partition(":")[0]: levers.best(every, lever) for lever, label in levers.LEVERS.items()}
+    return {
+        label.capitalize(): answer_card.Shown(
+            f"{three_digits(100 * one.saving[0])} %", f"saved by 25 % {one.saving[1]} {levers.name_of(one)}"
+        )
+        for label, one in known.items()
+        if one is not None
+    }
+
+
 def _change(effect: Effect) -> str:
     """Return a change of an input in words, with what it is now where that has a unit."""
     value, unit = effect.row["value"], effect.row["unit"]
@@ -183,7 +195,7 @@ def page(request: PageRequest) -> None:
     with request.top:
         job = job_of(prediction.scenario["workload"], card)
         st.subheader(plain(f"What would make {job} faster?"), anchor=False)
-        answer_card.show(card)
+        answer_card.show(card, figures(every), ("memory",))
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
     for note in report.notes:

@@ -45,17 +45,17 @@ def decision(effects: Sequence[Effect]) -> str:
     hardware, job, software = (best(effects, lever) for lever in LEVERS)
     words = "No faster hardware saves time"
     if hardware is not None:
-        words = f"Of the hardware, {_name(hardware)} helps most ({_saving(hardware)} of the time)"
+        words = f"Of the hardware, {name_of(hardware)} helps most ({_saving(hardware)} of the time)"
     if job is not None:
-        words += f"; of the job, {_name(job)} ({_saving(job)})"
+        words += f"; of the job, {name_of(job)} ({_saving(job)})"
     return (
         f"{words}."
         if software is None
-        else f"{words}. Of the software, {_name(software)} ({_saving(software)})."
+        else f"{words}. Of the software, {name_of(software)} ({_saving(software)})."
     )
 
 
-def _name(effect: Effect) -> str:
+def name_of(effect: Effect) -> str:
     """Return the name of an input within a sentence."""
     name = words_of(effect.row["name"]).partition(" (")[0]
     return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
