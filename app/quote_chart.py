@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from html import escape
 from textwrap import wrap
@@ -12,6 +13,7 @@ from app import charts, quotes
 from app.figure import Figure
 from app.layout import sentence
 from app.plain import plain
+from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import Checked
 from perfmodel.decide.quote.sentence import evidence_words, measured_like_words, shown_verdict
 
@@ -24,12 +26,17 @@ WIDEST = 50
 
 
 def share_of(claim: Checked, value: float) -> float:
-    """Return a value as a share of the most that is possible, above 1 where it is better; at most ``LAST``.
+    """Return a value as a share of the most that is possible, above 1 where it is better.
 
     Of a scaling efficiency that is 100 %, without what measurements scatter beyond it.
     """
     first, second = (value, claim.ideal) if claim.higher_is_better else (claim.ideal, value)
-    return min(first / second, LAST) if second else LAST
+    return first / second if second else math.inf
+
+
+def drawn_share(claim: Checked, value: float) -> float:
+    """Return a share as the chart draws it: at most ``LAST``."""
+    return min(share_of(claim, value), LAST)
 
 
 def draw_claims(claims: Mapping[int, Checked]) -> None:
@@ -59,13 +66,16 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
     for place, (number, claim) in enumerate(claims.items()):
         value = quotes.text(claim, claim.value)
         within = () if claim.judged_by is None else claim.judged_by[1:]
-        intervals += [(share_of(claim, end), place, quotes.text(claim, end)) for end in within]
+        intervals += [(drawn_share(claim, end), place, quotes.text(claim, end)) for end in within]
         intervals.append((None, place, ""))  # which ends the line
         for one in claim.measured:
             if one.value > 0:
                 points = unlike if one.differs else measured
-                points.append((share_of(claim, one.value), place, one.words))
-        claimed.append((share_of(claim, claim.value), place, f"{value}, {shown_verdict(claim)}"))
+                points.append((drawn_share(claim, one.value), place, one.words))
+        claimed.append((drawn_share(claim, claim.value), place, f"{value}, {shown_verdict(claim)}"))
+        if (share := share_of(claim, claim.value)) > LAST:
+            beyond = f"{per_cent(share, 0)} →" if math.isfinite(share) else "→"
+            figure.add_annotation(x=LAST, y=place, text=beyond, showarrow=False, xanchor="right", xshift=-12)
         title = (
             claim.text if any(map(str.isdigit, claim.text)) else f"{value}{claim.text and ': '}{claim.text}"
         )

@@ -10,7 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import bounded, quote_work, quotes
+from app.quote_chart import claims_chart
 from perfmodel.core.files.resources import folder
+from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import Claim, Quote, check_quote, example_names, read_quote
 from perfmodel.decide.quote.listing import worst_first
 from perfmodel.decide.quote.sentence import shown_verdict
@@ -152,3 +154,11 @@ def test_the_page_to_hand_on_draws_the_worst_and_lists_all():
     few = page_of_quote(quote, checked[:3], None)
     assert len(few.charts[0].spans) == 3
     assert "worst" not in few.charts[0].caption
+
+
+def test_a_claim_beyond_the_axis_of_the_chart_says_how_far():
+    job = {"workload": "llama-3-70b", "node": "dgx-h100", "gpus": 64}
+    claim = Claim(quantity="tokens_per_second", value=4e5)
+    (found,) = check_quote(Quote(title="a quote", scenario=job, claims=(claim,)))
+    notes = [note["text"] for note in claims_chart({1: found}).layout["annotations"]]
+    assert f"{per_cent(found.value / found.limit, 0)} →" in notes

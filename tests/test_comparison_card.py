@@ -347,6 +347,18 @@ def test_the_adapters_that_were_assumed_are_named_where_they_decide():
     stated = {**job, "nics": 1}
     other = compare(stated, {**stated, "inter_link": "ethernet-100g-rdma"}).card
     assert "adapter" not in other.advice + other.rests_on
+    whole = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
+    card = compare(whole, {**whole, "inter_link": "ethernet-100g-rdma"}).card
+    assert (
+        "with 4 network adapters a machine; with one (--nics 1) B would be 1.32 x as fast as A" in card.advice
+    )
+
+
+def test_what_would_gain_over_a_network_that_is_not_taken_names_that_network():
+    job = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
+    advice = compare(job, {**job, "inter_link": "ethernet-100g-tcp"}).card.advice
+    assert advice.startswith("Take A: ")
+    assert " Against B, RDMA on the same ports would be " in advice
 
 
 def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_cost(invoke):

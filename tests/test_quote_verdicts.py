@@ -82,7 +82,7 @@ def test_six_public_figures_that_no_job_reaches_are_impossible_and_the_trick_is_
     for each, trick in zip(
         found,
         (
-            *("sparse FLOPs", "fp8 peak for bf16 work", "up to"),
+            *("sparse FLOPs", "sparse fp8 peak for bf16 work", "up to"),
             *("both directions", "per node, not per GPU", "Gbit for GByte"),
         ),
         strict=True,
@@ -312,7 +312,7 @@ def test_a_run_of_the_same_job_is_better_evidence_than_the_model_alone():
         (
             H100 | {"precision": "bf16"},
             {"quantity": "flops", "per": "node", "value": "31.7PFLOP/s"},
-            "fp8 peak for bf16",
+            "sparse fp8 peak for bf16",
         ),
         (H100, {"quantity": "flops", "per": "accelerator", "value": "989TFLOP/s"}, "boost clock"),
         (H100, {"quantity": "bus_bandwidth", "value": "3.6TB/s"}, "per node, not per GPU"),
@@ -561,3 +561,10 @@ def test_unequal_stages_are_cut_into_chunks_and_said(invoke):
 def test_words_of_a_claim_are_read_with_what_stands_around_them(text, trick):
     claim = {"quantity": "flops", "value": "400TFLOP/s", "per": "accelerator", "format": "bf16"}
     assert names(checked(H100, text=text, **claim)) == ([trick] if trick else [])
+
+
+def test_a_figure_beyond_the_fp8_peak_is_possible_with_sparsity_only():
+    found = checked({"workload": "llama-3-70b", **H100, "gpus": 64}, quantity="tokens_per_second", value=4e5)
+    (trick,) = found.tricks
+    assert trick.factor == pytest.approx(4, rel=0.01)
+    assert trick.condition == "it were by the sparse fp8 peak for bf16 work"

@@ -362,4 +362,6 @@ def _what_would(best: Best) -> str:
     if not known:
         return ""
     (whole, *rest) = (gain.sentence for gain in known)
-    return f"{capitalised(whole)}{''.join(f'; {each}' for each in rest)}."
+    is_left = network and base is not best.first and best.gains_nothing
+    start = f"against {base.name}, {whole}" if is_left else whole
+    return f"{capitalised(start)}{''.join(f'; {each}' for each in rest)}."

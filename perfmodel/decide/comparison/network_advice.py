@@ -44,7 +44,7 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
             yield f"{case.name} is {ratio.without_order if ratio.may_be_nothing else ratio.sentence}."
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This assumes that your TCP is as fast as in {runs}: measure it with iperf3."
-    yield from _with_all_adapters(standing, best)
+    yield from _with_other_adapters(standing, best)
 
 
 def others_named(standing: Standing, best: Best) -> list[Case]:
@@ -68,14 +68,17 @@ def as_fast_because(standing: Standing, case: Case, first: Case) -> str:
     return f"{case.name} is {about_as_fast(standing.speed(case, first))}, because {reason}"
 
 
-def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:
-    """Yield what would be if all adapters of the machines carried traffic, where that changes the advice."""
+def _with_other_adapters(standing: Standing, best: Best) -> Iterator[str]:
+    """Yield what would be with another number of adapters, where none was given and it changes the advice.
+
+    With all where a part of each machine is used, else with one: a network may end at one port of a machine.
+    """
     cases, every = (best.first, best.case), []
     for case in cases:
-        catalogue = Catalogue.of(case.catalogue)
-        if not part_of_adapters(case.prediction):
+        catalogue, node = Catalogue.of(case.catalogue), case.prediction.scenario["node"]
+        if not any(line.startswith("--nics ") for line in case.prediction.defaults):
             return
-        nics = catalogue.node(case.prediction.scenario["node"]).nics
+        nics = catalogue.node(node).nics if part_of_adapters(case.prediction) else 1
         answer = predicted(scenario_of(case.prediction.scenario), {"nics": nics}, catalogue)
         if answer is None:
             return
@@ -86,10 +89,10 @@ def _with_all_adapters(standing: Standing, best: Best) -> Iterator[str]:
         return
     counts = [case.prediction.scenario["nics"] for case in cases]
     nics, own = counts[0], first.prediction.scenario["nics"]
-    said = about_as_fast(ratio)
+    count = f"all {own}" if own > 1 else "one"
     yield (
-        f"That is with {nics} {plural('network adapter', nics)} a machine; with all {own} (--nics {own}) "
-        f"{other.name} would be {said}."
+        f"That is with {nics} {plural('network adapter', nics)} a machine; with {count} (--nics {own}) "
+        f"{other.name} would be {about_as_fast(ratio)}."
     )
 
 

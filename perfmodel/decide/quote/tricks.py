@@ -284,9 +284,8 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         name = (f"{lower} peak for {own} work", EIGHT[1])
         yield _Explanation(*_named(name, factor, words))
         if accelerator.structured_sparsity:
-            yield _Explanation(
-                *_named(name, SPARSITY * factor, f"{words}, and with 2:4 structured sparsity twice as much")
-            )
+            words = f"{words}, and with 2:4 structured sparsity twice as much"
+            yield _Explanation(*_named((f"sparse {name[0]}", EIGHT[1]), SPARSITY * factor, words))
 
 
 def _again() -> _Explanation:
