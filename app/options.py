@@ -171,15 +171,19 @@ def offered(offers: Offers | Literal["hardware", "machines"] | None, catalogue: 
 
 @lru_cache(maxsize=8)
 def machines(catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the ids of machines by name, of those of one name the most common first.
+    """Return the ids of machines by name, of those of one family or name the most common first.
 
     >>> [id for id in machines(Catalogue.built_in()) if id.startswith("dgx-1")]
     ['dgx-1v', 'dgx-1p', 'dgx-1v-32gb']
+    >>> [id for id in machines(Catalogue.built_in()) if id.startswith("dgx-a100")]
+    ['dgx-a100-80gb', 'dgx-a100-40gb']
     """
     nodes = {id: catalogue.node(id) for id in catalogue.ids("nodes")}
     first: dict[str, str] = {}
     for id, node in nodes.items():
-        first.setdefault(node_words(node), id)
+        names = (node_words(node), node.family or id)
+        known = next((first[name] for name in names if name in first), id)
+        first |= {name: first.get(name, known) for name in names}
     return tuple(sorted(nodes, key=lambda id: (first[node_words(nodes[id])], not nodes[id].most_common, id)))
 
 

@@ -61,7 +61,9 @@ def test_a_kind_without_a_price_says_what_to_give():
         Goal(**LLAMA, instances=("p5.48xlarge",), pricing=("on-demand", "reserved-1y"), max_gpus=8)
     )
     assert best_of_each_kind(result)[1].cells[:2] == ("reserved for 1 year", "no price known; give --price")
-    assert advice(result).startswith("Ask for the price of these machines reserved for 1 year: below $")
+    asked, _, _ = advice(result).partition(". ")
+    assert asked.startswith("Ask for the price of these machines reserved for 1 year: below $")
+    assert asked.endswith(" it is cheaper than on demand, as every hour of the term is paid")
 
 
 def test_the_answer_begins_with_the_kind_of_price_to_take_on_the_same_machine():
@@ -80,8 +82,8 @@ def test_a_price_of_another_machine_is_called_so_and_ones_own_is_asked_for():
     both, kinds = ("p6-b200.48xlarge", "p4d.24xlarge"), ("on-demand", "spot")
     result = search(Goal(**LLAMA, instances=both, pricing=kinds, max_gpus=16))
     assert re.match(
-        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand, on other "
-        r"machines: 2 machines of 8 x A100 ",
+        r"Spot, not on demand: \$[\d,]+ against \$[\d,]+ on demand, on other machines, as no such price of "
+        r"these is known: 2 machines of 8 x A100 .* days\. Take ",
         advice(result),
     )
     (on_demand, spot) = best_of_each_kind(result)

@@ -16,7 +16,7 @@ from perfmodel.decide.failures import goodput_of, states_bytes
 from perfmodel.decide.planning.price_words import offered, to_pay
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment
-from perfmodel.decide.price_kinds import BASIS, interrupted, uninterrupted
+from perfmodel.decide.price_kinds import BASIS, TERMS, interrupted, uninterrupted
 from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.workloads import workload
@@ -151,7 +151,8 @@ def which_kind(result: SearchResult) -> str:
 def _where(plan: Row, same_machine: bool, mine: Row) -> str:
     """Return on which machines a plan at another kind of price is, as a clause."""
     if not same_machine:
-        return f", on {OTHERS}: {offered(plan)}"
+        unlike = f"{offered(plan)}, {duration(plan['run_time'])}"
+        return f", on {OTHERS}, as no such price of these is known: {unlike}"
     some = "" if plan["world_size"] == mine["world_size"] else f"{plan['nodes']} of "
     return f", on {some}the same machines"
 
@@ -184,4 +185,5 @@ def prices_to_ask(result: SearchResult) -> str:
         UnknownPrice(name, each.wins_below_usd_per_hour) for name, each in zip(names, lacking, strict=True)
     ]
     words = to_ask(unknown, BASIS[own])
-    return f"{capitalised(words)}."
+    is_reserved = any(each.kind in TERMS and each.wins_below_usd_per_hour for each in lacking)
+    return f"{capitalised(words)}{', as every hour of the term is paid' if is_reserved else ''}."
