@@ -20,8 +20,6 @@ from perfmodel.interfaces.reports.page import Page
 from perfmodel.interfaces.shell import request_of
 from perfmodel.model.options.scenario import SHORT
 from perfmodel.model.setting.sharing import predicts_tokens
-from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
@@ -90,7 +88,7 @@ def length_missing(goal: Goal) -> str | None:
     goal = goal.completed()
     if not goal.to_target or goal.target is not None or goal.chosen_recipe() is not None:
         return None
-    if predicts_tokens(workload(goal.workload, *map(goal.options.get, LENGTHS))):
+    if predicts_tokens(goal.network()):
         return "How long is the fine-tuning? Fill in “Tokens of the run” or “Or examples”."
     return (
         f"How long is the run? Nothing is published of the epochs that {goal.workload} takes: fill in "

@@ -13,6 +13,7 @@ from app.plan_form import goal_of_form, length_missing
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import many
 from perfmodel.decide.planning import Goal
+from perfmodel.decide.planning.goal import TUNED as TRAINS_ADAPTERS
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.named import id_of
 from perfmodel.model.setting.sharing import predicts_tokens
@@ -23,7 +24,7 @@ from perfmodel.workloads.workload import Workload
 
 OF_TOKENS = ("tokens", "samples")
 """Options of the length of a transformer's run."""
-TUNED = ("lora", "frozen-weights")
+TUNED = tuple(name.replace("_", "-") for name in TRAINS_ADAPTERS)
 """Options of a fine-tuning that trains adapters alone."""
 
 

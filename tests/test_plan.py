@@ -19,7 +19,7 @@ from perfmodel.core.units import dollars
 from perfmodel.decide.economics import economics
 from perfmodel.decide.planning import Goal, SearchResult, search
 from perfmodel.decide.planning.front import front
-from perfmodel.decide.planning.goal import doubled, sized
+from perfmodel.decide.planning.gpu_counts import doubled, sized
 from perfmodel.decide.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.planning.plan_verdict import notes, verdict

@@ -87,7 +87,7 @@ def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
     known = {label.partition(":")[0]: levers.best(every, lever) for lever, label in levers.LEVERS.items()}
     return {
         label.capitalize(): answer_card.Shown(
-            f"{three_digits(100 * one.saving[0])} %", f"saved by 25 % {one.saving[1]} {levers.name_of(one)}"
+            levers.saved(one), f"saved by {levers.step_words(one)} {levers.name_of(one)}"
         )
         for label, one in known.items()
         if one is not None
@@ -98,7 +98,7 @@ def _change(effect: Effect) -> str:
     """Return a change of an input in words, with what it is now where that has a unit."""
     value, unit = effect.row["value"], effect.row["unit"]
     now = "" if unit == "1" else f" than {value_words(value, unit)}"
-    return f"{_input(effect)}: 25 % {effect.saving[1]}{now}"
+    return f"{_input(effect)}: {levers.step_words(effect)}{now}"
 
 
 def _whole(line: str) -> str:

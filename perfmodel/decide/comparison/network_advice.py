@@ -20,7 +20,7 @@ from perfmodel.decide.diagnosis.changes import predicted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Shared
 from perfmodel.model.options.scenario import Scenario, scenario_of
-from perfmodel.model.prediction.card import part_of_adapters
+from perfmodel.model.prediction.card import nics_assumed, part_of_adapters
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.speed_words import SAME, about_as_fast
 
@@ -73,13 +73,22 @@ def _with_other_adapters(standing: Standing, best: Best) -> Iterator[str]:
 
     With all where a part of each machine is used, else with one: a network may end at one port of a machine.
     """
-    cases, every = (best.first, best.case), []
-    for case in cases:
-        catalogue, node = Catalogue.of(case.catalogue), case.prediction.scenario["node"]
-        if not any(line.startswith("--nics ") for line in case.prediction.defaults):
-            return
-        nics = catalogue.node(node).nics if part_of_adapters(case.prediction) else 1
-        answer = predicted(scenario_of(case.prediction.scenario), {"nics": nics}, catalogue)
+    cases = (best.first, best.case)
+    if not all(nics_assumed(case.prediction) for case in cases):
+        return
+    counts = [case.prediction.scenario["nics"] for case in cases]
+    wanted = [
+        Catalogue.of(case.catalogue).node(case.prediction.scenario["node"]).nics
+        if part_of_adapters(case.prediction)
+        else 1
+        for case in cases
+    ]
+    if wanted == counts:
+        return
+    every = []
+    for case, number in zip(cases, wanted, strict=True):
+        options = {"nics": number}
+        answer = predicted(scenario_of(case.prediction.scenario), options, Catalogue.of(case.catalogue))
         if answer is None:
             return
         every.append(case._replace(prediction=answer))
@@ -87,7 +96,6 @@ def _with_other_adapters(standing: Standing, best: Best) -> Iterator[str]:
     ratio = ratio_between(other.prediction, first.prediction, first.name, best.case.catalogue)
     if _kind(best._replace(ratio=ratio), standing) == _kind(best, standing):
         return
-    counts = [case.prediction.scenario["nics"] for case in cases]
     nics, own = counts[0], first.prediction.scenario["nics"]
     count = f"all {own}" if own > 1 else "one"
     yield (

@@ -19,8 +19,6 @@ from perfmodel.decide.planning.within import HOPELESS, likely, wanted
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.run import Run
 from perfmodel.model.setting.sharing import predicts_tokens
-from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 
 TIMES = (2, 4, 8)
 """Multiples of a default that are tried, the nearest first (a choice)."""
@@ -179,7 +177,7 @@ def _defaults(
 ) -> Iterator[tuple[str, str, int | str, tuple[int | str, ...]]]:
     """Yield the defaults that may keep plans from the limits: option, field of a goal, value used, others."""
     goal = result.goal
-    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    network = goal.network()
     if goal.global_batch_size is None and goal.max_global_batch_size is None:
         if predicts_tokens(network):
             used = int(surest["global_batch_size"])

@@ -13,7 +13,8 @@ from perfmodel.core.candidates import will_try
 from perfmodel.core.errors import InputError
 from perfmodel.core.problem import Note
 from perfmodel.decide.failures import machines_of_job
-from perfmodel.decide.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal, sized
+from perfmodel.decide.planning.goal import ALGORITHMS, BATCH_TOO_LARGE, Goal
+from perfmodel.decide.planning.gpu_counts import sized
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue

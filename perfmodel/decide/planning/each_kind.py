@@ -19,8 +19,6 @@ from perfmodel.decide.planning.within import payment
 from perfmodel.decide.price_kinds import BASIS, TERMS, interrupted, uninterrupted
 from perfmodel.decide.unknown_prices import UnknownPrice, even_rent, to_ask
 from perfmodel.hardware.catalogue.store import Catalogue
-from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 
 Row = dict[str, Any]
 
@@ -119,7 +117,7 @@ def _even(result: SearchResult, mine: Row, kind: PriceKind) -> float | None:
     conditions = uninterrupted(goal.conditions, goal.pricing)
     if kind == "spot":
         conditions = interrupted(goal.conditions, mine["provider"], catalogue)
-    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    network = goal.network()
     states = states_bytes(network.parameters, result.predicted(mine).scenario["optimizer"])
     work = mine["run_time"] * mine["goodput"]
     goodput, *_ = goodput_of(mine["nodes"], 0, conditions, work, states)

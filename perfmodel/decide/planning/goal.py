@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
-from perfmodel.core.choices import LARGEST_WORLD_SIZE
 from perfmodel.core.errors import InputError, refusal, unknown_name
 from perfmodel.core.problem import Words
 from perfmodel.core.records.names import Meaning, Named, meaning, taken_as
@@ -48,8 +47,6 @@ OF_SCENARIO: Final = (
 """Options of a scenario that a plan decides, by the names of its row."""
 OF_LAYOUT: Final = (*CHOSEN, "accumulation_steps")
 """Options of a scenario that a plan with a layout decides, by the names of its layout."""
-LARGEST_COUNTS = 8
-"""GPU counts tried because they divide a given global batch (a choice)."""
 BATCH_TOO_LARGE = "batch.too_large"
 """Subject of the reason why a data-parallel plan with too large a batch is left out."""
 LARGE = 1e9
@@ -194,8 +191,8 @@ class Goal(Run):
 
         These are sequence length and optimizer; of the recipe ``tokens`` the number of tokens, which is also
         taken where nothing is said of the length.  The framework depends on the accelerator: see
-        ``framework_on``.  A plan is of one run: where the usual recipe of the
-        software has several, MLPerf's is taken.
+        ``framework_on``.  A plan is of one run: where the usual recipe of the software has several, MLPerf's
+        is taken.
         """
         if self.recipe == TOKENS:
             chosen = self.chosen_recipe()
@@ -223,7 +220,7 @@ class Goal(Run):
         """
         if not self.to_target or self.target is not None or any(map(self.options.get, TUNED)):
             return self
-        network = workload(self.workload, *map(self.options.get, LENGTHS))
+        network = self.network()
         if not predicts_tokens(network):
             return self
         usual = token_recipe(network)
@@ -237,6 +234,10 @@ class Goal(Run):
         usual = None if network.architecture is None else DEFAULT_SOFTWARE
         name = (chosen.framework_on(accelerator) if chosen else named) or usual
         return None if name is None else software_id(name, catalogue)
+
+    def network(self) -> Workload:
+        """Return the network, with samples of the given length."""
+        return workload(self.workload, *map(self.options.get, LENGTHS))
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.
@@ -259,13 +260,13 @@ class Goal(Run):
 
     def _without_length(self) -> InputError:
         """Return the refusal of a run whose length is neither given nor published."""
-        if predicts_tokens(workload(self.workload, *map(self.options.get, LENGTHS))):
+        if predicts_tokens(self.network()):
             return refusal("length.no_tokens_given", workload=self.workload)
         return refusal("length.no_target", with_target=with_target(), workload=self.workload)
 
     def chosen_recipe(self) -> Recipe | None:
         """Return the recipe for training to the target; None where none is published."""
-        network = workload(self.workload, *map(self.options.get, LENGTHS))
+        network = self.network()
         tokens = self.tokens if self.recipe == TOKENS else None
         named = self.options.get("framework")
         return recipe_of(network, self.recipe, named, target=self.target, tokens=tokens)
@@ -350,51 +351,3 @@ def _offer(name: str, catalogue: Catalogue) -> Meaning:
     machines = {instance: catalogue.node(node) for instance, node in nodes.items()}
     known = (Named(id, node.aliases, node.family, node.most_common) for id, node in machines.items())
     return meaning("instance", name, known) or Meaning(name)
-
-
-def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the GPU counts on which layouts are tried: powers of two, 1.5 times each, and the maximum.
-
-    >>> doubled(64, 8), doubled(40, 8)
-    ((1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 8, 16, 24, 32, 40))
-    """
-    part = [2**i for i in range(held.bit_length()) if 2**i < held]
-    octaves = range(1, LARGEST_WORLD_SIZE.bit_length())
-    nodes = (count for octave in octaves for count in (2**octave, 3 * 2 ** (octave - 1)))
-    offered = (*part, held, *(held * count for count in nodes), max_gpus // held * held)
-    return tuple(sorted({n for n in offered if 0 < n <= max_gpus}))
-
-
-def dividing(global_batch_size: int, max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the largest GPU counts that divide a given global batch and are no powers of two.
-
-    Only whole machines, at most ``LARGEST_COUNTS``: for each odd divisor of the batch its largest multiple by
-    a power of two.
-
-    >>> dividing(480, 256, 8), dividing(512, 256, 8)
-    ((160, 192, 240), ())
-    """
-    counts = set()
-    for odd in range(3, min(global_batch_size, max_gpus) + 1, 2):
-        if global_batch_size % odd == 0:
-            count = odd * 2 ** ((max_gpus // odd).bit_length() - 1)
-            counts.add(count if count % held == 0 else 0)
-    return tuple(sorted(counts - {0})[-LARGEST_COUNTS:])
-
-
-def sized(max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the GPU counts to try on machines of ``held``: powers of two within one, then whole machines.
-
-    Every count of machines up to 32, then sixteen counts per octave, so that the nearest is at most 1/16 off.
-
-    >>> sized(40, 8)
-    (1, 2, 4, 8, 16, 24, 32, 40)
-    >>> sized(100, 1)[29:36]
-    (30, 31, 32, 34, 36, 38, 40)
-    """
-    part = [2**i for i in range(held.bit_length()) if 2**i < held]
-    counts, nodes = [], 1
-    while nodes <= LARGEST_WORLD_SIZE and nodes * held <= max_gpus:
-        counts.append(nodes * held)
-        nodes += max(1, 2 ** (nodes.bit_length() - 5))
-    return tuple(n for n in (*part, *counts) if n <= max_gpus)

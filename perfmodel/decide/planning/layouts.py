@@ -12,7 +12,8 @@ import numpy as np
 from perfmodel.core import progress
 from perfmodel.core.candidates import will_try
 from perfmodel.core.errors import InputError
-from perfmodel.decide.planning.goal import ALGORITHMS, Goal, dividing, doubled
+from perfmodel.decide.planning.goal import ALGORITHMS, Goal
+from perfmodel.decide.planning.gpu_counts import dividing, doubled
 from perfmodel.decide.planning.machines import Machine
 from perfmodel.decide.sweeps.shared import answers
 from perfmodel.hardware.accelerator import Accelerator

@@ -24,8 +24,6 @@ from perfmodel.model.prediction.card import rough_words
 from perfmodel.model.prediction.limits import replicas_alone
 from perfmodel.model.prediction.training.target import tokens_note
 from perfmodel.model.setting.sharing import predicts_tokens
-from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.token_recipes import largest_batch_run
 from perfmodel.workloads.workload import Workload
 
@@ -201,7 +199,7 @@ def notes(result: SearchResult) -> list[str]:
         *extrapolated(result),
         *of_options(result),
     ]
-    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    network = goal.network()
     lines += network.notes
     shares_out = predicts_tokens(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
@@ -265,7 +263,7 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
     """Return a sentence on the default batch of a model-parallel transformer; none where it is given."""
     if goal.global_batch_size is not None:
         return []
-    network = workload(goal.workload, *map(goal.options.get, LENGTHS))
+    network = goal.network()
     tokens, model = chosen["global_batch_size"] * chosen["sequence_length"], network.architecture
     run = largest_batch_run(goal.tokens_of(network), bool(model and model.experts))
     why = ""

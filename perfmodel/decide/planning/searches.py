@@ -15,8 +15,6 @@ from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.input.data import fed_with
 from perfmodel.model.options.conditions import LARGEST
-from perfmodel.workloads import workload
-from perfmodel.workloads.catalogue import LENGTHS
 from perfmodel.workloads.recipes.epochs_to_target import EpochsFit
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ def search(
     goal.check()
     goal = goal.completed()
     data = (goal.options.get(name) for name in ("dataset", "dataset_samples", "sample_bytes"))
-    network = fed_with(workload(goal.workload, *map(goal.options.get, LENGTHS)), *data)
+    network = fed_with(goal.network(), *data)
     fit = goal.fit()
     goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)

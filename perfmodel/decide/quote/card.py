@@ -178,7 +178,7 @@ def _advice(claim: Checked, among: str) -> str:
     elif expected:
         lines.append(f"Expect {expected}.")
     remarks = (unlikely_words(claim), other_accelerators(claim)) if possible else ()
-    lines += [in_sentences([each]) for each in remarks if each]
+    lines += filter(None, [in_sentences(remarks)])
     if not claim.only_with:
         lines += [f"It may be {trick.name}: {trick.ask}." for trick in claim.tricks[:1]]
     return " ".join(lines)
@@ -219,8 +219,7 @@ def _evidence(claim: Checked) -> str:
     """Return what the verdict rests on: peaks and links, similar runs, or the model."""
     if claim.judgement == "impossible":
         return "the peaks and links of the data sheets alone"
-    other = other_accelerators(claim)
-    return f"{_evidence_of(claim)}; {other}" if other else _evidence_of(claim)
+    return "; ".join(filter(None, (_evidence_of(claim), other_accelerators(claim))))
 
 
 def _evidence_of(claim: Checked) -> str:

@@ -59,7 +59,7 @@ class _Explanation(NamedTuple):
 
 
 SPARSE = "sparse FLOPs", "ask for the dense figure"
-EIGHT = "fp8 peak for bf16 work", "ask for the figure in the number format of the training run"
+ASK_FORMAT = "ask for the figure in the number format of the training run"
 BOTH = "both directions", "ask for one direction, and for nccl-tests' bus bandwidth at 1 GB and above"
 NODE = "per node, not per GPU", "ask of how many accelerators it is the sum"
 BITS = "Gbit for GByte", "ask whether it is bits or bytes"
@@ -281,11 +281,11 @@ def _of_peaks(claim: Claim, setting: Setting) -> Iterator[_Explanation]:
         peak = show(peaks[lower].value, "FLOP/s")
         where = f"{lower} has {peak} on {accelerator_words(accelerator)}"
         words = f"{factor:.3g} times the {own} peak: {where}, {own} work does not"
-        name = (f"{lower} peak for {own} work", EIGHT[1])
-        yield _Explanation(*_named(name, factor, words))
+        name = f"{lower} peak for {own} work"
+        yield _Explanation(*_named((name, ASK_FORMAT), factor, words))
         if accelerator.structured_sparsity:
             words = f"{words}, and with 2:4 structured sparsity twice as much"
-            yield _Explanation(*_named((f"sparse {name[0]}", EIGHT[1]), SPARSITY * factor, words))
+            yield _Explanation(*_named((f"sparse {name}", ASK_FORMAT), SPARSITY * factor, words))
 
 
 def _again() -> _Explanation:

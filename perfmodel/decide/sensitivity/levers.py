@@ -61,6 +61,15 @@ def name_of(effect: Effect) -> str:
     return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
 
 
+def step_words(effect: Effect) -> str:
+    """Return the change of an input that saves time: 25 % more or less."""
+    return f"{per_cent(STEP, 0)} {effect.saving[1]}"
+
+
+def saved(effect: Effect) -> str:
+    """Return the share of the time per sample that the change saves."""
+    return f"{three_digits(100 * effect.saving[0])} %"
+
+
 def _saving(effect: Effect) -> str:
-    share, way = effect.saving
-    return f"{per_cent(STEP, 0)} {way} saves {three_digits(100 * share)} %"
+    return f"{step_words(effect)} saves {saved(effect)}"

@@ -246,6 +246,12 @@ def rests_on(prediction: Prediction, confidence: float = EVEN) -> str:
     return "; ".join([words, *wider, *part_of_adapters(prediction)])
 
 
+def nics_assumed(prediction: Prediction) -> str:
+    """Return the default taken for ``--nics``, as it is stated; empty where the number was given."""
+    option = "--nics "
+    return next((line for line in prediction.defaults if line.startswith(option)), "").removeprefix(option)
+
+
 def part_of_adapters(prediction: Prediction) -> list[str]:
     """Return what was assumed of the network adapters of machines that are used in part, at most one line.
 
@@ -257,9 +263,7 @@ def part_of_adapters(prediction: Prediction) -> list[str]:
     >>> part_of_adapters(predict(gpus=4, accelerators_per_node=1, **served))[0].partition(" (of")[0]
     '1 network adapter a machine, servers too'
     """
-    start = "--nics "
-    stated = next((line for line in prediction.defaults if line.startswith(start)), "")
-    count, _, part = stated.removeprefix(start).partition(PART_OF)
+    count, _, part = nics_assumed(prediction).partition(PART_OF)
     if not part:
         return []
     adapters, job = plural("network adapter", int(count)), prediction.scenario

@@ -165,6 +165,20 @@ class Ratio(_Result):
         """
         return self._of("")
 
+    def speed(self, whom: str = "") -> str:
+        """Return ``words`` without the order and its probability, with the name of the other job as given.
+
+        >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.16, sure=1.0).speed(" as A")
+        '1.04 x as fast as A (80 %: 1 to 1.16)'
+        """
+        value = three_digits(self.value)
+        times = f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
+        if self.low_80 is None or self.high_80 is None:
+            return f"{times} (no interval is known)"
+        if {three_digits(end) for end in (self.low_80, self.value, self.high_80)} == {"1"}:
+            return times
+        return f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
+
     @property
     def sentence(self) -> str:
         """``words``, with the name of the other job.
@@ -176,12 +190,8 @@ class Ratio(_Result):
 
     @property
     def without_order(self) -> str:
-        """``sentence`` without the order and its probability.
-
-        >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.16, sure=1.0).without_order
-        '1.04 x as fast as A (80 %: 1 to 1.16)'
-        """
-        return self._of(f" as {self.to}").removesuffix(f", {self.order}")
+        """``sentence`` without the order and its probability."""
+        return self.speed(f" as {self.to}")
 
     @property
     def order(self) -> str:
@@ -214,14 +224,8 @@ class Ratio(_Result):
 
     def _of(self, whom: str) -> str:
         """Return ``words`` with the name of the other job after the ratio."""
-        value = three_digits(self.value)
-        times = f"as fast{whom}" if value == "1" else f"{value} x as fast{whom}"
-        if self.low_80 is None or self.high_80 is None:
-            return f"{times} (no interval is known)"
-        if {three_digits(end) for end in (self.low_80, self.value, self.high_80)} == {"1"}:
-            return times
-        ends = f"{times} (80 %: {three_digits(self.low_80)} to {three_digits(self.high_80)})"
-        return f"{ends}, {self.order}" if self.order else ends
+        is_known = self.low_80 is not None and self.high_80 is not None
+        return f"{self.speed(whom)}, {self.order}" if is_known and self.order else self.speed(whom)
 
 
 class UpdateBounds(_Result):

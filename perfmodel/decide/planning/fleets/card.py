@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel.core.sentences import likely_to_be
 from perfmodel.core.units import dollars, duration, show
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.planning.fleets.verdict import (
@@ -57,8 +56,7 @@ def _chance(ratio: Ratio | None) -> str:
         return ""
     if ratio.sure is None or not ratio.direction or ratio.may_be_nothing:
         return ratio.sentence
-    speed = ratio.words.removesuffix(f", {ratio.order}")
-    return f"{likely_to_be(ratio.direction, ratio.sure)} than {ratio.to}: {speed}"
+    return f"{ratio.order} than {ratio.to}: {ratio.speed()}"
 
 
 def _best(answer: Fleets) -> FleetOption | None:
