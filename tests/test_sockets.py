@@ -140,3 +140,17 @@ def test_a_machines_own_rate_stands_before_its_links(tmp_path):
 def test_it_joins_processors_and_nothing_else(option):
     with pytest.raises(InputError, match="joins the processors of a node"):
         predict(Scenario(world_size=16, **{option: "upi"}))
+
+
+def test_ranks_of_a_layout_cross_the_sockets_where_their_group_spans_both():
+    """Tensor parallelism over four cards stays on one processor, its replicas four apart do not; eight cross."""
+    job = {"workload": "llama-3-8b", "accelerator": "a100-pcie-40gb", "local_batch_size": 8, "world_size": 8}
+
+    def times(parallel):
+        nodes = ("pcie-server-8gpu-qpi", "pcie-workstation-8gpu")  # 6 and 10 GB/s between processors
+        steps = (predict(Scenario(**job, node=node, tensor_parallel=parallel)) for node in nodes)
+        return [step.iteration_time for step in steps]
+
+    replicas, whole = times(4), times(8)
+    assert 1 < replicas[0] / replicas[1] < 1.05
+    assert whole[0] / whole[1] > 1.3

@@ -48,6 +48,23 @@ ANY_SIZE = 1.0
 """Placeholder of the message size, if only the placement matters [B]."""
 
 
+class Sockets(NamedTuple):
+    """The link between the processors of a machine, each of which holds half of its accelerators."""
+
+    bandwidth: float
+    """[B/s]"""
+    accelerators: int
+    """Accelerators of the machine."""
+
+    def limit(self, ranks: float, stride: float = 1) -> float:
+        """Return the bandwidth for ranks of one machine [B/s], ``stride`` apart; infinite if none crosses.
+
+        >>> Sockets(2e10, 8).limit(4), Sockets(2e10, 8).limit(2, stride=4)
+        (inf, 20000000000.0)
+        """
+        return self.bandwidth if 2 * ((ranks - 1) * stride + 1) > self.accelerators else math.inf
+
+
 class Point(NamedTuple):
     """Placement of ranks, the specs of their links, and a collective to be timed."""
 

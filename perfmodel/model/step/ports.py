@@ -15,9 +15,10 @@ from perfmodel.equations.link_rates import (
     node_bandwidth,
 )
 from perfmodel.hardware.link import Link
+from perfmodel.hardware.node import Node
 from perfmodel.model.collectives.generation import generation_index
 from perfmodel.model.collectives.model import NVLINK_SHARE, fitted
-from perfmodel.model.collectives.place import port_share
+from perfmodel.model.collectives.place import Sockets, port_share
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
 
@@ -108,6 +109,13 @@ def port_limits(
 def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
     """Return the bandwidth of bulk transfers over one adapter or port [B/s], with the default connections."""
     return narrowest(port_limits(link, calibration, connections, connections))
+
+
+def sockets_of(node: Node, link: Link | None, calibration: Calibration) -> Sockets | None:
+    """Return the link between the processors of a machine: measured, or by its spec; None if unknown."""
+    if (own := node.cross_socket_bandwidth) is not None:
+        return Sockets(own.value, node.accelerators)
+    return None if link is None else Sockets(bulk_bandwidth(link, calibration), node.accelerators)
 
 
 def _switched_share(link: Link, calibration: Calibration) -> Any:

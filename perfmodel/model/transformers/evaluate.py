@@ -7,6 +7,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.tracing.tracing import remembered
 from perfmodel.model.collectives.place import USUAL_YEAR
 from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.fitted.calibration import before_fit
 from perfmodel.model.options.adapters import targets_of
 from perfmodel.model.options.kept import options_of_software
 from perfmodel.model.options.layout import Layout
@@ -14,6 +15,7 @@ from perfmodel.model.setting.link_caveats import capped, lone_bandwidth
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.routing import expert_load
 from perfmodel.model.setting.unsupported import PRECISIONS
+from perfmodel.model.step.ports import sockets_of
 from perfmodel.model.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.model.transformers.job import Case, job_of
 from perfmodel.model.transformers.machine import Fabric, chip_of
@@ -31,6 +33,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
     scenario = setting.scenario
     domain = setting.accelerators_per_domain
     per_node = domain if setting.is_slice else setting.accelerators_per_node
+    over_pcie = setting.intra_link.kind == "pcie" or setting.intra_link.joins is not None
     return Fabric(
         setting.accelerator,
         setting.intra_link,
@@ -45,6 +48,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         else Racks(scenario.rack_nodes, scenario.oversubscription, scenario.placement),
         setting.connections,
         lone_bandwidth(setting.inter_link, setting.node, setting.nics, scenario.network_cap),
+        sockets_of(setting.node, setting.socket_link, before_fit()) if over_pcie else None,
     )
 
 

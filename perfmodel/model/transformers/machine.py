@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from perfmodel.hardware.link import Link
 from perfmodel.hardware.provenance import Spec
 from perfmodel.hardware.software import BLACKWELL, HOPPER
 from perfmodel.model.collectives.model import curve, fitted, kernel_bandwidth
-from perfmodel.model.collectives.place import USUAL_YEAR, Point, place_of
+from perfmodel.model.collectives.place import USUAL_YEAR, Point, Sockets, place_of
 from perfmodel.model.collectives.racks import Racks
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
@@ -169,6 +170,8 @@ class Fabric(NamedTuple):
     """TCP connections between two nodes."""
     lone_bandwidth: float | None = None
     """Bandwidth of one adapter while the others of its machine are idle [B/s]; None: of ``inter_link``."""
+    sockets: Sockets | None = None
+    """Link between the processors of a node; None if ranks do not exchange over it, or unknown."""
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -216,6 +219,7 @@ class Fabric(NamedTuple):
             racks=self.racks,
             connections=self.connections,
             lone_bandwidth=self.lone_bandwidth,
+            sockets=math.inf if self.sockets is None else self.sockets.limit(inside, apart),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
@@ -35,7 +36,7 @@ from perfmodel.model.setting.link_caveats import (
 from perfmodel.model.setting.resolve import DEFAULT_ACCELERATOR
 from perfmodel.model.setting.torus import parse_torus
 from perfmodel.model.setting.transport import link_over
-from perfmodel.model.step.ports import bulk_bandwidth
+from perfmodel.model.step.ports import sockets_of
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 USUAL_RANKS = 8
@@ -171,9 +172,9 @@ def fabric_of(
     )
     if machine is not None and own is not None:
         point = point._replace(lone_bandwidth=lone_bandwidth(own, machine, each, network_cap))
-    if machine is not None and (sockets := _between_sockets(machine, point, catalogue)) is not None:
-        point = point._replace(sockets=sockets.bandwidth)
-        notes.append(taken_as(f"{sockets.words} between the processors of a node, as {machine.id} has"))
+    if machine is not None and (crossed := _sockets_crossed(machine, point, catalogue)) is not None:
+        point = point._replace(sockets=crossed[0])
+        notes.append(taken_as(f"{crossed[1]} between the processors of a node, as {machine.id} has"))
     if connections is not None:
         if machine is not None and groups > 1 and outer is not None and outer.passes_kernel:
             few: list[str] = []
@@ -186,24 +187,14 @@ def fabric_of(
     return point._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
 
 
-class _Sockets(NamedTuple):
-    """The link between the processors of a node."""
-
-    words: str
-    bandwidth: float
-    """[B/s]"""
-
-
-def _between_sockets(machine: Node, point: Point, catalogue: Catalogue) -> _Sockets | None:
-    """Return the link between a node's processors if ranks exchange over it; None if not or unknown."""
-    crossed = 2 * point.per_node > machine.accelerators and rate_inside(point)[0] == "pcie"
-    own = machine.cross_socket_bandwidth
-    if not crossed or (own is None and machine.socket_link is None):
+def _sockets_crossed(machine: Node, point: Point, catalogue: Catalogue) -> tuple[float, str] | None:
+    """Return bandwidth [B/s] and name of the link between processors; None if not crossed or unknown."""
+    link = None if machine.socket_link is None else catalogue.link(machine.socket_link)
+    sockets = sockets_of(machine, link, before_fit())
+    if sockets is None or rate_inside(point)[0] != "pcie" or math.isinf(sockets.limit(point.per_node)):
         return None
-    if own is not None:
-        return _Sockets(show(own.value, "B/s"), own.value)
-    link = catalogue.link(str(machine.socket_link))
-    return _Sockets(link.id, bulk_bandwidth(link, before_fit()))
+    is_own = machine.cross_socket_bandwidth is not None
+    return sockets.bandwidth, show(sockets.bandwidth, "B/s") if is_own else str(machine.socket_link)
 
 
 def _stated(value: object) -> _Choice | None:
