@@ -66,6 +66,9 @@ def _grave_in(window: Window, theme: str) -> dict[str, list[str]]:
 def test_axe_finds_nothing_serious(visitor, name):
     visitor.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     visitor.open(("" if name == FIRST[0] else name) + QUERIES.get(name, ""))
+    assert visitor.page.url.partition("?")[0] == f"{visitor.address}/{'' if name == FIRST[0] else name}"
+    assert visitor.page.locator("[role=dialog]").count() == 0
+    assert not visitor.complaints
     folded = visitor.page.locator("[data-testid=stExpander] details:not([open]) > summary")
     while folded.count():  # what is in a fold may have folds of its own
         folded.evaluate_all("folds => folds.forEach(fold => fold.click())")
