@@ -304,8 +304,8 @@ def _chance(answer: Diagnosis) -> str:
     if answer.verdict == "fast":
         return "no cause that we know makes it faster"
     return (
-        f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}, {percent(_known(answer))} one of "
-        f"the {len(answer.causes)} causes we know, {percent(answer.unknown)} another"
+        f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}, {percent(_known(answer))} one "
+        f"of the {len(answer.causes)} causes we know, {percent(answer.unknown)} another"
     )
 
 

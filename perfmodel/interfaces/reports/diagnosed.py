@@ -56,8 +56,8 @@ def terms(answer: Diagnosis) -> Listing:
         for term in answer.terms
     ]
     heading = (
-        f"Each term of the iteration: what it needed to explain the {show(answer.measured, 's')} alone, and what "
-        "it takes at most with a cause"
+        f"Each term of the iteration: what it needed to explain the {show(answer.measured, 's')} alone, and "
+        "what it takes at most with a cause"
     )
     return Listing(heading, ("term", "predicted", "needed", "at most", "with"), rows)
 
@@ -81,8 +81,8 @@ def causes(answer: Diagnosis) -> Listing:
 
 NEXT = "What to measure next"
 EXPECTED = (
-    "Each time is the {measured} measured times the change that the model predicts if that is the cause: compare "
-    "yours with these, not with the predicted time."
+    "Each time is the {measured} measured times the change that the model predicts if that is the cause: "
+    "compare yours with these, not with the predicted time."
 )
 """What the times of next measurements are."""
 
