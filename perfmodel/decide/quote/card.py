@@ -196,7 +196,7 @@ def _advice(claim: Checked, among: str) -> str:
         lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
     elif expected:
         lines.append(f"Expect {expected}.")
-    apart = _measured_apart(claim)
+    apart = _measured_apart(claim) if claim.verdict == "plausible" else ""
     remarks = (unlikely_words(claim), apart or other_accelerators(claim)) if possible else ()
     lines += filter(None, [in_sentences(remarks)])
     if not claim.only_with:
@@ -213,12 +213,7 @@ def _expected(claims: Sequence[Checked], quantity: str) -> str:
 
 
 def chances(claims: Sequence[Checked]) -> str:
-    """Return the least and the greatest probability of several claims; empty where one is not known.
-
-    >>> some = [Checked.model_construct(probability=each, limited_by=None) for each in (0.52, 0.5)]
-    >>> chances(some)
-    '50 to 52 %'
-    """
+    """Return the least and the greatest probability of several claims; empty where one is not known."""
     known = [claim for claim in claims if claim.probability is not None and not claim.only_with]
     if len(known) < len(claims) or any(claim.verdict == "impossible" for claim in claims):
         return ""
