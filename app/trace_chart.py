@@ -80,16 +80,16 @@ def parts_words(parts: Mapping[str, float], is_whole: bool) -> str:
     whole = sum(turn.values())
 
     def said(names: Iterable[str], of: float) -> str:
-        each = ((PARTS[name], parts.get(name, 0.0)) for name in names)
-        share = (lambda time: f" ({per_cent(time / of, 0)})") if of else (lambda _: "")
-        return ", ".join(f"{label} {show(time, 's')}{share(time)}" for label, time in each if time)
+        times = {PARTS[name]: parts[name] for name in names if parts.get(name)}
+        shares = {label: f" ({per_cent(time / of, 0)})" if of else "" for label, time in times.items()}
+        return ", ".join(f"{label} {show(time, 's')}{shares[label]}" for label, time in times.items())
 
     beside = said(NEXT_TO_OTHERS, 0.0)
     first = said((name for name in PARTS if name in turn), whole if is_whole else 0.0)
     return f"{first}; next to these: {beside}" if beside else first
 
 
-def in_turn(parts: dict[str, float]) -> dict[str, float]:
+def in_turn(parts: Mapping[str, float]) -> dict[str, float]:
     """Return the parts of a step that follow each other: they sum to its time.
 
     >>> in_turn({"compute_time": 0.07, "hidden_communication_time": 0.01, "idle_time": 0.02})

@@ -157,9 +157,8 @@ def figures(device: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, 
     if most is None:
         return shown
     value, _, ends = saving_words(most).partition(" (")
-    return shown | {
-        "Largest saving": Shown(value, f"{f'({ends} ' if ends else ''}of a step, by {most['change']}")
-    }
+    of = f"({ends} of a step" if ends else "of a step"
+    return shown | {"Largest saving": Shown(value, f"{of}, by {most['change']}")}
 
 
 class Places(NamedTuple):
@@ -301,11 +300,12 @@ with errors_shown():
     with places.upload:
         own_uploads.field(
             "trace",
-            "Your traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or "
-            "what nccl-tests print",
+            "Your traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, "
+            ".sqlite.gz), or what nccl-tests print",
             "trace-files",
             accept_multiple_files=True,
-            help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
+            help="Files stay on this machine, and go when the tab is closed. Several files are several "
+            "ranks.",
         )
         own_uploads.in_use_line("trace", "In use:", "Put it away")
     files = uploads.traces_in_use()

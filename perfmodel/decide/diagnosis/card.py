@@ -251,13 +251,13 @@ def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCau
     most : number of causes that are named, the likeliest
     """
     named, rest = answer.causes[:most], answer.causes[most:]
-    nothing = (answer.normal, "nothing is wrong")
-    rows = [
-        *((cause.probability, cause) for cause in named),
-        *([(sum(cause.probability for cause in rest), _others(len(rest)))] if rest else []),
-        (answer.unknown, "none of these causes"),
-    ]
-    return [nothing, *rows] if answer.normal >= max(share for share, _ in rows) else [*rows, nothing]
+    rows: list[tuple[float, str | DiagnosedCause]] = [(cause.probability, cause) for cause in named]
+    if rest:
+        rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
+    rows.append((answer.unknown, "none of these causes"))
+    is_likeliest = answer.normal >= max(share for share, _ in rows)
+    rows.insert(0 if is_likeliest else len(rows), (answer.normal, "nothing is wrong"))
+    return rows
 
 
 def named_causes(answer: Diagnosis) -> int:
@@ -269,7 +269,8 @@ def named_causes(answer: Diagnosis) -> int:
 def with_cause(cause: DiagnosedCause) -> str:
     """Return how long what was measured would take with a cause, against how long it took, as a clause."""
     what = "an iteration" if cause.message_bytes is None else show(cause.message_bytes, "B")
-    return f"with it {what} would take {show(cause.predicted_time, 's')}, {_compared(cause.predicted_time, cause.measured_time)}"
+    compared = _compared(cause.predicted_time, cause.measured_time)
+    return f"with it {what} would take {show(cause.predicted_time, 's')}, {compared}"
 
 
 def _compared(time: float, measured: float) -> str:
