@@ -49,7 +49,7 @@ def say_units(figure: Figure) -> None:
             least = 0.0 if axis.get("rangemode") == "tozero" else min(values)
             ticks = round_ticks(least, max(values), unit, is_logarithmic)
             if unit == "B" and is_logarithmic and are_binary(values):
-                ticks = [binary(each) for each in ticks]
+                ticks = binary_ticks(ticks, min(values), max(values))
             if is_logarithmic and name[0] == "x":
                 ticks = apart(ticks[:: math.ceil(len(ticks) / MOST_ACROSS) or 1])
             axis |= {"tickvals": ticks, "ticktext": [tick_text(each, unit) for each in ticks]}
@@ -79,6 +79,20 @@ def binary(size: float) -> float:
     ('1 MiB', '8 GiB', '10 kB')
     """
     return size if size < 1e6 else float(2 ** round(math.log2(size)))
+
+
+def binary_ticks(ticks: Iterable[float], low: float, high: float) -> list[float]:
+    """Return the ticks of a logarithmic axis of sizes [B]: every power of two, or every second and so on.
+
+    Of an axis that begins below 1 MiB the ticks given, each as ``binary``.
+
+    >>> [show(each, "B") for each in binary_ticks([], 2**23, 2**27)]
+    ['8 MiB', '16 MiB', '32 MiB', '64 MiB', '128 MiB']
+    """
+    if low < MIB:
+        return [binary(each) for each in ticks]
+    powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    return [float(2**power) for power in powers[:: math.ceil(len(powers) / MOST_ACROSS)]]
 
 
 def _say_shares(figure: Figure, name: str, axis: dict[str, Any]) -> None:

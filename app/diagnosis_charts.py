@@ -12,6 +12,8 @@ from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis
 
 WIDE = 8
 """Largest over least drawn time from which the axis is logarithmic."""
+LOGARITHMIC = ", logarithmic axis"
+"""In the title of such an axis."""
 MEASURED, PREDICTED, PUBLISHED = "measured", "predicted", "published"
 """Rows of the chart, from the top; before the last one for each cause."""
 MOST_CAUSES = 4
@@ -62,7 +64,8 @@ def in_interval(answer: Diagnosis) -> Figure:
         )
     order = [row.name for row in rows]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
-    figure.update_xaxes(title="iteration time [s]", **scale(is_wide))
+    figure.update_yaxes(showgrid=False)  # whose lines would run through the labels
+    figure.update_xaxes(title=f"iteration time{LOGARITHMIC * is_wide} [s]", **scale(is_wide))
     if not is_wide:
         figure.update_xaxes(rangemode="tozero")
     figure.update_layout(showlegend=False)
@@ -134,6 +137,6 @@ def over_sizes(answer: Diagnosis) -> Figure:
         marker={"symbol": "diamond", "size": 10},
         name="measured",
     )
-    figure.update_xaxes(title="message [B]", type="log")
-    figure.update_yaxes(title="bus bandwidth [B/s]", type="log")
+    figure.update_xaxes(title=f"message{LOGARITHMIC} [B]", type="log")
+    figure.update_yaxes(title=f"bus bandwidth{LOGARITHMIC} [B/s]", type="log")
     return figure

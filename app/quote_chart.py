@@ -99,9 +99,9 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
         hovertemplate="%{text}<extra>to expect, 80 %</extra>",
     )
     for name, points, marker in (
-        ("measured", measured, {"symbol": "x", "size": 11, "color": charts.BLUE}),
-        ("measured, unlike jobs", unlike, {"symbol": "x-thin-open", "size": 11, "color": charts.BLUE}),
         ("claimed", claimed, {"symbol": "diamond", "size": 14, "color": charts.ORANGE}),
+        ("measured", measured, {"symbol": "circle", "size": 10, "color": charts.BLUE}),
+        ("measured, unlike jobs", unlike, {"symbol": "triangle-up-open", "size": 11, "color": charts.PINK}),
     ):
         figure.add_scatter(
             x=[x for x, _, _ in points],
@@ -109,7 +109,7 @@ def claims_chart(claims: Mapping[int, Checked]) -> Figure:
             text=[text for _, _, text in points],
             mode="markers",
             name=name,
-            marker={**marker, "line": {"width": 2 if points is unlike else 1}},
+            marker={**marker, "line": {"width": 2} if points is unlike else {"width": 1, "color": "white"}},
             hovertemplate=f"%{{text}}<extra>{name}</extra>",
             showlegend=bool(points),
         )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from typing import Any
 
+import streamlit as st
+
 from app import charts
 from app.figure import Figure
+from app.layout import sentence
+from app.plain import plain
+from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.summary import PARTS
 
 NEXT_TO_OTHERS = ("hidden_communication_time", "copy_time")
@@ -57,9 +62,34 @@ def draw_step(devices: list[dict[str, Any]]) -> None:
             PARTS[part],
         )
     charts.draw(figure, "step", "Parts of a step of each device", height=height)
+    words = {name: parts_words(row, marked) for name, row in rows.items()}
+    if len(words) == 1:
+        st.caption(plain(sentence(*words.values())))
+    else:
+        st.caption("\n".join(f"- {name}: {plain(parts)}" for name, parts in words.items()))
 
 
-def in_turn(parts: dict[str, float]) -> dict[str, float]:
+def parts_words(parts: Mapping[str, float], is_whole: bool) -> str:
+    """Return the parts of a step as text, with their shares where they follow each other through all of it.
+
+    >>> step = {"compute_time": 0.07, "hidden_communication_time": 0.01, "idle_time": 0.03}
+    >>> parts_words(step, True)
+    'computation 70 ms (70 %), idle 30 ms (30 %); next to these: hidden communication 10 ms'
+    """
+    turn = in_turn(parts)
+    whole = sum(turn.values())
+
+    def said(names: Iterable[str], of: float) -> str:
+        times = {PARTS[name]: parts[name] for name in names if parts.get(name)}
+        shares = {label: f" ({per_cent(time / of, 0)})" if of else "" for label, time in times.items()}
+        return ", ".join(f"{label} {show(time, 's')}{shares[label]}" for label, time in times.items())
+
+    beside = said(NEXT_TO_OTHERS, 0.0)
+    first = said((name for name in PARTS if name in turn), whole if is_whole else 0.0)
+    return f"{first}; next to these: {beside}" if beside else first
+
+
+def in_turn(parts: Mapping[str, float]) -> dict[str, float]:
     """Return the parts of a step that follow each other: they sum to its time.
 
     >>> in_turn({"compute_time": 0.07, "hidden_communication_time": 0.01, "idle_time": 0.02})

@@ -10,6 +10,7 @@ from app.plain import markdown, plain
 from perfmodel.core.units import per_cent, show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
+from perfmodel.evidence.traces.recommendations import saving_words
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -111,9 +112,7 @@ def advice(rows: list[dict[str, Any]]) -> None:
     """Draw a table of changes that would shorten a step."""
     if rows:
         st.caption("What would shorten a step, each on its own")
-        cells = [
-            {"change": row["change"], "saves": show(row["saves"], "s"), "basis": row["basis"]} for row in rows
-        ]
+        cells = [{"change": row["change"], "saves": saving_words(row), "basis": row["basis"]} for row in rows]
         with st.container(key="wrapped-advice"):
             st.markdown(markdown([{name: plain(words) for name, words in row.items()} for row in cells]))
 

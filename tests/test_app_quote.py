@@ -162,3 +162,28 @@ def test_a_claim_beyond_the_axis_of_the_chart_says_how_far():
     (found,) = check_quote(Quote(title="a quote", scenario=job, claims=(claim,)))
     notes = [note["text"] for note in claims_chart({1: found}).layout["annotations"]]
     assert f"{per_cent(found.value / found.limit, 0)} →" in notes
+
+
+def test_what_the_page_opens_with_is_an_example_until_it_is_changed():
+    test = opened("quote")
+    assert "Will this hold? An example, not yet your claim" in words(test)
+    own = opened("quote", gpus="32", quantity="images_per_second", value="30000")
+    assert "Will this hold? A claim of your own" in words(own)
+    assert "This is an example" not in words(own)
+
+
+def test_a_file_leaves_nothing_of_the_example_in_the_address():
+    test = opened("quote")
+    assert test.query_params["value"] == "40000"
+    test.file_uploader(key="quote-file").set_value(
+        ("two.toml", quotes.as_toml(a_quote(2)).encode(), "application/toml")
+    )
+    sound(test.run())
+    assert not {"value", "gpus", "quantity"} & set(test.query_params)
+    assert "own-quote" in test.query_params
+
+
+def test_the_chances_of_all_claims_are_shown():
+    test = opened("quote", quote="horovod-512-gpus")
+    assert "50 to 52 %" in words(test)
+    assert "likely to be reached: 52 % for claim 1, 51 % for claim 2" in words(test)

@@ -149,3 +149,18 @@ def test_the_bar_of_a_step_ends_at_its_time_and_what_is_hidden_lies_under_it():
     assert [trace["name"] for trace in under] == ["hidden communication"]
     ends = sum(trace["x"][0] for trace in figure["data"] if trace not in under)
     assert ends == pytest.approx(0.082, abs=0.0005)
+
+
+def test_the_parts_of_a_step_are_numbers_and_a_sample_says_so():
+    test = opened("trace")
+    assert "Computation 72.5 ms (88 %), exposed communication 3.4 ms (4 %), idle 6.1 ms (7 %); " in words(
+        test
+    )
+    assert "Where does a step spend its time? A sample" in words(test)
+    assert "amp arithmetic in place of fp32 would save 38.4 ms (80 %: " in words(test).lower()
+    assert "A sample" not in words(handed_over(a_trace(), **TRACED))
+
+
+def test_the_upload_of_a_trace_stands_above_its_chart():
+    drawn = [each.type for each in opened("trace") if each.type in ("file_uploader", "plotly_chart")]
+    assert drawn[0] == "file_uploader"

@@ -316,3 +316,10 @@ def test_frameworks_side_by_side_say_what_tells_them_apart(invoke):
     assert any("the year of the software" in note for note in json.loads(years.stdout)["notes"])
     alike = invoke("compare", "--gpus", 8, "--set", "gpus=16", "--json")
     assert not any("frameworks differ" in note for note in json.loads(alike.stdout)["notes"])
+
+
+def test_an_option_of_all_jobs_is_refused_as_none_of_theirs(invoke):
+    alike = invoke("compare", "--gpus", 16, "--node", "dgx1", "--inter-link", "25g,100g")
+    assert alike.stderr.startswith("perfmodel: node 'dgx1' fits dgx-1p ")
+    one = invoke("compare", "--gpus", 16, "--node", "dgx-1v", "--inter-link", "nope,ethernet-25g-tcp")
+    assert one.stderr.startswith("perfmodel: nope: unknown link 'nope'")

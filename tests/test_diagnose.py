@@ -16,15 +16,16 @@ from perfmodel import collective, diagnose
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent
 from perfmodel.decide.diagnosis import judged_listings
-from perfmodel.decide.diagnosis.card import shares, verdict_of
+from perfmodel.decide.diagnosis.card import named_causes, shares, verdict_of
 from perfmodel.decide.diagnosis.faults import FAULTS, spoiled, wire_of
 from perfmodel.decide.diagnosis.measured import parse_speed, read_measured
-from perfmodel.decide.diagnosis.weighed import weigh
+from perfmodel.decide.diagnosis.weighed import UNCHANGED, weigh
 from perfmodel.evidence.traces.nccl_tests import read_nccl_tests
 from perfmodel.evidence.traces.timeline import write_timeline
 from perfmodel.evidence.traces.training_logs import KNOWN, read_training_log
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.cli import main
+from perfmodel.interfaces.reports.diagnosed import causes
 from perfmodel.interfaces.service.commands import answer
 from perfmodel.model.collectives import all_reduce
 from perfmodel.model.collectives.model import curve, fitted, ranks_of
@@ -280,6 +281,47 @@ def test_what_was_taken_of_the_machines_is_among_the_defaults():
     assert not any(line.startswith("taken") for line in read.notes)
 
 
+def test_a_cause_is_shown_at_a_size_where_it_changes_the_time():
+    """Latency changes small messages alone; between two ranks every algorithm sends the same."""
+    answer = diagnose(measured=PERF, node="dgx-1v", accelerators_per_node=1, nics=1)
+    shown = {cause.id: cause for cause in answer.causes}
+    sizes = {row.message_bytes: row for row in answer.sizes}
+    assert (shown["latency"].message_bytes, shown["slow-rank"].message_bytes) == (2**23, 2**27)
+    assert "algorithm" not in shown
+    for cause in answer.causes:
+        row = sizes[cause.message_bytes]
+        assert abs(cause.predicted_time / row.predicted_time - 1) >= UNCHANGED
+        assert cause.measured_time == row.measured_time
+    assert "algorithm" in {cause.id for cause in diagnose(measured=of_h100(SMALL), node="dgx-h100").causes}
+
+
+def test_a_cause_that_changes_no_measured_size_is_none():
+    large = [2**power for power in (38, 39, 40)]
+    point = fabric_of(16, Catalogue.built_in(), node="dgx-h100").of("all-reduce", large[-1])
+    times = curve(place_of(point), fitted().parameters).time(np.array(large, float))
+    assert "latency" not in {
+        each.cause.id for each in weigh(point, large, times, Catalogue.built_in()).causes
+    }
+
+
+def test_that_nothing_is_wrong_comes_first_where_it_is_likeliest():
+    usual = diagnose(measured=PERF, node="dgx-1v", accelerators_per_node=1, nics=1)
+    slow = diagnose(measured="400ms", gpus=32)
+    assert [
+        rows.index((each.normal, "nothing is wrong"))
+        for each, rows in ((usual, shares(usual, 1)), (slow, shares(slow, 1)[::-1]))
+    ] == [0, 0]
+    assert (usual.verdict, causes(usual).heading, causes(slow).heading) == (
+        "normal",
+        "Is something wrong?",
+        "Likely causes",
+    )
+    assert (named_causes(usual), named_causes(slow)) == (2, 4)
+    assert slow.card.chance.startswith(
+        "under 1 % that nothing is wrong if the batch is 64 each (not given), "
+    )
+
+
 def test_all_probabilities_sum_to_one():
     for slow in (
         diagnose(measured=listing(measured("cscs-tcp-8")), **ALPS),
@@ -289,7 +331,8 @@ def test_all_probabilities_sum_to_one():
         assert whole == pytest.approx(1, rel=1e-9)
         assert sum(share for share, _ in shares(slow, 1)) == pytest.approx(1, rel=1e-9)
         said: dict[str, float] = {}
-        for share, words in (each for most in (1, 2, 5) for each in shares(slow, most)):
+        for share, what in (each for most in (1, 2, 5) for each in shares(slow, most)):
+            words = what if isinstance(what, str) else what.words
             assert said.setdefault(words, share) == share  # one number for one phrase
         known = percent(sum(cause.probability for cause in slow.causes))
         assert f", {known} one of the {len(slow.causes)} causes we know, " in slow.card.chance
@@ -470,6 +513,14 @@ def test_between_sizes_of_a_listing_a_power_law_is_taken_and_marked():
     times = [each.measured_time for each in rows]
     assert times[3] is None
     assert times[:3] == pytest.approx([10e-6, 20e-6, 80e-6 * 1.05**0.5])
+    assert rows[0].measured_bus_bandwidth == pytest.approx(1.75 * 2**20 / 10e-6)
+    assert rows[3].measured_bus_bandwidth is None
+    assert rows[0].warnings[-1].startswith("the listing has 3 sizes, from 1 MiB to 16 MiB; a time with ~ is ")
+    assert rows[0].warnings[-1].endswith("; --size 1MiB..16MiB takes sizes of the listing")
+    own = collective(ranks=8, nodes=2, size=[2**20, 2**22], measured=text, **ALPS).rows
+    assert not any("the listing has" in note for note in own[0].warnings)
+    uneven = collective(ranks=8, nodes=2, size=2**21, measured=of_times((2**20, 10), (3 * 2**20, 40)), **ALPS)
+    assert uneven.warnings[-1].endswith("by a power law")
 
 
 def test_a_table_next_to_a_listing_ends_with_a_verdict_and_the_next_command(tmp_path, invoke):
@@ -663,6 +714,9 @@ def test_the_shell_names_sources_and_says_what_its_words_mean():
     names = {cause.id: cause.name for cause in slow.causes}
     told = {names[cause] for each in slow.next for cause in each.expected if cause != "normal"}
     assert all(joined.count(name) > 1 for name in told)  # in the list of causes, and in what to run next
-    assert "84.5 ms: waiting for samples; 400 ms: slower number format, slower ranks" in joined
-    assert "none of these" in joined
+    assert "84.5 ms: waiting for samples 400 ms: slower number format, slower ranks" in joined
+    assert "Each time is the 400 ms measured times the change that the model predicts if that is" in joined
+    assert "with it an iteration would take 478 ms, 19 % more than the 400 ms measured" in joined
+    assert joined.index("none of these causes") < joined.index("nothing is wrong published")
+    assert "what it needed to explain the 400 ms alone, and what it takes at most with a cause" in joined
     assert "defaults  --workload resnet50" in done.stdout

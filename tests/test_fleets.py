@@ -446,6 +446,7 @@ def test_text_fits_and_json_is_as_documented():
     [
         (["--buy", "4 x dgx-h100"], "say what you have, e.g. --have"),
         (["--have", "ib-hdr-200g"], "expected machines, such as"),
+        (["--have", "eight dgx-a100"], "write a count in digits and a machine, as in '8 x dgx-a100-80gb"),
         (["--have", "8 x a100"], "node 'a100' fits vtrain-a100 ("),
         (["--have", "8 x dgx-a100-81gb"], "nearest: dgx-a100-80gb"),
         (["--have", "0 x dgx-1v"], "expected 1 to 16,384 machines"),

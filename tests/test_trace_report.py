@@ -315,6 +315,8 @@ def test_the_model_tries_precisions_and_batches_of_the_job(tmp_path):
     rows = {row["option"].split()[0]: row for row in recommendations(traces, summary(traces), 0, job)}
     assert rows["--precision"]["change"] == "amp arithmetic in place of fp32"
     assert 0 < rows["--precision"]["saves"] < 1e-3
+    for row in rows.values():
+        assert row["low_80"] < row["saves"] < row["high_80"]
     batch = int(rows["--local-batch-size"]["option"].split()[1])
     fits = predict(job, accelerator="v100-sxm2-32gb").memory.largest_local_batch_size
     assert 32 < batch <= fits

@@ -38,7 +38,7 @@ from app.titles import job_of
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import percent, show
 from perfmodel.decide.diagnosis.answer import Diagnosis
-from perfmodel.decide.diagnosis.card import LEAST, bandwidths, shares
+from perfmodel.decide.diagnosis.card import bandwidths, named_causes, shares, with_cause
 from perfmodel.evidence.accuracy.training_rows import shipped_runs
 from perfmodel.evidence.accuracy.transformers.transformer_rows import shipped_transformer_runs
 from perfmodel.interfaces.reports import diagnosed
@@ -149,19 +149,17 @@ def bandwidth_of(answer: Diagnosis) -> dict[str, answer_card.Shown]:
 
 
 def causes(answer: Diagnosis) -> None:
-    """List what may slow the run, the likeliest first, each with what to try."""
+    """List what may be the case, the likeliest first, each cause with what it would mean and what to try."""
     if answer.verdict == "fast" or not answer.causes:
         return
-    st.subheader("Likely causes", anchor=False)
-    named = [cause for cause in answer.causes if cause.probability >= LEAST] or answer.causes[:1]
-    rows = shares(answer, len(named))
-    is_listing = answer.kind == "collective"  # whose chart does not show the change
-    lines = [
-        _share(cause.probability, cause.name, f"{f' ({cause.change})' * is_listing}: {cause.next}.")
-        for cause in named
-    ]
-    others = [row for row in rows[1 + len(named) :] if row[0] >= diagnosed.LISTED]
-    lines += [_share(share, words, ".") for share, words in (*others, rows[0])]
+    st.subheader(diagnosed.heading_of_causes(answer), anchor=False)
+    lines = []
+    for share, what in shares(answer, named_causes(answer)):
+        if isinstance(what, str):
+            lines.append(_share(share, what, "."))
+        else:
+            to_do = "" if answer.verdict == "normal" else f" {sentence(what.next)}"
+            lines.append(_share(share, what.name, f" ({what.change}): {with_cause(what)}.{to_do}"))
     st.markdown("\n".join(lines))
 
 
@@ -172,11 +170,16 @@ def _share(probability: float, name: str, more: str) -> str:
 
 def next_runs(answer: Diagnosis) -> None:
     """List what to measure next, with the causes that each time would point to."""
-    listing = diagnosed.next_steps(answer)
-    if listing.rows:
-        st.subheader(listing.heading, anchor=False)
-        lines = (f"1. **{plain(sentence(run))}** {plain(sentence(times))}" for run, times in listing.rows)
-        st.markdown("\n".join(["Its iteration time points to the cause:", "", *lines]))
+    if not answer.next:
+        return
+    st.subheader(diagnosed.NEXT, anchor=False)
+    lines = []
+    for each in answer.next:
+        lines.append(f"1. **{plain(sentence(each.words))}**")
+        pointers = diagnosed.pointers(each.expected, answer)
+        lines += [f"    - {plain(time)}: {plain(named)}" for time, named in pointers]
+    st.markdown("\n".join(lines))
+    st.caption(plain(diagnosed.EXPECTED.format(measured=show(answer.measured, "s"))))
 
 
 def details(answer: Diagnosis) -> None:

@@ -17,6 +17,7 @@ from app import (
     sharing,
 )
 from app.backend import backend
+from app.file_marks import in_use
 from app.layout import (
     PageRequest,
     copy_buttons,
@@ -27,16 +28,22 @@ from app.layout import (
     shell_command,
 )
 from app.looks import begun
-from app.options import Option, file_words, one_of, text_of, whole_of
+from app.options import SCENARIO, Option, file_words, one_of, options, text_of, whole_of
 from app.plain import plain
-from app.state import newest
-from perfmodel.core.units import percent
+from app.state import clear, is_open, newest
 from perfmodel.decide.quote import Checked, Quote, example_names, read_quote
 from perfmodel.decide.quote.answer import QuoteAnswer
-from perfmodel.decide.quote.card import card_of_quote
+from perfmodel.decide.quote.card import card_of_quote, chances
 from perfmodel.decide.quote.claim_words import CONVENTION_WORDS
 from perfmodel.decide.quote.listing import claimed, measured_words, worst_first
-from perfmodel.decide.quote.sentence import judgement_words, open_clause, reached_words, shown_verdict
+from perfmodel.decide.quote.sentence import (
+    judgement_words,
+    open_clause,
+    probability_words,
+    reached_words,
+    shown_verdict,
+)
+from perfmodel.model.prediction.answer_card import Card
 
 FILLED = "fill in"
 DOWNLOADED = "quote.toml"
@@ -46,10 +53,13 @@ TALL = 320
 FILE = "quote-file"
 # Session key of the uploaded quote.
 STATED = "It states its job and its claims, so there is nothing to fill in."
+LEFT_OPEN = "quote-left-open"
+# Session key: the uploaded quote for which the fields were left open.
 DRAWN = 10
 # Most claims drawn; of more, the worst.
 USUAL = "images_per_second"
 START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
+EXAMPLE = "This is an example, to show an answer: 40,000 images/s on 32 GPUs."
 OWN = "a claim of your own"
 QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
 QUOTE = QUOTE._replace(shows=lambda name: OWN if name == FILLED else name)
@@ -109,6 +119,8 @@ class Given(NamedTuple):
     """Its argument in the shell command: a file's name, an example's, or that of the file to download."""
     is_filled_in: bool
     """Whether it comes from the fields of the page."""
+    is_example: bool = False
+    """Whether these still hold what the page began with."""
 
 
 def counts(name: str) -> bool:
@@ -130,6 +142,14 @@ def fitted(option: Option) -> Option:
     return option._replace(label=f"How much, e.g. {quote_words.example(newest(QUANTITY) or USUAL)}")
 
 
+def leave_fields_open() -> None:
+    """Leave the fields open when a file comes into use, whose address then has none of them."""
+    marks = in_use("quote")
+    if marks and st.session_state.get(LEFT_OPEN) != marks and is_open("quote"):
+        clear([*BODY, *(options()[name] for name in SCENARIO)])
+    st.session_state[LEFT_OPEN] = marks
+
+
 def quote_of(request: PageRequest) -> Given:
     """Return the quote to check: an uploaded one, an example, or that of the fields."""
     with st.sidebar:
@@ -141,14 +161,23 @@ def quote_of(request: PageRequest) -> Given:
     if example != FILLED:
         st.caption(f"{STATED} To check another, choose “{OWN}” as “Quote”.")
     if example == FILLED:
-        return Given(quotes.filled_in(request.picked), DOWNLOADED, True)
+        is_example = {"quantity": USUAL} | dict(request.picked) == START
+        return Given(quotes.filled_in(request.picked), DOWNLOADED, True, is_example)
     return Given(read_quote(example)[0], example, False)
+
+
+def chance_of(checked: Sequence[Checked], card: Card) -> dict[str, answer_card.Shown]:
+    """Return the range of the probabilities of several claims as a figure; none where they are not known."""
+    span = chances(checked) if len(checked) > 1 else ""
+    if not card.chance.startswith(span or " "):
+        return {}
+    return {"Chance": answer_card.Shown(span, card.chance.removeprefix(span).strip())}
 
 
 def in_full(claim: Checked, index: int) -> None:
     """Draw a claim's verdict, and folded its sentence for a mail, arithmetic and sources."""
     words = claim.text or quotes.text(claim, claim.value)
-    likely = "" if claim.probability is None else f" ({percent(claim.probability)})"
+    likely = f" ({known})" if (known := probability_words(claim)) else ""
     with st.expander(plain(f"{index + 1}. {begun(shown_verdict(claim))}{likely}: {words}")):
         st.markdown(f"{plain(sentence(judgement_words(claim)))} Text for a mail:")
         st.code(claim.sentence, language=None, wrap_lines=True)
@@ -205,9 +234,13 @@ def page(request: PageRequest) -> None:
         checked = backend().check_quote(quote, session_hardware.calibration())
     card = card_of_quote(checked)
     with request.top:
-        st.subheader(plain(f"Will this hold? {quote.title}"), anchor=False)
-        answer_card.show(card)
-    if given.is_filled_in:
+        title = "An example, not yet your claim" if given.is_example else quote.title
+        st.subheader(plain(f"Will this hold? {title}"), anchor=False)
+        chance = chance_of(checked, card)
+        answer_card.show(card, chance, tuple(label.lower() for label in chance))
+    if given.is_example:
+        st.info(f"{EXAMPLE} Type your claim in the fields above, and describe its job in the sidebar.")
+    elif given.is_filled_in:
         st.caption("Describe the job in the sidebar, and the claim in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
@@ -240,4 +273,5 @@ def _python(file: str) -> str:
     )
 
 
+leave_fields_open()
 page(scenario_form("quote", body=BODY, start=START, counts=counts, fitted=fitted))

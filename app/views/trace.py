@@ -1,8 +1,9 @@
 """Page Trace: summary of a profiler's trace, and calibration of the model on it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import (
     answer_card,
@@ -35,10 +36,11 @@ from app.options import file_words, options, scenario
 from app.plain import plain
 from app.trace_tables import advice, by_rank, collectives, ranges, uses
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import per_cent, show
-from perfmodel.evidence.traces.recommendations import recommendations
+from perfmodel.core.units import per_cent, show, show_range
+from perfmodel.evidence.traces.recommendations import recommendations, saving_words
 from perfmodel.evidence.traces.summary import summary
 from perfmodel.evidence.traces.trace_page import html_report
+from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.answer_card import Card
 
 START = {"gpus": 2}
@@ -69,10 +71,19 @@ def advice_for_job(
         return recommendations(files.traces, result, skip, None, known), {}
 
 
+def predicted_words(prediction: Prediction) -> str:
+    """Return the predicted time of a step with its 80 % interval, as a sentence."""
+    interval = prediction.interval
+    ends = f" (80 %: {show_range(interval.low_80, interval.high_80, 's')})" if interval is not None else ""
+    return f"Predicted: {show(prediction.iteration_time, 's')}{ends}."
+
+
 def comparison(files: uploads.TraceFiles, request: PageRequest, skip: int) -> None:
     """Draw a table of the measured and the predicted step."""
     try:
-        st.dataframe(uploads.against_prediction(files, request.predict(), skip), hide_index=True)
+        predicted = request.predict()
+        st.caption(predicted_words(predicted))
+        st.dataframe(uploads.against_prediction(files, predicted, skip), hide_index=True)
     except InputError as error:
         st.error(plain(refused_words(error)))
 
@@ -128,7 +139,7 @@ def card_of(device: dict[str, Any], traced: str, changes: list[dict[str, Any]]) 
     pace = f"{show(each, 's')} a step, " if each is not None else ""
     busy = f"the GPU is busy {per_cent(device['utilisation'], 0)} of the time"
     most = _most(changes)
-    to_do = f" {begun(most['change'])} would save {show(most['saves'], 's')} of it." if most else ""
+    to_do = f" {begun(most['change'])} would save {saving_words(most)} of it." if most else ""
     advice = sentence(f"{device['verdict']}: {pace}{busy}")
     return Card(advice=f"{advice}{to_do}", rests_on="the trace", machines=traced)
 
@@ -143,10 +154,22 @@ def figures(device: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, 
     each, most = device["iteration_time"], _most(changes)
     shown = {"A step": Shown(show(each, "s"), "measured")} if each is not None else {}
     shown["GPU busy"] = Shown(per_cent(device["utilisation"], 0), "of the time")
-    return shown | ({"To save": Shown(show(most["saves"], "s"), f"by {most['change']}")} if most else {})
+    if most is None:
+        return shown
+    value, _, ends = saving_words(most).partition(" (")
+    of = f"({ends} of a step" if ends else "of a step"
+    return shown | {"Largest saving": Shown(value, f"{of}, by {most['change']}")}
 
 
-def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
+class Places(NamedTuple):
+    """Parts of the page from its top: what an answer draws before and after the upload field."""
+
+    answer: DeltaGenerator
+    upload: DeltaGenerator
+    chart: DeltaGenerator
+
+
+def uploaded(files: uploads.TraceFiles, request: PageRequest, places: Places) -> None:
     """Draw the page for uploaded traces."""
     skip = request.picked.get("skip", 0)
     with errors_shown():
@@ -156,7 +179,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
     job: dict[str, Any] = {}
     if devices:
         result["recommendations"], job = advice_for_job(files, result, request, skip)
-    with request.top:
+    with places.answer:
         if devices:
             first = devices[0]
             device = traced_job.device_of(files)
@@ -166,10 +189,12 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
             traced = f"{trace_chart.title(first)}{f', {named}' if named else ''}"
             card = card_of(first, traced, result["recommendations"])
             answer_card.show(card, figures(first, result["recommendations"]))
-            trace_chart.draw_step(devices)
         else:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(files.timings)} file(s) of timings: calibrate on them below.**")
+    with places.chart:
+        if devices:
+            trace_chart.draw_step(devices)
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
@@ -221,7 +246,7 @@ def try_sample() -> None:
     file_marks.go_to("trace", {name: str(value) for name, value in SAMPLE_JOB.items()})
 
 
-def without_a_trace(request: PageRequest) -> None:
+def without_a_trace(request: PageRequest, places: Places) -> None:
     """Draw the page without a trace: the answer on the sample, and the predicted step of the job."""
     files = uploads.sample()
     result, job = summary(files.traces, 0), scenario(SAMPLE_JOB)
@@ -229,15 +254,13 @@ def without_a_trace(request: PageRequest) -> None:
     with errors_shown():
         changes = recommendations(files.traces, result, 0, job, known, answers.predict)
     result["recommendations"] = changes
-    with request.top:
-        st.subheader(QUESTION, anchor=False)
+    with places.answer:
+        st.subheader(f"{QUESTION} A sample", anchor=False)
         traced = f"a sample: {traced_job.job_words(SAMPLE_JOB)}"
         card = card_of(result["devices"][0], traced, changes)
         answer_card.show(card, figures(result["devices"][0], changes))
-        st.caption(
-            "Upload a trace of your own to see where its steps spend time, and to predict from it; the "
-            "sidebar describes its job, not the sample's."
-        )
+    with places.chart:
+        st.caption("The sidebar describes the job of your trace, not the sample's.")
         trace_chart.draw_step(result["devices"])
         with st.container(horizontal=True):
             if st.button("Use the sample as your trace"):
@@ -254,7 +277,7 @@ def without_a_trace(request: PageRequest) -> None:
         if is_open:
             with errors_shown():
                 answer = request.predict()
-            st.caption(labelled(sentence(answer.verdict)))
+            st.caption(labelled(f"{predicted_words(answer)} {sentence(answer.verdict)}"))
             charts.draw(charts.waterfall(answer), "predicted", "The predicted step")
     share_buttons(result, [samples.TRACE_NAME], traced_job.as_options(files, SAMPLE_JOB), card)
 
@@ -271,18 +294,22 @@ def _python(files: list[str], skip: int) -> str:
 
 
 request = scenario_form("trace", body=(SKIP,), start=START)
+with request.top:
+    places = Places(st.container(), st.container(), st.container())
 with errors_shown():
-    own_uploads.field(
-        "trace",
-        "Traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or what "
-        "nccl-tests print",
-        "trace-files",
-        accept_multiple_files=True,
-        help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
-    )
-    own_uploads.in_use_line("trace", "In use:", "Put it away")
+    with places.upload:
+        own_uploads.field(
+            "trace",
+            "Your traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, "
+            ".sqlite.gz), or what nccl-tests print",
+            "trace-files",
+            accept_multiple_files=True,
+            help="Files stay on this machine, and go when the tab is closed. Several files are several "
+            "ranks.",
+        )
+        own_uploads.in_use_line("trace", "In use:", "Put it away")
     files = uploads.traces_in_use()
 if files is None:
-    without_a_trace(request)
+    without_a_trace(request, places)
 else:
-    uploaded(files, request)
+    uploaded(files, request, places)

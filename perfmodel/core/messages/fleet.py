@@ -22,6 +22,7 @@ MESSAGES = {
     "together is joined by +",
     "fleet.two_networks": "{option} {text!r:.60}: names two networks; give each an option of its own",
     "fleet.no_count": "{option} {part}: say how many machines, e.g. '4 x {node}'",
+    "fleet.uncounted": "{option} {part!r:.60}: write a count in digits and a machine, as in '{example}'",
     "fleet.count": "{option} {part}: expected 1 to {most_machines:,} machines",
     "fleet.no_link": "{option} {part}: expected a link after @, e.g. '{example}'",
     "fleet.any_accelerator": "{option} {part}: {node} takes any accelerator; say which: '{machines} "

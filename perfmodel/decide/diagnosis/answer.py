@@ -49,7 +49,11 @@ class DiagnosedCause(Record):
     probability: float
     """Probability that it is what happened, among all that were weighed."""
     predicted_time: float
-    """Predicted iteration time with it, or of a listing the time of its largest message [s]."""
+    """Predicted time with it [s]: of an iteration, or of a message of ``message_bytes``."""
+    measured_time: float
+    """The same, measured [s]."""
+    message_bytes: float | None
+    """Of a listing the size that shows the cause: the largest at which it changes much of the time [B]."""
     next: str
     """What tells it from others, or mends it."""
 

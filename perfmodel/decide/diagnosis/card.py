@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.core.sentences import in_sentences
-from perfmodel.core.units import percent, show, show_range, three_digits
-from perfmodel.decide.diagnosis.answer import DiagnosedSize, Diagnosis, Pace, Verdict
+from perfmodel.core.units import per_cent, percent, show, show_range, three_digits
+from perfmodel.decide.diagnosis.answer import DiagnosedCause, DiagnosedSize, Diagnosis, Pace, Verdict
 from perfmodel.model.prediction.answer_card import Card
 
 LEAST = 0.05
 """Least probability of a cause that is named."""
+AS_MEASURED = 0.05
+"""Relative difference from the measured time below which a time is about that."""
 
 
 def verdict_of(pace: Pace, normal: float, unknown: float, causes: Sequence[float]) -> Verdict:
@@ -136,11 +138,14 @@ def _times(ratio: float) -> str:
 
 def _turning(answer: Diagnosis) -> str:
     """Return the defaults that the verdict turns on as a condition; empty where it turns on none."""
-    if not answer.turns:
-        return ""
-    taken = " and ".join(turn.words for turn in answer.turns)
     other = ", ".join(f"with {turn.other_words} it is {turn.verdict}" for turn in answer.turns)
-    return f"if {taken} (not given); {other}"
+    return f"{_condition(answer).lstrip()}; {other}" if other else ""
+
+
+def _condition(answer: Diagnosis) -> str:
+    """Return the defaults that the verdict holds for, with a space before; empty where it turns on none."""
+    taken = " and ".join(turn.words for turn in answer.turns)
+    return f" if {taken} (not given)" if taken else ""
 
 
 def _cause(answer: Diagnosis) -> str | None:
@@ -158,8 +163,8 @@ def _cause(answer: Diagnosis) -> str | None:
         said = f"most likely cause: {first.words} ({percent(share)})"
     else:
         said = (
-            f"likeliest of the causes we know: {first.words} ({percent(share)}); {percent(unknown)} that it "
-            "is none of them"
+            f"likeliest of the causes we know, together {percent(_known(answer))}: {first.words} "
+            f"({percent(share)}); {percent(unknown)} that it is none of them"
         )
     return said if answer.verdict == "slow" else f"as fast as normal, but {said}"
 
@@ -236,20 +241,51 @@ def among(quantile: float) -> str:
     return f"{order} than {percent(share)} of such runs"
 
 
-def shares(answer: Diagnosis, most: int) -> list[tuple[float, str]]:
-    """Return the probabilities of a diagnosis in words, which sum to 1.
+def shares(answer: Diagnosis, most: int) -> list[tuple[float, str | DiagnosedCause]]:
+    """Return what may be the case with its probabilities, which sum to 1: a cause, or else its words.
+
+    That nothing is wrong comes first where it is the likeliest, else last.
 
     Parameters
     ----------
     most : number of causes that are named, the likeliest
     """
     named, rest = answer.causes[:most], answer.causes[most:]
-    return [
-        (answer.normal, "nothing is wrong"),
-        *((cause.probability, cause.words) for cause in named),
-        *([(sum(cause.probability for cause in rest), _others(len(rest)))] if rest else []),
-        (answer.unknown, "none of these"),
-    ]
+    rows: list[tuple[float, str | DiagnosedCause]] = [(cause.probability, cause) for cause in named]
+    if rest:
+        rows.append((sum(cause.probability for cause in rest), _others(len(rest))))
+    rows.append((answer.unknown, "none of these causes"))
+    is_likeliest = answer.normal >= max(share for share, _ in rows)
+    rows.insert(0 if is_likeliest else len(rows), (answer.normal, "nothing is wrong"))
+    return rows
+
+
+def named_causes(answer: Diagnosis) -> int:
+    """Return how many causes are worth a name: those of at least ``LEAST``, where something is wrong one."""
+    count = sum(cause.probability >= LEAST for cause in answer.causes)
+    return max(count, int(bool(answer.causes) and answer.verdict != "normal"))
+
+
+def with_cause(cause: DiagnosedCause) -> str:
+    """Return how long what was measured would take with a cause, against how long it took, as a clause."""
+    what = "an iteration" if cause.message_bytes is None else show(cause.message_bytes, "B")
+    compared = _compared(cause.predicted_time, cause.measured_time)
+    return f"with it {what} would take {show(cause.predicted_time, 's')}, {compared}"
+
+
+def _compared(time: float, measured: float) -> str:
+    """Return a time against the measured one, in words.
+
+    >>> [_compared(time, 0.4) for time in (0.48, 0.1, 0.41, 1.2)]  # doctest: +NORMALIZE_WHITESPACE
+    ['20 % more than the 400 ms measured', '75 % less than the 400 ms measured',
+     'about the 400 ms measured', '3 x the 400 ms measured']
+    """
+    took, ratio = show(measured, "s"), time / measured
+    if abs(ratio - 1) < AS_MEASURED:
+        return f"about the {took} measured"
+    if ratio >= 2:
+        return f"{_times(ratio)} the {took} measured"
+    return f"{per_cent(abs(ratio - 1), 0)} {'more' if ratio > 1 else 'less'} than the {took} measured"
 
 
 def _others(count: int) -> str:
@@ -264,8 +300,12 @@ def _chance(answer: Diagnosis) -> str:
     """
     if answer.verdict == "fast":
         return "no cause that we know makes it faster"
-    known = sum(cause.probability for cause in answer.causes)
     return (
-        f"{percent(answer.normal)} that nothing is wrong, {percent(known)} one of the "
-        f"{len(answer.causes)} causes we know, {percent(answer.unknown)} another"
+        f"{percent(answer.normal)} that nothing is wrong{_condition(answer)}, {percent(_known(answer))} one "
+        f"of the {len(answer.causes)} causes we know, {percent(answer.unknown)} another"
     )
+
+
+def _known(answer: Diagnosis) -> float:
+    """Return the probability of all causes together."""
+    return sum(cause.probability for cause in answer.causes)

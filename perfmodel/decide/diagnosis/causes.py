@@ -172,8 +172,11 @@ def _algorithm(point: Point, at: Place, p: Values, _: Catalogue) -> Cause:
 
 
 def _by_algorithm(at: Place, p: Values) -> tuple[Variant, ...]:
-    """Return the curves of an all-reduce by each algorithm for all sizes; none where there is no choice."""
-    if at.collective != ALL_REDUCE or at.by_ring:
+    """Return the curves of an all-reduce by each algorithm for all sizes; none where there is no choice.
+
+    Between two ranks a ring and a tree send the same messages.
+    """
+    if at.collective != ALL_REDUCE or at.by_ring or at.nodes * at.per_node <= 2:
         return ()
     ranks = ranks_of(at, p)
     names = all_reduce.ALWAYS if ranks.several or ranks.adds else ("tree",)

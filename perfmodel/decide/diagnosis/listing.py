@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def diagnose_listing(
         low_80=_bus(point, best.message_bytes, best.high_80),
         high_80=_bus(point, best.message_bytes, best.low_80),
         quantile=_quantile(best),
-        causes=[_cause(each) for each in weights.causes],
+        causes=[_cause(each, rows) for each in weights.causes],
         sizes=rows,
         similar=_similar(point, best.message_bytes),
         terms=[],
@@ -272,14 +273,17 @@ def _pace(weights: Weights) -> Pace:
     return "slow" if float(np.mean(errors)) > 0 else "fast"
 
 
-def _cause(each: Weighed) -> DiagnosedCause:
+def _cause(each: Weighed, rows: Sequence[DiagnosedSize]) -> DiagnosedCause:
+    row = rows[each.place]
     return DiagnosedCause(
         id=each.cause.id,
         name=each.cause.name,
         words=each.cause.words,
         change=each.variant.words,
         probability=each.probability,
-        predicted_time=float(each.times[-1]),
+        predicted_time=float(each.times[each.place]),
+        measured_time=row.measured_time,
+        message_bytes=row.message_bytes,
         next=each.cause.next,
     )
 

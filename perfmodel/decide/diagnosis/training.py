@@ -24,7 +24,7 @@ from perfmodel.decide.diagnosis.changes import SUSPECTS, Change, Suspect, predic
 from perfmodel.decide.diagnosis.measured import Speed
 from perfmodel.decide.diagnosis.next_measurement import Explained, next_measurements
 from perfmodel.decide.diagnosis.turning import BATCH, Trial, left_open_of_job, turning_defaults
-from perfmodel.decide.diagnosis.weighed import NORMAL, UNKNOWN, UNKNOWN_WIDTH
+from perfmodel.decide.diagnosis.weighed import NORMAL, UNCHANGED, UNKNOWN, UNKNOWN_WIDTH
 from perfmodel.decide.quote.claim_words import job_words
 from perfmodel.decide.quote.evidence import Near, of_rate
 from perfmodel.decide.quote.file import Claim
@@ -44,8 +44,6 @@ SHOWN = 4
 """Causes that the next measurements tell apart."""
 FITS = 0.5
 """Least probability that a job with another value of an option fits, for which that value counts as usual."""
-UNCHANGED = 0.02
-"""Relative change of the iteration time below which an option is no cause."""
 
 
 class _Completed(NamedTuple):
@@ -115,7 +113,7 @@ def diagnose_training(speed: Speed, scenario: Scenario, catalogue: Catalogue) ->
         low_80=interval.low_80,
         high_80=interval.high_80,
         quantile=quantile,
-        causes=[_cause(each) for each in causes],
+        causes=[_cause(each, time) for each in causes],
         sizes=[],
         terms=_terms(time, prediction, interval, causes),
         similar=[_similar(each) for each in published.measured],
@@ -303,7 +301,7 @@ def _explained(causes: list[Weighed]) -> dict[str, Explained]:
     return {each.suspect.id: Explained(each.probability, each.change, each.time) for each in causes[:SHOWN]}
 
 
-def _cause(each: Weighed) -> DiagnosedCause:
+def _cause(each: Weighed, measured: float) -> DiagnosedCause:
     return DiagnosedCause(
         id=each.suspect.id,
         name=each.suspect.name,
@@ -311,6 +309,8 @@ def _cause(each: Weighed) -> DiagnosedCause:
         change=each.change.words,
         probability=each.probability,
         predicted_time=each.time,
+        measured_time=measured,
+        message_bytes=None,
         next=each.suspect.next,
     )
 

@@ -21,6 +21,8 @@ the causes share the rest evenly, and the variants of each its part by their odd
 (``judged_listings``)."""
 LIKELY = 0.5
 """Least probability that nothing is wrong at which a listing is called normal."""
+UNCHANGED = 0.02
+"""Relative change of a time below which a cause does not change it."""
 UNKNOWN_WIDTH = 4.0
 """Factor on the spread of errors where what is wrong is not known (assumed)."""
 
@@ -34,6 +36,9 @@ class Weighed(NamedTuple):
     """The variant that fits best."""
     times: Array
     """Its times at the sizes of the listing [s]."""
+    place: int
+    """Index of the size that shows it: the largest at which it changes the logarithm of the time by at least
+    half as much as where it changes that most."""
 
 
 class Weights(NamedTuple):
@@ -59,8 +64,8 @@ class Weights(NamedTuple):
     @property
     def name(self) -> str:
         """The likeliest cause; ``unknown`` where none that has a name is likelier than that."""
-        best = self.causes[0]
-        return best.cause.id if best.probability >= self.unknown else "unknown"
+        best = self.causes[0] if self.causes else None
+        return best.cause.id if best is not None and best.probability >= self.unknown else "unknown"
 
 
 def weigh(
@@ -70,7 +75,7 @@ def weigh(
     catalogue: Catalogue,
     learned: Fitted | None = None,
 ) -> Weights:
-    """Weigh the causes of a listing.
+    """Weigh the causes of a listing that change the time of at least one of its sizes.
 
     Parameters
     ----------
@@ -86,27 +91,38 @@ def weigh(
     measured = np.log(np.asarray(times, float))
     usual = _times(Variant("", curve(place_of(point), known.parameters)), at)
     errors = measured - np.log(usual)
-    causes = causes_of(point, known.parameters, catalogue)
-    share = (1 - NORMAL - UNKNOWN) / len(causes)
+    causes = []
+    for cause in causes_of(point, known.parameters, catalogue):
+        variants = [(variant, _times(variant, at)) for variant in cause.variants]
+        variants = [(variant, of) for variant, of in variants if np.max(np.abs(of / usual - 1)) >= UNCHANGED]
+        if variants:
+            causes.append((cause, variants))
+    share = (1 - NORMAL - UNKNOWN) / max(len(causes), 1)
     logs = [
         np.log(NORMAL) + prior.log_likelihood(errors),
         np.log(UNKNOWN) + prior.log_likelihood(errors, UNKNOWN_WIDTH),
     ]
-    best: list[tuple[Variant, Array]] = []
-    for cause in causes:
-        each = [_times(variant, at) for variant in cause.variants]
-        likely = np.array([prior.log_likelihood(measured - np.log(of)) for of in each])
-        odds = np.array([variant.odds for variant in cause.variants])
+    best: list[tuple[Variant, Array, int]] = []
+    for _, variants in causes:
+        likely = np.array([prior.log_likelihood(measured - np.log(of)) for _, of in variants])
+        odds = np.array([variant.odds for variant, _ in variants])
         logs.append(np.log(share) + float(np.logaddexp.reduce(likely + np.log(odds / odds.sum()))))
-        place = int(np.argmax(likely + np.log(odds)))
-        best.append((cause.variants[place], each[place]))
+        variant, of = variants[int(np.argmax(likely + np.log(odds)))]
+        best.append((variant, of, _telling_place(of, usual, at)))
     chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
     weighed = [
         Weighed(cause, float(chance), *of)
-        for cause, chance, of in zip(causes, chances[2:], best, strict=True)
+        for (cause, _), chance, of in zip(causes, chances[2:], best, strict=True)
     ]
     weighed.sort(key=lambda each: -each.probability)
     return Weights(usual, errors, prior, float(chances[0]), float(chances[1]), tuple(weighed))
+
+
+def _telling_place(times: Array, usual: Array, sizes: Array) -> int:
+    """Return the index of the size that shows a cause, as ``Weighed.place``."""
+    changes = np.abs(np.log(times / usual))
+    least = max(changes.max() / 2, np.log(1 + UNCHANGED))
+    return int(np.argmax(np.where(changes >= least, sizes, 0.0)))
 
 
 def _times(variant: Variant, sizes: Array) -> Array:

@@ -8,7 +8,7 @@ from perfmodel.core.sentences import capitalised, in_sentences, likely_to_be
 from perfmodel.core.units import percent
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_judgement import probability_within
-from perfmodel.decide.quote.claim_words import software_words
+from perfmodel.decide.quote.claim_words import shown_range, software_words
 from perfmodel.decide.quote.comparable import reaches
 from perfmodel.decide.quote.listing import claimed, value_words, worst_first
 from perfmodel.decide.quote.sentence import (
@@ -24,12 +24,14 @@ from perfmodel.decide.quote.sentence import (
     needs_reached,
     open_clause,
     other_accelerators,
+    probability_words,
     reached_words,
     scaled_words,
     shown_verdict,
     unlikely_words,
 )
 from perfmodel.decide.quote.unstated import OnlyWith
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.model.prediction.answer_card import Card
 
 CONTRACT = "Have it in the contract"
@@ -70,7 +72,7 @@ def card_of_quote(claims: Sequence[Checked]) -> Card:
         machines=_of_each(claims, lambda claim: claim.machines),
         run=_expected(claims, "time_to_train"),
         cost=_expected(claims, "cost_to_train"),
-        chance=_of_each(claims, _chance),
+        chance=_chance_of_all(claims),
         memory=f"does not fit: {worst.memory}" if worst.memory else "",
         limit=_of_each(claims, limit_words),
         rests_on=_of_each(claims, _evidence),
@@ -118,23 +120,40 @@ def _advice_on_all(claims: Sequence[Checked]) -> str:
         each = low if low.startswith(("over", "under")) else f"about {low}"
         likely = f", each {each} likely" if alike else f", {low} to {high} likely"
     number = "Both" if len(claims) == 2 else f"All {len(claims)}"
-    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}, so {advice}."]
+    so = ". None is sure: " if advice == OF_ALL[CONTRACT] else ", so "
+    lines = [f"{number} claims are {shown_verdict(claims[index])}{likely}{so}{advice}."]
     reached = [n for n, claim in enumerate(claims) if needs_reached(claim)][:1]
     lines += [f"Claim {n + 1}: {reached_words(claims[n])}; {open_clause(claims[n])}." for n in reached]
-    lines += [line for n, claim in enumerate(claims, 1) if (line := _missed(claim, n))]
+    lines += [
+        f"Claim {n}: {words}." for n, claim in enumerate(claims, 1) if (words := _measured_apart(claim))
+    ]
     tricks = [] if claims[index].only_with else claims[index].tricks[:1]
     lines += [f"Claim {index + 1} may be {trick.name}: {trick.ask}." for trick in tricks]
     return " ".join(lines)
 
 
-def _missed(claim: Checked, number: int) -> str:
-    """Return that no measured run near a claim reaches it, and why that is no test; else empty."""
+def _measured_apart(claim: Checked) -> str:
+    """Return why measured runs that all miss a claim, or all do better, do not decide it; else empty."""
     values = [near.value for near in claim.measured]
-    differs = dict.fromkeys(each for near in claim.measured for each in near.differs)
-    if not differs or any(reaches(value, claim.value, claim.higher_is_better) for value in values):
+    if not values:
         return ""
-    ends = " to ".join(value_words(claim, end) for end in sorted({min(values), max(values)}))
-    return f"Claim {number}: measured runs come to {ends}, but are of another {', '.join(differs)}."
+    low, high = min(values), max(values)
+    ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
+    if value_words(claim, low) == value_words(claim, high):
+        ends = value_words(claim, low)
+    reached = [reaches(value, claim.value, claim.higher_is_better) for value in values]
+    differs = dict.fromkeys(each for near in claim.measured for each in near.differs)
+    if differs and not any(reached):
+        return f"measured runs come to {ends}, but are of another {', '.join(differs)}"
+    sizes = [near.world_size for near in claim.measured if near.world_size is not None]
+    is_open = claim.verdict == "plausible" and claim.reached_by is None
+    if not is_open or not all(reached) or len(sizes) < len(values):
+        return ""
+    number = " to ".join(map(str, dict.fromkeys((min(sizes), max(sizes)))))
+    whole = claim.machines.partition(" x ")[0]
+    return (
+        f"measured runs come to {ends}, better than claimed, but on {number} accelerators instead of {whole}"
+    )
 
 
 def _action(claim: Checked) -> str:
@@ -177,7 +196,8 @@ def _advice(claim: Checked, among: str) -> str:
         lines.append(f"{capitalised(measured)}. Expect {expected}, {scaled_words(claim)}.")
     elif expected:
         lines.append(f"Expect {expected}.")
-    remarks = (unlikely_words(claim), other_accelerators(claim)) if possible else ()
+    apart = _measured_apart(claim) if claim.verdict == "plausible" else ""
+    remarks = (unlikely_words(claim), apart or other_accelerators(claim)) if possible else ()
     lines += filter(None, [in_sentences(remarks)])
     if not claim.only_with:
         lines += [f"It may be {trick.name}: {trick.ask}." for trick in claim.tricks[:1]]
@@ -192,6 +212,31 @@ def _expected(claims: Sequence[Checked], quantity: str) -> str:
     return ""
 
 
+def chances(claims: Sequence[Checked]) -> str:
+    """Return the least and the greatest probability of several claims; empty where one is not known."""
+    known = [claim for claim in claims if claim.probability is not None and not claim.only_with]
+    if len(known) < len(claims) or any(claim.verdict == "impossible" for claim in claims):
+        return ""
+    first, *_, last = sorted(known, key=lambda claim: claim.probability or 0.0)
+    low, high = probability_words(first), percent(last.probability or 0.0)
+    return high if low == high else f"{low.removesuffix(' %') if low[0].isdigit() else low} to {high}"
+
+
+def _chance_of_all(claims: Sequence[Checked]) -> str:
+    """Return the probabilities of all claims: their range first where all are known, then that of each."""
+    of_each = _of_each(claims, _chance)
+    span = chances(claims) if len(claims) > 1 else ""
+    if " to " not in span:
+        return of_each
+    known: dict[str, list[int]] = {}
+    for index, claim in enumerate(claims, 1):
+        known.setdefault(probability_words(claim), []).append(index)
+    if len(known) > EACH:
+        return f"{span} likely to be reached, by claim"
+    each = ", ".join(f"{chance} for {_numbered(indices)}" for chance, indices in known.items())
+    return f"{span} likely to be reached: {each}"
+
+
 def _chance(claim: Checked) -> str:
     """Return the probability of a claim, or why there is none."""
     if claim.verdict == "impossible":
@@ -202,8 +247,7 @@ def _chance(claim: Checked) -> str:
         return f"{needed_words(claim)}{chance}"
     if claim.probability is None:
         return "not known"
-    at_most = "at most " if claim.limited_by is not None else ""
-    return f"{at_most}{likely_to_be('reached', claim.probability)}"
+    return f"{probability_words(claim)} likely to be reached"
 
 
 def _chance_with(claim: Checked, needed: OnlyWith) -> float | None:
@@ -225,7 +269,7 @@ def _evidence(claim: Checked) -> str:
 def _evidence_of(claim: Checked) -> str:
     """Return what a possible claim's verdict rests on: similar runs or the model."""
     if claim.similar_run is not None:
-        return f"a measured run like it of {claim.similar_run.source}, scaled to this job by the model"
+        return f"a measured run like it ({short_title(claim.similar_run.source)}), scaled by the model"
     if claim.expected is not None:
         return "a model fitted to measured runs"
     return evidence_words(claim) or "the peaks and links of the data sheets; no measured run like it is known"

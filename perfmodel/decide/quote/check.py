@@ -254,6 +254,7 @@ def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:
     return SimilarRun(
         id=run.id,
         source=run.source,
+        words=run.words,
         value=run.expected,
         low_80=run.low_80,
         high_80=run.high_80,

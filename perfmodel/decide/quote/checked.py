@@ -44,6 +44,8 @@ class SimilarRun(BaseModel):
     """Id of the measured run."""
     source: str
     """Source of the measurement."""
+    words: str
+    """Its machines, precision and batch, in one line."""
     value: float
     """Its result, times the ratio that the model predicts of the claimed job to it."""
     low_80: float

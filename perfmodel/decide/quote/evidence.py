@@ -80,6 +80,8 @@ class Near(BaseModel):
     """What was measured, in one line."""
     software: str | None = None
     """Software of the measurement, as ``NAME@YEAR``; null where there was none or it is unknown."""
+    world_size: int | None = None
+    """Accelerators that it ran on; null where they are not counted."""
     differs: list[Difference] = []
     """Properties in which it is too unlike the claimed job to test the claim; empty where it does."""
 
@@ -89,6 +91,8 @@ class FromRun(NamedTuple):
 
     id: str
     source: str
+    words: str
+    """Machines, precision and batch of the run."""
     expected: float
     low_80: float
     high_80: float
@@ -290,7 +294,8 @@ def _from_run(likely: Likely, measure: Measure, spread: float) -> FromRun:
     """Return a similar run in the claimed quantity, with the spread of the training length added."""
     half = math.hypot(likely.half_width, NORMAL_80 * spread)
     point = measure.of(likely.time)
-    return FromRun(likely.id, likely.source, point, point / math.exp(half), point * math.exp(half))
+    low, high = point / math.exp(half), point * math.exp(half)
+    return FromRun(likely.id, likely.source, likely.words, point, low, high)
 
 
 def _widened(expected: Expected, spread: float) -> Expected:
@@ -358,6 +363,7 @@ def _near(
         value=value,
         words=f"{prefix} {similar.words}",
         software=similar.software,
+        world_size=run.world_size,
         differs=[*differs, *run_differences(run, similar.software, setting, catalogue, is_slower)],
     )
 

@@ -29,6 +29,8 @@ class Likely(NamedTuple):
 
     id: str
     source: str
+    words: str
+    """Machines, precision and batch of the run."""
     time: float
     """Iteration time [s]: the predicted one times the error of the run's prediction."""
     half_width: float
@@ -39,7 +41,9 @@ def likely_of_transformer(similar: SimilarTransformer, prediction: Prediction) -
     """Return the time scaled from a measured transformer; None where the prediction is more certain."""
     run = similar.run
     ratio = run.time / similar.predicted_time
-    return _likely(run.run_id, run.source, ratio, similar.half_width, similar.job, prediction)
+    return _likely(
+        (run.run_id, run.source, similar.words), ratio, similar.half_width, similar.job, prediction
+    )
 
 
 def likely_of_copies(
@@ -69,7 +73,7 @@ def likely_of_copies(
     job = job._replace(software=as_open(job.software, job_of(prediction).software, framework))
     if similar.submission is not None:
         job = _as_submitted(job, prediction)
-    return _likely(run.run_id, run.source, ratio, half, job, prediction)
+    return _likely((run.run_id, run.source, similar.words), ratio, half, job, prediction)
 
 
 def _as_submitted(job: Job, prediction: Prediction) -> Job:
@@ -90,12 +94,13 @@ def _as_submitted(job: Job, prediction: Prediction) -> Job:
 
 
 def _likely(
-    id: str, source: str, ratio: float, half_width: float, job: Job, prediction: Prediction
+    run: tuple[str, str, str], ratio: float, half_width: float, job: Job, prediction: Prediction
 ) -> Likely | None:
     """Return a job's time scaled by a measured run; None where the prediction is more certain.
 
     Parameters
     ----------
+    run : its id, its source, and its words
     ratio, half_width : measured over predicted time of the run, and half-width of its prediction in log time
     job : of the run
     """
@@ -104,4 +109,4 @@ def _likely(
     own = math.log(prediction.interval.high_80 / prediction.iteration_time)
     halves = own / prediction.interval.scale, half_width
     half = float(ratio_half_width(*halves, unshared_of(job_of(prediction), job, halves, is_again=True)))
-    return Likely(id, source, prediction.iteration_time * ratio, half) if half < SURER * own else None
+    return Likely(*run, prediction.iteration_time * ratio, half) if half < SURER * own else None

@@ -148,7 +148,7 @@ def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float
     against = "alone" if baseline == 1 else f"among {baseline}"
     lines = [
         f"each of {world_size} accelerators computes {same} and also communicates, so it is no faster "
-        f"than {against}: at most 100 %, or {per_cent(SUPERLINEAR, 0)} as measurements scatter"
+        f"than {against}: at most 100 %, or {per_cent(SUPERLINEAR, 0)} with errors of measurement"
     ]
     if claimed > 1:
         lines.append(

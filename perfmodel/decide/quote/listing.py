@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from perfmodel.core.units import percent, plural
+from perfmodel.core.units import plural
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, software_words
 from perfmodel.decide.quote.comparable import reaches
@@ -16,10 +16,12 @@ from perfmodel.decide.quote.sentence import (
     expected_words,
     needed_words,
     open_clause,
+    probability_words,
     ranged,
     reached_words,
     shown_verdict,
 )
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.hardware.provenance import Source
 
 WORST_FIRST = (
@@ -74,8 +76,8 @@ def _qualified(claim: Checked) -> str:
 
 def verdict_words(claim: Checked) -> str:
     """Return the verdict in words, with its probability, and what qualifies it."""
-    known = claim.probability if claim.verdict != "reached" else None
-    likely = f" ({percent(known)})" if known else ""
+    known = claim.probability and claim.verdict != "reached"
+    likely = f" ({probability_words(claim)})" if known else ""
     return ": ".join(filter(None, (f"{shown_verdict(claim)}{likely}", _qualified(claim))))
 
 
@@ -124,7 +126,7 @@ def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, s
     if claim.reached_by is not None:
         lines.append(("reached", f"{reached_words(claim)}; {open_clause(claim)}"))
     if claim.similar_run is not None:
-        words = f"{expected_words(claim)}, by the ratio to a run of {claim.similar_run.source}"
+        words = f"{expected_words(claim)}, by the ratio to a run of {short_title(claim.similar_run.source)}"
         lines.append(("from runs", f"{words}; it decides, as it is more certain than the model alone"))
     lines.append(("in a mail", claim.sentence))
     if claim.source is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfmodel.core.sentences import in_sentences, likely_to_be
+from perfmodel.core.sentences import in_sentences
+from perfmodel.core.units import percent
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.quote.checked import Checked
 from perfmodel.decide.quote.claim_words import shown, shown_range, software_words
 from perfmodel.decide.quote.evidence import Near
 from perfmodel.decide.quote.file import KINDS
 from perfmodel.decide.quote.limits import IDEAL
+from perfmodel.evidence.accuracy.source_titles import short_title
 from perfmodel.model.options.scenario import field_of
 
 RUN = "the log of a run like it: software and version, number format, batch, layout and throughput by step"
@@ -100,7 +102,7 @@ def limit_words(claim: Checked) -> str:
     """Return what physics allows, of the claimed quantity."""
     if claim.quantity in IDEAL:
         ideal, scattered = (_written(claim, each) for each in (claim.ideal, claim.limit))
-        return f"it can be at most {ideal}, and measured at most {scattered}, as measurements scatter"
+        return f"at most {ideal} is possible; up to {scattered} may be an error of measurement"
     assumed = f" in {claim.precision}" if claim.only_with else ""
     most = "allows at most" if claim.higher_is_better else "needs at least"
     return f"physics {most} {_written(claim, claim.limit)}{assumed}"
@@ -111,16 +113,22 @@ def needed_words(claim: Checked) -> str:
     return f"only with {', or '.join(each.words for each in claim.only_with)}"
 
 
+def probability_words(claim: Checked) -> str:
+    """Return the probability of a claim, marked where it is what measured runs leave; empty where unknown."""
+    if claim.probability is None:
+        return ""
+    return f"{'at most ' if claim.limited_by else ''}{percent(claim.probability)}"
+
+
 def likely_words(claim: Checked, how: str = "") -> str:
     """Return the probability of a claim in words, how it would be reached, and the runs that limit it."""
-    assert claim.probability is not None
-    likely = f"{likely_to_be('reached', claim.probability)}{how}"
+    likely = f"{probability_words(claim)} likely to be reached{how}"
     if claim.limited_by is None:
         return likely
     runs, reached = claim.limited_by.runs, claim.limited_by.reached
     if runs == 1:
-        return f"at most {likely}, as the one similar measured run was not as good"
-    return f"at most {likely}, as {reached or 'none'} of {runs} similar measured runs did as well"
+        return f"{likely}, as the one similar measured run was not as good"
+    return f"{likely}, as {reached or 'none'} of {runs} similar measured runs did as well"
 
 
 def reached_words(claim: Checked) -> str:
@@ -147,7 +155,7 @@ def judgement_words(claim: Checked) -> str:
     if claim.reached_by is not None and needs_reached(claim):
         how = f" with {software_words(claim.reached_by.software_taken)}"
     elif claim.similar_run is not None and claim.limited_by is None:
-        how = f", by the ratio to a run of {claim.similar_run.source}"
+        how = f", by the ratio to a run of {short_title(claim.similar_run.source)}"
     likely = likely_words(claim, how)
     return f"{words}{';' if claim.verdict == 'reached' else ','} {likely}"
 
@@ -188,9 +196,13 @@ def measured_like_words(claim: Checked) -> str:
         return ""
     run = _run_like(claim)
     if run is None:
-        return f"the measured run most like it is of {claim.similar_run.source}"
+        like = claim.similar_run
+        return (
+            f"the measured run most like it, of the same network: {like.words} ({short_title(like.source)})"
+        )
     what = ", ".join(filter(None, (run.software and software_words(run.software), run.words)))
-    return f"a measured run like it comes to {_written(claim, run.value)} ({what}; source {run.source})"
+    source = short_title(run.source)
+    return f"a measured run like it comes to {_written(claim, run.value)} ({what}; source: {source})"
 
 
 def scaled_words(claim: Checked) -> str:

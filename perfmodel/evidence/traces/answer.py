@@ -180,6 +180,10 @@ class TraceChange(TypedDict):
     """How the number was computed."""
     option: str | None
     """Option of a prediction that describes the change; null if there is none."""
+    low_80: float | None
+    """Lower end of the 80 % interval of a predicted saving [s]; null where it is counted."""
+    high_80: float | None
+    """Upper end [s]."""
 
 
 class TimedMessage(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import ceil
@@ -15,7 +15,7 @@ import numpy as np
 
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.attachments import is_request, made
-from perfmodel.core.units import plural, show
+from perfmodel.core.units import plural, show, show_range
 from perfmodel.equations.measured_steps import wait_with_workers
 from perfmodel.evidence.traces.calibrate import link_of_traces, profile_of_traces
 from perfmodel.evidence.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
@@ -24,6 +24,7 @@ from perfmodel.evidence.traces.traced_job import accelerators_called, job_of
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction import Prediction, predict
+from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.setting.profile import to_toml
 from perfmodel.workloads import workload
 
@@ -52,6 +53,20 @@ class Recommendation:
     """How the number was computed."""
     option: str | None = None
     """Option of ``perfmodel predict`` that describes the change."""
+    low_80: float | None = None
+    """Lower end of the 80 % interval of a predicted saving [s]; None where it is counted."""
+    high_80: float | None = None
+    """Upper end [s]."""
+
+
+def saving_words(change: Mapping[str, Any]) -> str:
+    """Return what a change saves of a step, with its 80 % interval where it is predicted.
+
+    >>> saving_words({"saves": 0.0384, "low_80": 0.03, "high_80": 0.045})
+    '38.4 ms (80 %: 30-45 ms)'
+    """
+    saves, low, high = show(change["saves"], "s"), change["low_80"], change["high_80"]
+    return saves if low is None or high is None else f"{saves} (80 %: {show_range(low, high, 's')})"
 
 
 @dataclass(frozen=True)
@@ -273,16 +288,17 @@ def _by_model(
 
         base = predicted(Scenario(**given))
         now = base.scenario["precision"]
-        times = {
-            precision: other.iteration_time
+        others = {
+            precision: other
             for precision in PRECISIONS
             if precision != now and (other := with_change(precision=precision)) is not None
         }
-        if times:
-            precision = min(times, key=lambda name: times[name])
-            yield Recommendation(
+        if others:
+            precision = min(others, key=lambda name: others[name].iteration_time)
+            yield _predicted_saving(
                 f"{precision} arithmetic in place of {now}",
-                base.iteration_time - times[precision],
+                base,
+                others[precision],
                 "predicted from a profile of the trace",
                 f"--precision {precision}",
             )
@@ -296,16 +312,30 @@ def _larger_batch(base: Prediction, with_change: Any) -> Iterator[Recommendation
         int(factor * batch) for factor in BATCHES if factor * batch <= base.memory.largest_local_batch_size
     ]
     tried = [
-        (base.iteration_time - other.iteration_time * batch / size, size)
+        (other.samples_per_second, size, other)
         for size in fitting
         if (other := with_change(local_batch_size=size, global_batch_size=None)) is not None
     ]
     if tried:
-        saves, size = max(tried)
-        yield Recommendation(
+        _, size, other = max(tried, key=lambda each: each[:2])
+        yield _predicted_saving(
             f"a batch of {size} fits, in place of {batch}",
-            saves,
+            base,
+            other,
             f"for {batch} samples, predicted from a profile of the trace; a larger batch may need more "
             "epochs",
             f"--local-batch-size {size}",
         )
+
+
+def _predicted_saving(
+    change: str, base: Prediction, other: Prediction, basis: str, option: str
+) -> Recommendation:
+    """Return a change with what it saves in a step, or in as many samples, and the interval of that."""
+    ratio = ratio_between(other, base, "the traced job")
+    saves, low, high = (
+        None if each is None else base.iteration_time * (1 - 1 / each)
+        for each in (ratio.value, ratio.low_80, ratio.high_80)
+    )
+    assert saves is not None
+    return Recommendation(change, saves, basis, option, low, high)

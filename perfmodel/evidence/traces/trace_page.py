@@ -9,6 +9,7 @@ from perfmodel.core.files.templating import bar, colour, render
 from perfmodel.core.units import show
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
+from perfmodel.evidence.traces.recommendations import saving_words
 from perfmodel.evidence.traces.summary import PARTS
 
 MOST_DEVICES = 64
@@ -44,6 +45,7 @@ def html_report(report: Mapping[str, Any]) -> str:
         part_legend=[row for row, name in zip(_legend(PARTS), PARTS, strict=True) if name != "copy_time"],
         ranges=report["ranges"][:MOST_ROWS],
         recommendations=report.get("recommendations", []),
+        saving=saving_words,
         show=show,
         gib=lambda size: f"{size / 2**30:.2f} GiB",
         most_rows=MOST_ROWS,

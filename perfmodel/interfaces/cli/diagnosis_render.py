@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from perfmodel.core.units import percent, show
-from perfmodel.decide.diagnosis.card import LEAST, shares
+from perfmodel.decide.diagnosis.card import LEAST, shares, with_cause
 from perfmodel.interfaces.cli.render import LABEL, console, lines_to, show_card, table
-from perfmodel.interfaces.reports.diagnosed import next_steps, sizes, terms
+from perfmodel.interfaces.reports.diagnosed import EXPECTED, pointers, sizes, terms
 
 if TYPE_CHECKING:
     from perfmodel.decide.diagnosis.answer import Diagnosis
@@ -60,31 +60,21 @@ def _print(out: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], 
 def _terms(out: Console, answer: Diagnosis) -> None:
     """Print how much each term would have to take to hold the gap."""
     listing = terms(answer)
+    lines_to(out, listing.heading)
     order = sorted(range(len(answer.terms)), key=lambda index: not answer.terms[index].plausible)
     _print(out, listing.columns, [listing.rows[index] for index in order[:MOST_TERMS]])
 
 
 def _causes(out: Console, answer: Diagnosis) -> None:
-    """Print the causes with their probabilities, which sum to 1 with the rows of what is no cause."""
-    unit = _unit(answer)
-    rows = shares(answer, MOST_CAUSES)
-    lines_to(out, rows[0][1], f"{percent(rows[0][0]):>9}  ")
-    for cause in answer.causes[:MOST_CAUSES]:
-        time = show(cause.predicted_time, "s")
-        lines_to(
-            out,
-            f"{cause.name} ({cause.change}); {unit} would take {time}",
-            f"{percent(cause.probability):>9}  ",
-        )
-        if answer.verdict != "normal" and cause.probability >= LEAST:
-            lines_to(out, cause.next, f"{'':11}")
-    for share, words in rows[1 + len(answer.causes[:MOST_CAUSES]) :]:
-        lines_to(out, words, f"{percent(share):>9}  ")
-
-
-def _unit(answer: Diagnosis) -> str:
-    """Return what the times of causes are of."""
-    return show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
+    """Print what may be the case with its probabilities, which sum to 1."""
+    for share, what in shares(answer, MOST_CAUSES):
+        label = f"{percent(share):>9}  "
+        if isinstance(what, str):
+            lines_to(out, what, label)
+            continue
+        lines_to(out, f"{what.name} ({what.change}): {with_cause(what)}", label)
+        if answer.verdict != "normal" and share >= LEAST:
+            lines_to(out, what.next, f"{'':11}")
 
 
 def _similar(out: Console, answer: Diagnosis) -> None:
@@ -98,6 +88,9 @@ def _similar(out: Console, answer: Diagnosis) -> None:
 
 def _next(out: Console, answer: Diagnosis) -> None:
     """Print what to measure next, and which causes each time would point to."""
-    for index, (run, times) in enumerate(next_steps(answer).rows):
-        lines_to(out, f"{index + 1} {run}", f"{'' if index else 'next':<10}")
-        lines_to(out, f"iteration time {times}", f"{'':12}")
+    for index, each in enumerate(answer.next):
+        lines_to(out, f"{index + 1} {each.words}", f"{'' if index else 'next':<10}")
+        for time, causes in pointers(each.expected, answer):
+            lines_to(out, f"{time}: {causes}", f"{'':12}")
+    if answer.next:
+        lines_to(out, EXPECTED.format(measured=show(answer.measured, "s")), f"{'':12}")

@@ -9,6 +9,7 @@ from rich.text import Text
 from perfmodel.core.units import per_cent, plural, show, shown_part, without_rounding
 from perfmodel.evidence.traces.activity import SHARES
 from perfmodel.evidence.traces.allocations import CATEGORIES
+from perfmodel.evidence.traces.recommendations import saving_words
 from perfmodel.evidence.traces.summary import PARTS
 from perfmodel.interfaces.cli.render import console, lines_to, table
 
@@ -51,7 +52,7 @@ def show_summary(report: dict[str, Any]) -> None:
     if report["ranges"]:
         out.print(_ranges(report["ranges"]))
     for index, row in enumerate(report["recommendations"]):
-        line = f"{row['change']}: -{show(row['saves'], 's')} a step ({row['basis']})"
+        line = f"{saving_words(row)} a step: {row['change']}; {row['basis']}"
         lines_to(out, line, f"{'' if index else 'would save':<22}")
     for timings in report.get("nccl_tests", []):
         rows = table("message", "time", "bus bandwidth", left=0)

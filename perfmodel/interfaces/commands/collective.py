@@ -241,15 +241,13 @@ def _print_one(result: "Collective") -> None:
 
 def _measured_lines(result: "Collective") -> list[tuple[str, str | None]]:
     """Return the lines on a listing; none without one."""
-    from perfmodel.core.units import show
     from perfmodel.model.prediction.collectives.measured_collective import MeasuredCollective
 
     if not isinstance(result, MeasuredCollective):
         return []
-    measured = None if result.measured_time is None else show(result.measured_time, "s")
-    if result.measured_interpolated:
-        measured = f"{measured}, by the two nearest sizes of the listing"
-    return [("measured", measured), ("80 % after listing", result.after_text)]
+    measured = f"{result.measured_text}, bus bandwidth {result.measured_bus_text}"
+    shown = None if result.measured_time is None else measured
+    return [("measured", shown), ("80 % after listing", result.after_text)]
 
 
 def _print_measured(results: "Sequence[MeasuredCollective]") -> None:
@@ -257,27 +255,20 @@ def _print_measured(results: "Sequence[MeasuredCollective]") -> None:
     from perfmodel.core.units import show
     from perfmodel.interfaces.cli.render import console, table
 
-    shown = table("size", "time", "80 % interval", "measured", "80 % after listing", left=0)
+    columns = ("size", "time", "80 % interval", "busbw", "measured", "its busbw", "80 % after it")
+    shown = table(*columns, left=0)
+    shown.padding, shown.show_edge = (0, 1, 0, 0), False
     for result in results:
         shown.add_row(
             show(result.message_bytes, "B"),
             show(result.time, "s"),
             result.interval_text or "-",
-            _measured_text(result),
+            show(result.bus_bandwidth, "B/s"),
+            result.measured_text,
+            result.measured_bus_text,
             result.after_text,
         )
     console().print(shown)
-    if any(result.measured_interpolated for result in results):
-        console().print("~: by a power law through the two nearest sizes of the listing")
-
-
-def _measured_text(result: "MeasuredCollective") -> str:
-    """Return what was measured of a size, marked where it is not of a size of the listing."""
-    from perfmodel.core.units import show
-
-    if result.measured_time is None:
-        return "-"
-    return f"{'~' if result.measured_interpolated else ''}{show(result.measured_time, 's')}"
 
 
 def _print_verdict(rows: "Sequence[MeasuredCollective]", request: CollectiveRequest) -> None:

@@ -252,8 +252,33 @@ def run(request: CompareRequest, context: Context) -> "Comparison":
                 continue
             cases.append(case_of(name, scenario_of(job), context.catalogue, at, **more))
         except InputError as error:
-            raise (error if error.inside[:1] == (name,) else error.under(name)) from None
+            named = error if error.inside[:1] == (name,) else error.under(name)
+            if not cases and _is_of_every(error, [job for job, _ in parts], context):
+                named.inside = named.inside[1:]
+            raise named from None
     return compare(cases, request.confidence)
+
+
+def _is_of_every(error: InputError, jobs: "Sequence[Job | Saved]", context: Context) -> bool:
+    """Return whether the options of every job are refused for one reason, which is then no job's own."""
+    from perfmodel.decide.comparison import Case
+    from perfmodel.model.setting.resolve import resolve
+
+    for job in jobs:
+        if isinstance(job, Case | Saved):
+            return False
+        try:
+            resolve(scenario_of(job), context.catalogue)
+        except InputError as other:
+            if _reasons(other) != _reasons(error):
+                return False
+        else:
+            return False
+    return True
+
+
+def _reasons(error: InputError) -> list[tuple[str, Any]]:
+    return [(problem.code, problem.values) for problem in error.problems]
 
 
 def _letter(index: int) -> str:

@@ -74,13 +74,15 @@ def _after(rows: list[MeasuredCollective]) -> Listing:
     cells = [
         (
             show(row.message_bytes, "B"),
-            "-" if row.measured_time is None else show(row.measured_time, "s"),
+            row.measured_text,
+            row.measured_bus_text,
             row.after_text,
             row.measured_verdict or "-",
         )
         for row in rows
     ]
-    return Listing("With the listing", ("size", "measured", "80 % after it", "verdict"), cells, texts=0)
+    columns = ("size", "measured", "bus bandwidth", "80 % after it", "verdict")
+    return Listing("With the listing", columns, cells, texts=0)
 
 
 def _over_sizes(rows: tuple[Collective, ...]) -> Spans:

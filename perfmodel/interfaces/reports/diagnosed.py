@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from perfmodel.core.records.options import Described
 from perfmodel.core.units import percent, show, show_range
 from perfmodel.decide.diagnosis.answer import Diagnosis
+from perfmodel.decide.diagnosis.card import shares, with_cause
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.interfaces.reports.given import given, in_short
 from perfmodel.interfaces.reports.page import Listing, Page, Span, Spans
@@ -54,29 +55,50 @@ def terms(answer: Diagnosis) -> Listing:
         )
         for term in answer.terms
     ]
-    return Listing("Each term of the iteration", ("term", "predicted", "needed", "could be", "by"), rows)
+    heading = (
+        f"Each term of the iteration: what it needed to explain the {show(answer.measured, 's')} alone, and "
+        "what it takes at most with a cause"
+    )
+    return Listing(heading, ("term", "predicted", "needed", "at most", "with"), rows)
+
+
+def heading_of_causes(answer: Diagnosis) -> str:
+    """Return what stands over what may be the case."""
+    return "Is something wrong?" if answer.verdict == "normal" else "Likely causes"
 
 
 def causes(answer: Diagnosis) -> Listing:
-    """Return what may have happened as a table, with probabilities that sum to 1, and what to try."""
-    rows = [("nothing is wrong", "", percent(answer.normal), show(_predicted(answer), "s"))]
-    for cause in answer.causes:
-        time = show(cause.predicted_time, "s")
-        rows.append((f"{cause.words} ({cause.change})", cause.next, percent(cause.probability), time))
-    rows.append(("none of these", "", percent(answer.unknown), "-"))
-    of = show(answer.sizes[-1].message_bytes, "B") if answer.sizes else "an iteration"
-    columns = ("cause", "what to try", "probability", f"{of} would take")
-    return Listing("Likely causes", columns, rows, texts=2)
+    """Return what may be the case as a table, with probabilities that sum to 1, and what to try."""
+    rows = []
+    for share, what in shares(answer, len(answer.causes)):
+        if isinstance(what, str):
+            rows.append((what, "", "", percent(share)))
+        else:
+            rows.append((f"{what.words} ({what.change})", with_cause(what), what.next, percent(share)))
+    columns = ("cause", "what it would mean", "what to try", "probability")
+    return Listing(heading_of_causes(answer), columns, rows, texts=3)
+
+
+NEXT = "What to measure next"
+EXPECTED = (
+    "Each time is the {measured} measured times the change that the model predicts if that is the cause: "
+    "compare yours with these, not with the predicted time."
+)
+"""What the times of next measurements are."""
 
 
 def next_steps(answer: Diagnosis) -> Listing:
-    """Return what to measure next as a table, with the causes that each iteration time would point to."""
-    rows = [(each.words, _pointing(each.expected, answer)) for each in answer.next]
-    return Listing("What to measure next", ("run", "iteration time, and what it points to"), rows, texts=2)
+    """Return what to measure next as a table: a row for each time, and the causes that it points to."""
+    rows = [
+        ("" if index else each.words, time, causes)
+        for each in answer.next
+        for index, (time, causes) in enumerate(pointers(each.expected, answer))
+    ]
+    return Listing(NEXT, ("run", "iteration time", "points to"), rows, texts=3)
 
 
-def _pointing(expected: Mapping[str, float], answer: Diagnosis) -> str:
-    """Return expected times with the names of their causes; those close to each other are one.
+def pointers(expected: Mapping[str, float], answer: Diagnosis) -> list[tuple[str, str]]:
+    """Return expected times, each with the names of its causes; those close to each other are one.
 
     Causes that are not listed are left out, and so is that nothing is wrong where that is as unlikely.
     """
@@ -88,7 +110,7 @@ def _pointing(expected: Mapping[str, float], answer: Diagnosis) -> str:
         if not groups or time > CLOSE * groups[-1][0][0]:
             groups.append([])
         groups[-1].append((time, known[cause][0]))
-    return "; ".join(f"{_times(group)}: {', '.join(name for _, name in group)}" for group in groups)
+    return [(_times(group), ", ".join(name for _, name in group)) for group in groups]
 
 
 def _times(group: Sequence[tuple[float, str]]) -> str:
@@ -108,11 +130,6 @@ def similar(answer: Diagnosis) -> Listing:
     heading = "Published runs like it" if is_run else "Published listings"
     columns = "for this job" if is_run else "bus bandwidth", "what was measured", "software", "source"
     return Listing(heading, columns, rows, texts=4)
-
-
-def _predicted(answer: Diagnosis) -> float:
-    """Return the predicted time that causes are held against [s]."""
-    return answer.sizes[-1].predicted_time if answer.sizes else answer.predicted
 
 
 def page_of_diagnosis(

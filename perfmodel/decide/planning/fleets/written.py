@@ -146,6 +146,8 @@ def _network(option: str, part: str, catalogue: Catalogue) -> str:
         try:
             node = node_id(part, catalogue)
         except InputError:
+            if option == "--have":  # which names machines, not a network
+                raise refusal("fleet.uncounted", option, part=part, example=_EXAMPLE) from None
             raise error.under(said=f"{option} {part}") from None
         raise refusal("fleet.no_count", option, part=part, node=node) from None
 

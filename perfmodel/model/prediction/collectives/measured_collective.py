@@ -41,12 +41,26 @@ class MeasuredCollective(Collective):
 
     measured_time: float | None = None
     """Measured time of this message size [s]; None if it is outside the sizes of the listing."""
+    measured_bus_bandwidth: float | None = None
+    """Bus bandwidth at that time, as nccl-tests defines it [B/s]."""
     measured_interpolated: bool = False
     """Whether it is not of a size of the listing, but of a power law through the two nearest."""
     measured_verdict: Literal["fast", "normal", "slow"] | None = None
     """Where it lies: below, in or above the 80 % interval of the prediction; None without one."""
     after_listing: AfterListing | None = None
     """The prediction after the listing."""
+
+    @property
+    def measured_text(self) -> str:
+        """The measured time as text, marked where it is not of a size of the listing."""
+        if self.measured_time is None:
+            return "-"
+        return f"{'~' if self.measured_interpolated else ''}{show(self.measured_time, 's')}"
+
+    @property
+    def measured_bus_text(self) -> str:
+        """The bus bandwidth at that time as text."""
+        return "-" if self.measured_bus_bandwidth is None else show(self.measured_bus_bandwidth, "B/s")
 
     @property
     def after_text(self) -> str:
@@ -95,6 +109,28 @@ def _interpolated(wanted: Sequence[float], sizes: Floats, times: Floats) -> list
     return result
 
 
+def _between_note(sizes: Floats, measured: Sequence[tuple[float | None, bool]]) -> list[str]:
+    """Return a note on times between sizes of a listing, with the option that takes its sizes; else none."""
+    if not any(between for _, between in measured):
+        return []
+    low, high = float(sizes.min()), float(sizes.max())
+    count, ends = len(set(sizes.tolist())), f"from {show(low, 'B')} to {show(high, 'B')}"
+    words = f"the listing has {count} sizes, {ends}; a time with ~ is between two of them, by a power law"
+    if np.all(np.log2(sizes / low) % 1 == 0):
+        words += f"; --size {_typed(low)}..{_typed(high)} takes sizes of the listing"
+    return [words]
+
+
+def _typed(size: float) -> str:
+    """Return a size [B] as it is typed, without rounding.
+
+    >>> _typed(2.0**23), _typed(65536.0), _typed(8.0)
+    ('8MiB', '64KiB', '8B')
+    """
+    unit, scale = next((each for each in (("MiB", 2**20), ("KiB", 2**10)) if size % each[1] == 0), ("B", 1))
+    return f"{size / scale:.0f}{unit}"
+
+
 def _verdict(result: Collective, time: float | None) -> Literal["fast", "normal", "slow"] | None:
     """Return where a measured time lies in the 80 % interval of a prediction."""
     if time is None or result.interval is None:
@@ -134,15 +170,17 @@ def after_listing(
     prior = SizeErrors(sizes, spreads_at(point, sizes.tolist()))
     known = narrowed(prior, errors, wanted, spreads_at(point, wanted))
     measured = _interpolated(wanted, sizes, times)
-    rows = []
+    rows, notes = [], _between_note(sizes, measured)
     learned = zip(known.errors.tolist(), known.spreads.tolist(), strict=True)
     for result, (error, spread), (time, between) in zip(results, learned, measured, strict=True):
         middle = result.time * float(np.exp(error))
         factor = float(np.exp(NORMAL_80 * spread))
         rows.append(
             MeasuredCollective.model_construct(
-                **{field: getattr(result, field) for field in Collective.model_fields},
+                **{field: getattr(result, field) for field in Collective.model_fields if field != "warnings"},
+                warnings=[*result.warnings, *notes],
                 measured_time=time,
+                measured_bus_bandwidth=time and result.bus_bandwidth * result.time / time,
                 measured_interpolated=between,
                 measured_verdict=_verdict(result, time),
                 after_listing=AfterListing(time=middle, low_80=middle / factor, high_80=middle * factor),
