@@ -79,7 +79,7 @@ def page(request: PageRequest) -> None:
         st.markdown(new_rows.table())
     st.caption(
         "Every source counts once. Known: accelerator and software had both been measured before; new: one "
-        "of them had not. The report has the same with every run counted once."
+        "of them had not."
     )
     with fold("The largest misses, and why") as is_open:
         if is_open:
