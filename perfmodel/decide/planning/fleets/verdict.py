@@ -88,8 +88,10 @@ def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
     lines = []
     is_said = fastest is best and first in (None, best)
     if ratio is not None and ratio.value < LEAST:
-        best = f"{name_of(fastest)}, {ratio.words}"
-        lines.append(f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {best}.")
+        most_words = f"{name_of(fastest)}, {ratio.words}"
+        lines.append(
+            f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {most_words}."
+        )
     elif ratio is not None and is_said:
         pays = " and first to pay back" if first is not None else ""
         lines.append(f"It is {most[:1].lower()}{most[1:]}{pays}.")
