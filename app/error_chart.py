@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 TIMES = (10, 5, 2)
 """Factors of ticks."""
-STRIP, AXIS = 48, 90
+STRIP, AXIS = 56, 90
 """Height of a strip and of what is below the strips [px]."""
-LOW, HIGH = 0.25, 0.72
+LOW, HIGH = 0.33, 0.75
 """Place of a group's dots below its line in the chart, between which they are spread; strips are 1 apart."""
 
 
@@ -29,18 +29,17 @@ def height(groups: int) -> int:
 def strips(groups: Mapping[str, Sequence[Row]]) -> Figure:
     """Return the chart of predicted over measured times: a strip for each group, its name above it."""
     figure = Figure()
-    figure.add_shape(
-        type="rect",
-        x0=0.8,
-        x1=1.2,
-        y0=0,
-        y1=1,
-        yref="y domain",
-        line={"width": 0},
-        fillcolor=GREY,
-        opacity=0.25,
-    )
     for place, (name, rows) in enumerate(groups.items()):
+        figure.add_shape(  # behind the dots only, so that the name keeps a line of its own
+            type="rect",
+            x0=0.8,
+            x1=1.2,
+            y0=place + LOW - 0.07,
+            y1=place + HIGH + 0.07,
+            line={"width": 0},
+            fillcolor=GREY,
+            opacity=0.25,
+        )
         ratios = [1 + (row.error or 0.0) for row in rows]
         steps = max(1, len(rows) - 1)
         figure.add_scatter(

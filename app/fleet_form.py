@@ -50,7 +50,7 @@ HAVE = _own(
 ADD = _own(
     options()["node"]._replace(name="add", kind="choices"),
     label="Which to add",
-    usual="the same, and faster ones",
+    usual="the same and faster",
     help="Machines to add, each as an option of its own.  [default: the same, and the next faster ones]",
 )
 HOW_MANY = _own(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from app.hardware_numbers import in_columns, in_words, number_of
 from app.names import called
 from perfmodel.core.errors import InputError
 from perfmodel.core.files.resources import folder as data_folder
-from perfmodel.core.units import parse
+from perfmodel.core.units import parse, three_digits
 from perfmodel.evidence.spec_quality import report
 from perfmodel.hardware.catalogue.kinds import Kind
 from perfmodel.hardware.catalogue.store import Catalogue
@@ -100,6 +101,56 @@ def listed(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     names = [*(name for name in FIRST if name in rows[0]), *rows[0]]
     order = [name for name in dict.fromkeys(names) if name != "id"]
     return in_columns([{name: row[name] for name in (*order, "id")} for row in rows])
+
+
+RANKED: Mapping[Kind, Mapping[str, Callable[[Any], float]]] = {
+    "accelerators": {
+        "peak rate": lambda spec: peak(spec.peak_flops),
+        "memory bandwidth": lambda spec: float(spec.memory_bandwidth.value),
+    },
+    "links": {"bandwidth": lambda spec: float(spec.bandwidth.value)},
+}
+"""Kind -> numbers by which a spec of it is ranked among all of its kind."""
+
+
+def peak(peaks: Mapping[Any, Quantity]) -> float:
+    """Return the dense peak of products of 16 bits, or of fp32 where there is none [FLOP/s]."""
+    known = next((peaks[name] for name in ("fp16", "bf16", "fp32") if name in peaks), None)
+    return max(each.value for each in peaks.values()) if known is None else float(known.value)
+
+
+def standing(catalogue: Catalogue, kind: Kind, spec: Any) -> str:
+    """Return where a spec stands among all of its kind, and how much faster newer ones are, in a sentence.
+
+    Empty of a kind that is not ranked.
+    """
+    every: list[Any] = [catalogue.spec(kind, id) for id in catalogue.ids(kind)]
+    ranks = [
+        f"{ordinal(1 + sum(value(one) > value(spec) for one in every))} by {name}"
+        for name, value in RANKED.get(kind, {}).items()
+    ]
+    if not ranks:
+        return ""
+    words = f"{' and '.join(ranks)} of {len(every)} {kind}"
+    newer = [one for one in every if kind == "accelerators" and (one.year or 0) > (spec.year or math.inf)]
+    if newer:
+        best = max(newer, key=lambda one: peak(one.peak_flops))
+        times = three_digits(peak(best.peak_flops) / peak(spec.peak_flops))
+        words += (
+            f"; {len(newer)} are newer than {spec.year}, with up to {times} x its peak rate "
+            f"({called(best.id, catalogue)})"
+        )
+    return f"{words}."
+
+
+def ordinal(number: int) -> str:
+    """Return a place in an order.
+
+    >>> [ordinal(each) for each in (1, 2, 3, 11, 12, 23, 111)]
+    ['1st', '2nd', '3rd', '11th', '12th', '23rd', '111th']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
 
 
 def _without_empty(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

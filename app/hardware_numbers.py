@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from app.answer_card import Shown
@@ -81,17 +82,28 @@ def in_words(name: str) -> str:
 
 
 def figures(spec: SourcedSpec) -> dict[str, Shown]:
-    """Return the main numbers of a spec, each with what it rests on; of several peaks the first."""
+    """Return the main numbers of a spec, each with what it rests on and what was measured of it.
+
+    Of several peaks the first.
+    """
     known = {name: stated for name, stated in spec.statements() if isinstance(stated, Quantity)}
     names = [name for name in MAIN if name in known]
     peaks = [name for name in names if name.startswith("peak_flops")]
     kept = [name for name in names if name not in peaks[1:]][:LARGE]
     return {
         in_words(name): Shown(
-            str(number_of(name, known[name].value)), BASES.get(known[name].basis, known[name].basis)
+            str(number_of(name, known[name].value)),
+            "; ".join([BASES.get(known[name].basis, known[name].basis), *_measured(name, known)]),
         )
         for name in kept
     }
+
+
+def _measured(name: str, known: Mapping[str, Quantity]) -> list[str]:
+    """Return what was measured of a number that a data sheet states."""
+    rate, usable = known.get(f"achieved_{name.removeprefix('peak_')}"), known.get(f"usable_{name}")
+    words = [f"{number_of(name, rate.value)} measured"] if rate else []
+    return words + ([f"{number_of(name, usable.value)} usable"] if usable else [])
 
 
 def in_short(spec: SourcedSpec) -> str:

@@ -98,9 +98,9 @@ label:has(:focus-visible) {
     padding: 0.375rem;
   }
   .js-plotly-plot .modebar { display: none !important; }
-  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies, .st-key-option-id) {
-    min-width: 100%;
-  }
+  .answer-value { font-size: 1.75rem; }
+  .st-key-page-body > :is(.st-key-option-networks, .st-key-option-strategies, .st-key-option-id),
+  .st-key-page-body > .st-key-option-fleets-machine { min-width: 100%; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
 }

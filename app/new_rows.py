@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
+from app.answer_card import Shown
 from app.measured_runs import plural_of
 from app.plain import markdown, unbroken
 from perfmodel.core.units import per_cent
@@ -22,33 +23,22 @@ def _of(job: str | None) -> dict[str, Line]:
     return {line.kind: line for line in _lines() if line.job == job}
 
 
-def _both(over_sources: float | None, over_rows: float | None) -> str:
-    """Return a mean over sources and one over rows, in whole per cent; once where they are equal.
-
-    >>> _both(0.2178, 0.1791), _both(0.991, 0.991), _both(None, None)
-    ('22 / 18 %', '99 %', '-')
-    """
-    if over_sources is None or over_rows is None:
-        return "-"
-    both = [f"{100 * over_sources:.0f}", f"{100 * over_rows:.0f}"]
-    return f"{' / '.join(dict.fromkeys(both))} %"
-
-
 def _errors(line: Line | None) -> str:
-    return "-" if line is None else _both(line.today.error_over_categories, line.today.mean_error)
+    return "-" if line is None else _percent(line)
 
 
 def table() -> str:
-    """Return error and coverage of new rows by kind of job, over sources and over rows, in Markdown."""
-    new = _of(NEW)
+    """Return error and coverage of new rows by kind of job, means over sources, in Markdown."""
+    known, new = _of(KNOWN), _of(NEW)
     return markdown(
         [
             {
                 "job, with sources and runs": f"{line.kind}: {plural_of(line.today.categories, 'source')}, "
                 f"{plural_of(line.today.rows, 'run')}",
                 "off by": _errors(line),
-                "where new": _errors(new.get(kind)),
-                "80 % holds": _both(line.today.coverage_80_over_categories, line.today.coverage_80),
+                "known": _errors(known.get(kind)),
+                "new": _errors(new.get(kind)),
+                "80 % holds": per_cent(line.today.coverage_80_over_categories or 0.0, 0),
             }
             for kind, line in _of(None).items()
         ]
@@ -72,6 +62,19 @@ def _off(line: Line) -> float:
 
 def _percent(line: Line) -> str:
     return per_cent(_off(line), 0)
+
+
+def where_new() -> Shown:
+    """Return how far off jobs of a new accelerator or software were, and what their intervals held."""
+    new = list(_of(NEW).values())
+    held = _range(line.today.coverage_80_over_categories for line in new)
+    return Shown(f"up to {_percent(max(new, key=_off))}", f"off, by kind of job; 80 % intervals held {held}")
+
+
+def where_new_words() -> str:
+    """Return the same as a sentence."""
+    shown = where_new()
+    return f"With an accelerator or software not measured before: {shown.value} {shown.rest}."
 
 
 def bullets() -> list[str]:

@@ -12,6 +12,7 @@ import perfmodel
 from app import axes, samples
 from app.answer_card import decision, with_reasons
 from app.diagnosis_charts import over_sizes
+from app.hardware import ordinal
 from app.menu import PAGES
 from perfmodel.core.units import per_cent
 from perfmodel.decide.quote import check_quote, read_quote
@@ -19,6 +20,7 @@ from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import counted, statistics
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.hardware.catalogue.store import Catalogue
+from perfmodel.model.fitted.ledger_scales import KNOWN, NEW
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling_card import card_of_scaling
 from perfmodel.model.prediction.speed_words import about_as_fast
@@ -128,14 +130,21 @@ def test_hardware_is_listed_in_one_table_the_newest_first_and_its_id_last(kind):
 
 def test_hardware_says_first_what_a_planner_asks_and_leads_to_the_sources():
     said = words(opened("hardware")).replace("\\", "")
-    assert "**125 TFLOP/s fp16, 16 GiB memory, 900 GB/s memory bandwidth, 300 W rated power; 13" in said
+    every = [Catalogue.built_in().accelerator(id) for id in Catalogue.built_in().ids("accelerators")]
+    wider = sum(one.memory_bandwidth.value > 900e9 for one in every)
+    newer = sum((one.year or 0) > 2017 for one in every)
+    assert f" and {ordinal(wider + 1)} by memory bandwidth of {len(every)} accelerators" in said
+    assert f"; {newer} are newer than 2017, with up to " in said
+    assert "data sheet; 94.84 TFLOP/s measured" in said
+    assert "data sheet; 15.78 GiB usable" in said
+    assert said.count("900 GB/s") == 2  # the tile, and the row of the fold
     assert "Rated power\n300 W\ndata sheet" in said.replace("rated", "Rated")
     source = Catalogue.built_in().accelerator("v100-sxm2-16gb").sources["techpowerup"]
     assert f"| base clock | 1,290 MHz | data sheet: [{source.title.split(', ')[0]}" in said
     assert f"]({source.url})" in said
 
 
-def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
+def test_validation_says_errors_and_coverage_over_sources_and_those_of_new_hardware():
     errors = statistics([row for row in shipped_rows("specs") if row.error is not None and counted(row)])
     test = opened("validation")
     drawn = [each.type if each.type == "plotly_chart" else getattr(each, "value", "") for each in test.main]
@@ -143,14 +152,17 @@ def test_validation_says_errors_and_coverage_over_sources_and_over_rows():
     assert drawn.index("plotly_chart") < trusted
     said = words(test)
     assert f"a predicted time is {100 * errors['mean_over_sources']:.1f} % off on average" in said
-    held = (errors["coverage_80_over_sources"], errors["coverage_80"])
-    assert (
-        "{:.1f} %\nover {} sources; {:.1f} % over".format(100 * held[0], errors["sources"], 100 * held[1])
-        in said
-    )
-    (line,) = [line.today for line in lines() if line.kind.startswith("transformers") and line.job is None]
-    both = f"{100 * line.error_over_categories:.0f} / {100 * line.mean_error:.0f} %"
-    assert f"{line.categories} sources, {line.rows} runs | {both} |" in said
+    held = 100 * errors["coverage_80_over_sources"]
+    assert f"80 % intervals held\n{held:.1f} %\nof measured times, over the sources" in said
+    new = [line.today for line in lines() if line.job == NEW]
+    worst = max(100 * each.error_over_categories for each in new)
+    least, *_, most = sorted(100 * each.coverage_80_over_categories for each in new)
+    stated = f"up to {worst:.0f} % off, by kind of job; 80 % intervals held {least:.0f} to {most:.0f} %."
+    assert f"With an accelerator or software not measured before: {stated}" in said.replace("\u00a0", " ")
+    of = {line.job: line.today for line in lines() if line.kind.startswith("transformers")}
+    cells = [f"{100 * of[job].error_over_categories:.0f} %" for job in (None, KNOWN, NEW)]
+    every = of[None]
+    assert f"{every.categories} sources, {every.rows} runs | {' | '.join(cells)} |" in said
 
 
 def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():

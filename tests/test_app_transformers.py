@@ -32,6 +32,10 @@ def test_it_answers_by_the_card_and_shows_the_layout_to_take(found):
     assert not test.error
     shown = words(test)
     assert found.card.advice in shown.replace("**", "")
+    low, high = (show(found.taken.interval[end], "s") for end in ("low_80", "high_80"))
+    assert f" a step (80 %: {low} to {high}), at an MFU of " in found.card.advice
+    if found.taken is not found.rows[0] and found.taken.ties_with_first:
+        assert found.card.advice.endswith("; this one is within its error, and simpler.")
     assert f"iteration: {found.card.time}" in shown
     assert test.subheader[1].value == f"Layout {layout_search.name_of(found.taken.layout)}"
     distinct = [layout_search.name_of(row.layout) for row, _ in found.distinct()]

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel.core.errors import InputError
+from perfmodel.core.units import duration
 from perfmodel.decide.planning.fleets import Fleets, Job
 from perfmodel.decide.planning.fleets.shares import Units, whole_shares
 from perfmodel.decide.planning.fleets.step import Part, mixed_step, steps_of
@@ -48,6 +49,31 @@ def mixed():
         samples=1e9,
         purchase_prices={"dgx-h100": 350e3, "dgx-a100-80gb": 150e3},
         hour_value=180,
+    )
+
+
+def test_the_advice_has_its_numbers_once_and_says_why_two_options_are_equal():
+    bought = ["4 x dgx-a100-80gb", "4 x dgx-h100", "4 x dgx-b200"]
+    answer = perfmodel.fleets(
+        HAVE, bought, workload="bert-large", samples=1e9, purchase_prices={"dgx-a100-80gb": 150e3}
+    )
+    advice = answer.card.advice
+    (best, *_) = answer.options
+    assert advice.startswith(
+        f"Add 4 x NVIDIA DGX A100 80 GB, {best.ratio.speed()}, {duration(best.run_time)} instead of "
+        f"{duration(answer.have.run_time)}, which pays back after "
+    )
+    assert advice.count(best.ratio.speed()) == 1
+    assert best.run_time_low_80 < answer.have.run_time < best.run_time_high_80
+    assert best.ratio.low_80 > 1
+    assert "both times share most of their error" in answer.card.run
+    h100, b200 = (one for one in answer.options if one.policy == "shares by speed")
+    assert b200.samples_per_second == pytest.approx(h100.samples_per_second, rel=0.01)
+    fewer, more = b200.kinds[0].samples_per_gpu, h100.kinds[0].samples_per_gpu
+    assert fewer < more
+    assert (
+        f"4 x NVIDIA DGX B200 adds no more: a step of NVIDIA DGX A100 80 GB takes as long with {fewer:g} "
+        f"sample a GPU as with {more:g}." in advice
     )
 
 
@@ -438,7 +464,7 @@ def test_text_fits_and_json_is_as_documented():
     assert set(Fleets.model_json_schema()["properties"]) == set(answer.model_dump())
     rows = run(*words, "--csv").stdout.splitlines()
     assert len(rows) == 2 + len(answer.options)
-    assert answer.words[0] in run(*words, "--markdown").stdout
+    assert answer.card.advice in run(*words, "--markdown").stdout
 
 
 @pytest.mark.parametrize(
@@ -579,5 +605,7 @@ def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
     ):
         assert expected in text
     assert re.search(
-        r"DGX H100, shares by speed: pays if it costs less than \$[\d,.]+M?, \$[\d,.]+M? each", text
+        r"DGX H100, shares by speed: pays back before it is written off if it costs less than "
+        r"\$[\d,.]+M? each, \$[\d,.]+M? in all",
+        text,
     )

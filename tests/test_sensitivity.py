@@ -20,6 +20,8 @@ from perfmodel.decide.sensitivity.case import Case, answer
 from perfmodel.decide.sensitivity.crossovers import crossovers
 from perfmodel.decide.sensitivity.elasticity import STEP, derivatives, sums
 from perfmodel.decide.sensitivity.inputs import INPUTS
+from perfmodel.decide.sensitivity.levers import decision, ranking
+from perfmodel.decide.sensitivity.per_sample import effects
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
 from perfmodel.interfaces.cli import main
@@ -356,8 +358,35 @@ def test_where_a_link_stops_being_the_bottleneck():
     assert not predict(Scenario(local_batch_size=largest, **options)).memory.fits
 
 
+def test_only_changes_near_the_job_are_listed():
+    """Weak scaling falls below 90 % beyond 8,192 accelerators: far from 32, near 4,096."""
+    near, far = (
+        crossovers(sensitivity(Scenario(world_size=n)).case.setting, BUILT_IN, calibration())
+        for n in (4096, 32)
+    )
+    assert any("weak scaling falls below 90 %" in turn.words for turn in near)
+    assert not any("weak scaling" in turn.words for turn in far)
+    assert all(turn.at is not None for turn in far)  # a value at which something changes, never none
+    (full,) = (turn for turn in far if "do not fit" in turn.words)
+    assert full.words == f"more than {full.at - 1} images per GPU do not fit into memory"
+
+
 def run(*args):
     return CliRunner().invoke(main, ["sensitivity", *args])
+
+
+def test_the_best_of_each_lever_comes_first_in_the_command_and_on_the_page():
+    printed = " ".join(run("--gpus", "32").stdout.split())
+    answered = json.loads(run("--gpus", "32", "--json").stdout)
+    every = effects(answered["inputs"], answered["iteration_time"])
+    ranked = [one.saving[0] for _, one in ranking(every)]
+    assert len(ranked) == 3
+    assert ranked == sorted(ranked, reverse=True)
+    assert decision(every) in printed
+    assert decision(every).startswith(
+        "Better software saves most, 15.6 % with 25 % less time in memory-bound"
+    )
+    assert "traffic_inefficiency" not in printed
 
 
 def test_the_command_tells_the_same(tmp_path):

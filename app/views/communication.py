@@ -133,7 +133,8 @@ def page(request: PageRequest) -> None:
         where = exchanges.rank_options(picked)
         more = {"name": name, "ranks": ranks, "size": size}
         answer, asked, _ = answer_of("collective", where, where, more)
-        card = _card(answer, place)
+        least = exchanges.by_size(name, place, [1.0], servers, [exchanges.NCCL]).get(exchanges.NCCL)
+        card = _card(answer, place, least[0].time if least else None)
         answer_card.show(card, _figures(answer))
     _measured_curves(name, place, size, y)
     if said := _by_formula(at, wanted):
@@ -250,8 +251,11 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
     return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
-def _card(row: Collective, place: exchanges.Ranks) -> Card:
-    """Return the card of the library's own choice: what it takes, where it runs, and what limits it."""
+def _card(row: Collective, place: exchanges.Ranks, latency: float | None) -> Card:
+    """Return the card of the library's own choice: what it takes, where it runs, and what limits it.
+
+    ``latency`` is the time of a message of one byte [s], None where it is not known.
+    """
     ends = f" (80 %: {row.interval_text})" if row.interval_text else ""
     fabric = place.fabric
     chips = f"{fabric.group_size} x {accelerator_name(fabric.accelerator.id)} " if fabric.accelerator else ""
@@ -261,9 +265,22 @@ def _card(row: Collective, place: exchanges.Ranks) -> Card:
     return Card(
         advice=f"It takes {show(row.time, 's')}{ends}, at a bus bandwidth of {rate}.",
         machines=for_planners(f"{chips}{placed_on}"),
-        limit=for_planners(row.network_limit or "the links; for small messages, latency"),
+        limit=for_planners(row.network_limit or _limit(row, latency)),
         rests_on="; ".join(["a fit to published measurements", *(f"wider: {reason}" for reason in reasons)]),
     )
+
+
+def _limit(row: Collective, latency: float | None) -> str:
+    """Return whether the links or latency takes most of the time of this message.
+
+    >>> _limit(Collective.model_construct(time=4e-3), 50e-6)
+    'the bandwidth of the links; latency alone takes 50 µs'
+    """
+    if latency is None:
+        return "the links; for small messages, latency"
+    if 2 * latency > row.time:
+        return f"latency, {show(latency, 's')} for the smallest message"
+    return f"the bandwidth of the links; latency alone takes {show(latency, 's')}"
 
 
 def _by_formula(at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str]) -> str:
@@ -285,11 +302,19 @@ def _by_formula(at: Mapping[str, Sequence[exchanges.Transfer]], wanted: list[str
 
 
 def _figures(row: Collective) -> dict[str, Shown]:
-    """Return the main numbers of the card: time and bus bandwidth, with the interval."""
-    known = row.interval
-    ends = f"(80 %: {show(known.low_80, 's')} to {show(known.high_80, 's')})" if known else ""
-    rate = Shown(show(row.bus_bandwidth, "B/s"), "to compare with what the links can carry")
-    return {"Time": Shown(show(row.time, "s"), ends), "Bus bandwidth": rate}
+    """Return the main numbers of the card: time and bus bandwidth, with the interval and what links allow."""
+    known, moved = row.interval, row.bus_bandwidth * row.time
+    ends, rates = "", []
+    if known:
+        ends = f"(80 %: {show(known.low_80, 's')} to {show(known.high_80, 's')})"
+        low, high = (show(moved / time, "B/s") for time in (known.high_80, known.low_80))
+        rates = [f"(80 %: {low} to {high})"]
+    if row.lower_bound:
+        rates.append(f"the links allow at most {show(moved / row.lower_bound, 'B/s')}")
+    return {
+        "Time": Shown(show(row.time, "s"), ends),
+        "Bus bandwidth": Shown(show(row.bus_bandwidth, "B/s"), "; ".join(rates)),
+    }
 
 
 def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> None:
@@ -312,19 +337,32 @@ def _measured_curves(name: str, place: exchanges.Ranks, size: float, y: str) -> 
             predicted=lambda sizes: answers.collective(name, *place, sizes),
             say_size=lambda each: show(each, "B"),
         )
-    title = f"{exchanges.NCCL}, with the 80 % interval and the nearest measured curves"
-    title += _measured_elsewhere(name, place)
+    title = f"By the algorithm that NCCL chooses; dotted: measured{_measured_elsewhere(name, place)}"
     st.caption(plain(title))
     whole = figure.to_dict()
     axis = {"time": "y", "bus-bandwidth": "y2"}[y]
-    drawn = Figure(layout={"legend": dict(charts.UNDER), "showlegend": True})
+    drawn = Figure(layout={"legend": {**charts.UNDER, "xref": "container"}, "showlegend": True})
     for trace in whole["data"]:
         if trace.get("yaxis", "y") == axis:
             one = {word: value for word, value in trace.items() if word not in ("xaxis", "yaxis")}
-            drawn.data.append({**one, "name": for_planners(trace["name"]), "showlegend": True})
-    drawn.update_xaxes(title="message [B]", range=RANGE, **charts.scale(True))
+            if trace.get("marker", {}).get("symbol") == "star":
+                one |= {"mode": "markers+text", "texttemplate": show(size, "B"), "textposition": "top left"}
+            drawn.data.append({**one, "name": _in_one_line(for_planners(trace["name"])), "showlegend": True})
+    decades = [10.0**power for power in range(round(RANGE[0]), math.ceil(RANGE[1]))]
+    minor = {"tickvals": decades, "ticks": "outside", "ticklen": 4, "showgrid": True}
+    drawn.update_xaxes(title="message [B]", range=RANGE, minor=minor, **charts.scale(True))
     drawn.update_yaxes(title=YS[y][0], **charts.scale(True))
     charts.draw(drawn, "measured", f"{YS[y][0]} by message size, {title}", height=520)
+
+
+def _in_one_line(entry: str) -> str:
+    """Return an entry of the legend; of a measured curve its source and GPUs only, as it is one of several.
+
+    >>> _in_one_line("measured by ABCI:<br>32 x A100 SXM4 40 GB<br>on 4 machines"), _in_one_line("predicted")
+    ('measured by ABCI, 32 GPUs', 'predicted')
+    """
+    source, _, placed_on = entry.partition(":<br>")
+    return f"{source}, {placed_on.partition(' ')[0]} GPUs" if placed_on else entry
 
 
 def _measured_elsewhere(name: str, place: exchanges.Ranks) -> str:
@@ -338,7 +376,7 @@ def _measured_elsewhere(name: str, place: exchanges.Ranks) -> str:
         chips, own = chips | links, own | {link_words(fabric.inter_link)}
     if chips <= own:
         return ""
-    return f", of {', '.join(sorted(chips - own))}; yours is {', '.join(sorted(own - chips))}"
+    return f" on {', '.join(sorted(chips - own))}, not {', '.join(sorted(own - chips))}: for the shape only"
 
 
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import answer_card, charts, file_marks, fleet_form, plan_form, plan_length, session_hardware
-from app.colours import BLUE, GREY
+from app.colours import BLUE, GREY, SKY
 from app.command_answer import answer_of
 from app.figure import Figure
 from app.fleet_form import (
@@ -41,8 +41,9 @@ from app.options import convert, written
 from app.plain import markdown, plain
 from perfmodel.core.units import dollars
 from perfmodel.decide.planning.fleets import Fleets
+from perfmodel.decide.planning.fleets.card import best_of
 from perfmodel.decide.planning.fleets.result import FleetOption
-from perfmodel.decide.planning.fleets.table_words import columns_of, rows_of
+from perfmodel.decide.planning.fleets.table_words import SPEED, columns_of, rows_of
 from perfmodel.decide.planning.fleets.verdict import SHARES_SAID, name_of, startable
 from perfmodel.decide.planning.fleets.written import read_addition
 from perfmodel.hardware.machine_words import node_words
@@ -62,30 +63,39 @@ START = {
 
 
 def speeds(answer: Fleets) -> Figure:
-    """Return a chart of the speed of each option as a multiple of the present fleet's, with its interval."""
+    """Return a chart of the speed of each option as a multiple of the present fleet's, with its interval.
+
+    The option that the card advises has a colour of its own.
+    """
     figure = Figure()
-    known = [(name_of(one), one.ratio) for one in answer.options if one.ratio is not None]
-    for index, (name, ratio) in enumerate(known):
+    best = best_of(answer)
+    known = [one for one in answer.options if one.ratio is not None]
+    for index, one in enumerate(known):
+        assert one.ratio is not None
+        colour, ratio = BLUE if one is best else SKY, one.ratio
         if ratio.low_80 is not None:
             figure.add_scatter(
                 x=[ratio.low_80, ratio.high_80],
                 y=[index, index],
                 mode="lines",
-                line={"color": BLUE, "width": 12},
-                opacity=0.5,
-                name="80 % interval",
-                showlegend=index == 0,
+                line={"color": colour, "width": 12},
+                opacity=0.8 if one is best else 0.45,
                 hoverinfo="skip",
+                showlegend=False,
             )
+        name = f"<b>{name_of(one)}: advised</b>" if one is best else name_of(one)
         figure.add_annotation(
             x=0, y=index - 0.2, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
     figure.add_scatter(
-        x=[ratio.value for _, ratio in known],
+        x=[None], y=[None], mode="lines", line={"color": SKY, "width": 12}, opacity=0.45, name="80 % interval"
+    )
+    figure.add_scatter(
+        x=[one.ratio.value for one in known if one.ratio],
         y=list(range(len(known))),
-        text=[f"{name}: {ratio.words}" for name, ratio in known],
+        text=[f"{name_of(one)}: {one.ratio.words}" for one in known if one.ratio],
         mode="markers",
-        marker={"color": BLUE, "size": 11},
+        marker={"color": BLUE, "size": 11, "line": {"color": "white", "width": 1}},
         name="expected",
         hovertemplate="%{text}<extra></extra>",
     )
@@ -112,7 +122,7 @@ def overview(answer: Fleets) -> list[dict[str, str]]:
         if one.payback is None and one.purchase is not None:
             cells["pays back"] = if_below(one)
         # an interval stays in one line
-        cells["x as fast"] = re.sub(r" (?!\()", "\u00a0", cells["x as fast"])
+        cells[SPEED] = re.sub(r" (?!\()", "\u00a0", cells[SPEED])
         result.append({name: plain(cells[name]) for name in columns if name not in ("GPUs", "USD")})
     return result
 
@@ -135,18 +145,16 @@ def rows(table: Listing) -> list[dict[str, str]]:
     ]
 
 
-def without_price(answer: Fleets) -> dict[str, float | None]:
-    """Return machines to buy without a known price -> what one may cost to pay back in time [USD]."""
-    catalogue, worth = session_hardware.catalogue(), dict[str, float | None]()
+def without_price(answer: Fleets) -> list[str]:
+    """Return the machines to buy without a known price."""
+    catalogue, nodes = session_hardware.catalogue(), list[str]()
     for one in startable(answer):
         if one.purchase is None or one.purchase.capital is not None:
             continue
         addition = read_addition(one.option, catalogue)
         if addition.network is None and len(addition.groups) == 1:
-            (group,) = addition.groups
-            each = None if one.worth is None else one.worth / group.machines
-            worth[group.node] = max(filter(None, (worth.get(group.node), each)), default=None)
-    return worth
+            nodes.append(addition.groups[0].node)
+    return nodes
 
 
 def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
@@ -155,18 +163,16 @@ def ask_prices(answer: Fleets, picked: Mapping[str, Any]) -> None:
     given = dict(chain.from_iterable(convert(KNOWN[PRICE], query[PRICE]))) if PRICE in query else {}
     unknown = without_price(answer)
     if unknown:
-        st.caption("With a price, the answer says when a purchase has paid back. Rents go into “Prices”.")
+        st.caption("A price that is unknown may change the answer. Rents go into “Prices”.")
     with st.container(horizontal=True, vertical_alignment="bottom", key="machine-prices"):
         for node in dict.fromkeys((*given, *unknown)):
-            worth = unknown.get(node)
-            below = f" (pays back in time up to {dollars(worth)})" if worth else ""
             name = node_words(session_hardware.catalogue().node(node))
             before, key = given.get(node), f"price-of-{node}"
             if st.session_state.get(f"{key}-was") != before:  # of an address, or of another visit
                 st.session_state[key] = before
             st.session_state[f"{key}-was"] = before
             price = st.number_input(
-                f"Price of one {name} in USD{below}",
+                f"{name}, USD each",
                 min_value=0.0,
                 value=None,
                 placeholder="unknown",
@@ -207,13 +213,13 @@ def page(request: PageRequest) -> None:
         )
         st.subheader(plain(f"What to add to {have} for {network_name(answer.workload)}?"), anchor=False)
         answer_card.show(answer.card)
+        ask_prices(answer, request.picked)
     figure = speeds(answer)
     charts.draw(figure, "fleets", answer.card.advice, height=110 + 52 * len(answer.options))
     with st.container(key="wrapped-fleets"):
         st.markdown(markdown(overview(answer)))
     if any(one.policy != "one kind" for one in answer.options):
         st.caption(sentence(SHARES_SAID))
-    ask_prices(answer, request.picked)
     details(others, [*report.assumptions, *report.notes])
     with st.container(horizontal=True):
         copy_buttons("plan", once, python, more, card=answer.card)

@@ -1,7 +1,7 @@
 """Page Hardware: the catalogue with the source of each number, and forms for a user's own specs."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -28,8 +28,8 @@ from perfmodel.model.prediction.answer_card import Card
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
 FORMATS = ("fp32", "fp16", "bf16")
-LETTER, WIDEST_NAME = 6, 220
-# Of the first column of the list [px]: each letter of a name, and at most, so that a phone shows two columns.
+LETTER, WIDEST_NAME, NUMBER = 6, 140, 7
+# Of the list [px]: each letter of a name, the first column at most, each letter above a column of numbers.
 TAKEN = "own-taken"
 # Session key: which of the two forms was submitted, and its result.
 KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
@@ -46,7 +46,7 @@ def picture(kind: Kind, shown: str, name: str) -> None:
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":
         result = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
-        points = [(spec.memory_bandwidth.value, _peak(spec.peak_flops), spec) for spec in result]
+        points = [(spec.memory_bandwidth.value, hardware.peak(spec.peak_flops), spec) for spec in result]
         titles = ("memory bandwidth [B/s]", "peak in 16 bits, else fp32 [FLOP/s]")
     elif kind == "links":
         points = [
@@ -70,12 +70,6 @@ def picture(kind: Kind, shown: str, name: str) -> None:
     charts.draw(
         scatter_charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}"
     )
-
-
-def _peak(peaks: Mapping[Any, Any]) -> float:
-    """Return the dense peak of products of 16 bits, or of fp32 where there is none [FLOP/s]."""
-    known = next((peaks[name] for name in ("fp16", "bf16", "fp32") if name in peaks), None)
-    return max(peak.value for peak in peaks.values()) if known is None else float(known.value)
 
 
 def add() -> None:
@@ -171,10 +165,13 @@ def page(request: PageRequest) -> None:
         catalogue = session_hardware.catalogue()
         kind_of_id, result = catalogue.find(id)
         rows = hardware.listed(catalogue, kind)
-    card = Card(advice=sentence(hardware_numbers.in_short(result)))
+    summary = sentence(hardware_numbers.in_short(result))
+    standing = hardware.standing(catalogue, kind_of_id, result)
+    card = Card(advice=f"{standing} {summary}".strip())
     with request.top:
         st.subheader(plain(f"What is known of the {result.name}?"), anchor=False)
-        answer_card.draw(card, hardware_numbers.figures(result))  # the choice comes next, then all numbers
+        # the choice comes next, then all numbers
+        answer_card.draw(Card(advice=standing or summary), hardware_numbers.figures(result))
     with st.expander("Hardware of your own"):
         add()
     picture(kind, id, escape(result.name))
@@ -187,19 +184,25 @@ def page(request: PageRequest) -> None:
         text = hardware.text_of(catalogue, id)
         st.code(text, language="toml")
         st.download_button("Download the file", text, f"{id}.toml", "application/toml", on_click="ignore")
-    counted = "; memory in GiB, of 1.074 GB, as each source counts it" if kind == "accelerators" else ""
+    counted = "; 1 GiB of memory is 1.074 GB" if kind == "accelerators" else ""
     st.caption(f"All {len(rows)} {kind}, the newest first{counted}")
-    wide = LETTER * max(len(row["name"]) + 5 for row in rows)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        placeholder="",
-        column_config={"name": st.column_config.TextColumn(width=min(wide, WIDEST_NAME))},
-    )
+    st.dataframe(rows, hide_index=True, placeholder="", column_config=_columns(rows))
     with st.container(horizontal=True):
         command = "specs show " + id
         copy_buttons(command, {}, _python(kind_of_id, id), card=card)
         download_buttons("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how columns of the list are drawn: a phone shows the first three, numbers have separators."""
+    wide = LETTER * max(len(row["name"]) + 5 for row in rows)
+    columns: dict[str, Any] = {"name": st.column_config.TextColumn(width=min(wide, WIDEST_NAME))}
+    for name in rows[0]:
+        if any(isinstance(row[name], float) for row in rows):
+            label = name.replace(" peak", "")
+            width = NUMBER * (len(label) + 2)
+            columns[name] = st.column_config.NumberColumn(label, width=width, format="localized")
+    return columns
 
 
 def _python(kind: str, id: str) -> str:

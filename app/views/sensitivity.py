@@ -75,7 +75,8 @@ def savings(rows: list[Effect]) -> Figure:
             yanchor="bottom",
             yshift=-2,
         )
-    figure.update_layout(barmode="overlay", showlegend=True, legend={"font": {"size": 11}})
+    margin = {"l": 18}  # room for the tick at 0
+    figure.update_layout(barmode="overlay", showlegend=True, legend={"font": {"size": 11}}, margin=margin)
     figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.8], fixedrange=True)
     most = 100 * max(row.saving[0] for row in rows)
     figure.update_xaxes(title="saved of the time per sample", ticksuffix=" %", range=[0, 1.2 * most])
@@ -84,13 +85,11 @@ def savings(rows: list[Effect]) -> Figure:
 
 def figures(every: list[Effect]) -> dict[str, answer_card.Shown]:
     """Return what the best change of hardware, job and software saves, as figures of the card."""
-    known = {label.partition(":")[0]: levers.best(every, lever) for lever, label in levers.LEVERS.items()}
     return {
-        label.capitalize(): answer_card.Shown(
+        levers.LEVERS[lever].partition(":")[0].capitalize(): answer_card.Shown(
             levers.saved(one), f"saved by {levers.step_words(one)} {levers.name_of(one)}"
         )
-        for label, one in known.items()
-        if one is not None
+        for lever, one in levers.ranking(every)
     }
 
 
@@ -198,11 +197,13 @@ def page(request: PageRequest) -> None:
         answer_card.show(card, figures(every), ("memory",))
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
-    for note in report.notes:
-        st.caption(plain(labelled(sentence(note))))
+    st.caption(plain(sentence(levers.NO_INTERVAL)))
     turns = [each["words"] for each in report.crossovers]
     if turns:
         st.markdown(f"**Where the answer changes**\n{_listed(turns)}")
+    for note in report.notes:
+        if note != levers.NO_INTERVAL:
+            st.caption(plain(labelled(sentence(note))))
     inputs(every)
     with fold("Which limit sets the time, where there are several") as is_open:
         if is_open:

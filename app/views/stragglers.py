@@ -50,6 +50,7 @@ EXAMPLES = {
     "gamma": "shape=4,scale=0.25",
     "two-point": "fast=1,slow=3,probability=0.05",
 }
+NO_BREAK = "\u2011"
 ERROR = "Error against wall clock, of an example objective"
 
 KNOWN = options("stragglers")
@@ -128,8 +129,11 @@ def times_of(result: Sequence[StragglerPrediction], taken: str) -> Figure:
     )
     others = [row for row in rows if row.variant != taken]
     groups = {
-        "recommended": (charts.ORANGE, [row for row in rows if row.variant == taken]),
-        "other": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
+        "to take: fastest from current parameters": (
+            charts.ORANGE,
+            [row for row in rows if row.variant == taken],
+        ),
+        "from current parameters": (charts.BLUE, [row for row in others if row.mean_staleness < FRESH]),
         "from old parameters, which may train worse": (
             charts.SKY,
             [row for row in others if row.mean_staleness >= FRESH],
@@ -199,14 +203,21 @@ def figures(answer: Stragglers) -> dict[str, Shown]:
         return lost | {"A gradient every": Shown(show(every.time_per_gradient, "s"), together)}
     time, waiting = (show(row.time_per_gradient, "s") for row in (taken.row, every))
     shown = lost | {
-        "Gradients": Shown(times_words(taken.gain), f"as many in the same time ({taken.row.variant})"),
+        "Gradients per hour": Shown(
+            times_words(taken.gain), f"those of waiting for all: {_named(taken.row)}"
+        ),
         "A gradient every": Shown(time, f"{together}; {waiting} where all wait"),
     }
     stale = rows.get("async")
     if stale is not None and stale.mean_staleness >= FRESH:
-        age = f"as many (async), from parameters {three_digits(stale.mean_staleness)} updates old"
-        shown["At most"] = Shown(times_words(gain_of(answer, stale)), age)
+        age = f"{_named(stale)}, from parameters {three_digits(stale.mean_staleness)} updates old"
+        shown["At most, per hour"] = Shown(times_words(gain_of(answer, stale)), age)
     return shown
+
+
+def _named(row: StragglerPrediction) -> str:
+    """Return the name of a strategy with the expert's, at whose hyphens no line breaks."""
+    return f"{STRATEGIES[row.variant].name} ({row.variant.replace('-', NO_BREAK)})"
 
 
 def error_against_time(answer: Stragglers, picked: dict[str, Any]) -> None:

@@ -140,10 +140,10 @@ COLUMNS = {
     "accumulation_steps": "passes",
 }
 _SHARE = st.column_config.NumberColumn(format="%.1f")
-FIRST_COLUMNS = ("step [s]", "note", "layout", "memory [GiB]")
-# Columns that are drawn at once, as many as a tablet shows whole; the table's own menu shows the others.
+FIRST_COLUMNS = ("step [s]", "memory [GiB]", "note", "layout")
+# Columns that are drawn at once, a phone shows all but the end of a layout; the table's menu has the others.
 CONFIG = {
-    "step [s]": st.column_config.NumberColumn(format="%.3g", width=56),
+    "step [s]": st.column_config.NumberColumn(format="%.3g", width=52),
     "note": st.column_config.TextColumn(
         width=62, help="close: too close to the fastest to tell, with 80 % confidence"
     ),
@@ -159,7 +159,7 @@ CONFIG = {
     "MFU, nominal [%]": st.column_config.NumberColumn(format="%.1f", help=NOMINAL_WORDS),
     "HFU [%]": st.column_config.NumberColumn(format="%.1f", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(
-        label="GiB", format="%.1f", width=56, help="memory of the fullest GPU"
+        label="GiB", format="%.1f", width=48, help="memory of the fullest GPU"
     ),
     "fits, probability": st.column_config.NumberColumn(format="percent"),
     "of memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),

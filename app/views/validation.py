@@ -65,6 +65,9 @@ def page(request: PageRequest) -> None:
     result = measured_runs.filtered(mode, {name: picked.get(name, ()) for name in measured_runs.FILTERS})
     predicted = measured_runs.misses_first(result)
     card, figures = measured_runs.in_short(mode, predicted)
+    if figures:
+        card = card.model_copy(update={"advice": f"{card.advice} {new_rows.where_new_words()}"})
+        figures["New accelerator or software"] = new_rows.where_new()
     with request.top:
         st.subheader("How far off are the predictions?", anchor=False)
         answer_card.show(card, figures)
@@ -75,8 +78,8 @@ def page(request: PageRequest) -> None:
     with st.container(key="wrapped-kinds"):
         st.markdown(new_rows.table())
     st.caption(
-        "Of two numbers the first counts every source once, the second every run. Where new: accelerator or "
-        "software had not been measured before."
+        "Every source counts once. Known: accelerator and software had both been measured before; new: one "
+        "of them had not."
     )
     with fold("The largest misses, and why") as is_open:
         if is_open:

@@ -12,6 +12,8 @@ UpdateStrategy = Literal[
     "async", "k-sync", "k-batch-sync", "k-async", "k-batch-async", "backup", "local-sgd", "elastic"
 ]
 Network = Literal["all-reduce", "parameter-server"]
+EXAMPLE_LAW: Final = "shifted-exponential"
+"""Distribution of a worker's time where none is given: an example."""
 USUAL_LOCAL_STEPS: Final = 10
 OPTIONS: Final = ("k", "local_steps", "backups")
 

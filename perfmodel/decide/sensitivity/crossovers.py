@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import per_cent, three_digits
+from perfmodel.core.units import per_cent, plural, three_digits
 from perfmodel.decide.sweeps import sweep
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.hardware.machine_words import link_words
@@ -23,6 +23,8 @@ MOST_BATCHES = 4096
 """Largest batch that is tried."""
 LEAST_EFFICIENCY = (0.9, 0.5)
 """Scaling efficiencies whose crossing is reported."""
+NEAR = 8
+"""Largest factor between a job's own value of an option and a change that is reported."""
 ADDED = tuple(name for name in names_of(*COPIES) if TERMS[name].bound == COMMUNICATION)
 """Terms of a data-parallel job that are due to communication."""
 
@@ -39,6 +41,8 @@ class Crossover(NamedTuple):
 
 def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -> list[Crossover]:
     """Return the crossovers along the number of accelerators and along the batch, other options unchanged.
+
+    Only changes near the job: within a factor of ``NEAR`` of its own accelerators or batch.
 
     Parameters
     ----------
@@ -80,15 +84,15 @@ def _strategies(
     one = "one parameter server" if servers == 1 else f"{servers} parameter servers"
     leads = {n: _lead(served[n], ring[n]) for n in both}
     stretches = [list(some) for _, some in groupby(both, key=lambda n: _sign(leads[n]))]
-    if not any(leads.values()):
-        return []  # something else takes all the time
+    if len(stretches) < 2:
+        return []  # the same one is ahead everywhere, or something else takes all the time
+    own = setting.world_size
     lines = [
         Crossover(
-            _stretch_words(one, {n: leads[n] for n in some}, setting.world_size, some[-1] == both[-1]),
-            "world_size",
-            some[0] if len(stretches) > 1 else None,
+            _stretch_words(one, {n: leads[n] for n in some}, own, some[-1] == both[-1]), "world_size", some[0]
         )
         for some in stretches
+        if own in some or _is_near(some[0], own) or _is_near(some[-1], own)
     ]
     return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
 
@@ -181,22 +185,15 @@ def _network(
     counts = tuple(2**k for k in range(15))
     result = _swept(catalogue, constants, ["world_size", "scaling_efficiency"], world_size=counts, **options)
     lines: list[Crossover] = []
-    if not result:
-        return lines
+    rows = list(zip(*(each.tolist() for each in result.values()), strict=True))
     for least in LEAST_EFFICIENCY:
-        rows = list(zip(*(result[k].tolist() for k in result), strict=True))
-        below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), None)
-        if below is None:
-            words = (
-                f"weak scaling stays above {per_cent(least, 0)} of linear up to {rows[-1][0]:,} accelerators"
-            )
-            lines.append(Crossover(words, "world_size", None))
-        elif below:
+        below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), 0)
+        if below and _is_near(rows[below][0], setting.world_size):
             last, first = rows[below - 1][0], rows[below][0]
             between = f"between {last:,} and {first:,} accelerators"
             words = f"weak scaling falls below {per_cent(least, 0)} of linear {between}"
             lines.append(Crossover(words, "world_size", first))
-    return lines[:1] if lines and lines[0].at is None else lines
+    return lines
 
 
 def _batches(
@@ -219,39 +216,39 @@ def _batches(
         most = min(largest, MOST_BATCHES)
         batches = tuple(range(1, most + 1))
         result = _swept(catalogue, constants, columns, local_batch_size=batches, **options)
-        lines += _free_of_the_network(setting, result, most)
-    lines.append(Crossover(f"batches above {largest} do not fit", "local_batch_size", largest + 1))
+        lines += _free_of_the_network(setting, result)
+    own = int(setting.local_batch_size)
+    if own > largest or _is_near(largest, own):
+        unit = f"{plural(setting.workload.sample, largest)} per GPU"
+        lines.append(
+            Crossover(f"more than {largest:,} {unit} do not fit into memory", "local_batch_size", largest + 1)
+        )
     return lines
 
 
-def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
+def _free_of_the_network(setting: Setting, result: dict[str, Any]) -> list[Crossover]:
     """Return the batches above which communication no longer limits, or is under 5 % of a step."""
     link = crossed_link(setting)
     exposed = np.sum([result[name] for name in ADDED], axis=0)
     busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
     batches = np.asarray(result["local_batch_size"])
     lines = []
-    for is_free, say, never in (
-        (
-            exposed <= busy,
-            "{0} stops being the bottleneck at batch {1}",
-            "{0} is the bottleneck up to batch {1}",
-        ),
+    unit = f"{plural(setting.workload.sample, 2)} per GPU"
+    for is_free, words in (
+        (exposed <= busy, f"{link_words(link)} stops being the bottleneck at"),
         (
             exposed <= 0.05 * np.asarray(result["iteration_time"]),
-            "communication takes under 5 % of an iteration from batch {1}",
-            "communication takes over 5 % of an iteration up to batch {1}, the largest",
+            "communication takes under 5 % of an iteration from",
         ),
     ):
         bound = np.flatnonzero(~is_free)
-        if not len(bound):
-            at = int(batches[0])
-        elif bound[-1] + 1 < len(batches):
+        if len(bound) and bound[-1] + 1 < len(batches):
             at = int(batches[bound[-1] + 1])
-        else:
-            lines.append(Crossover(never.format(link_words(link), most), "local_batch_size", None))
-            continue
-        if at == batches[0]:
-            say = say.replace("stops being the bottleneck at", "is not the bottleneck even at")
-        lines.append(Crossover(say.format(link_words(link), at), "local_batch_size", at))
+            if _is_near(at, int(setting.local_batch_size)):
+                lines.append(Crossover(f"{words} {at:,} {unit}", "local_batch_size", at))
     return lines
+
+
+def _is_near(value: int, own: int) -> bool:
+    """Return whether a value is within a factor of ``NEAR`` of the job's own."""
+    return own <= NEAR * value and value <= NEAR * own

@@ -12,15 +12,15 @@ from perfmodel.model.options.conditions import Conditions
 from perfmodel.model.options.scenario import Scenario
 
 WORDS = {
-    "traffic_inefficiency": "memory traffic, time over the ideal",
-    "product_inefficiency": "matrix products, time over the ideal",
-    "elements_per_sample": "activations of a sample",
-    "flops_per_sample": "arithmetic of a sample",
-    "element_bytes": "bytes of a number",
+    "traffic_inefficiency": "time in memory-bound kernels",
+    "product_inefficiency": "time in matrix-product kernels",
+    "elements_per_sample": "activations per sample",
+    "flops_per_sample": "arithmetic per sample",
+    "element_bytes": "width of the number format",
     "peak_flops": "peak of matrix products",
     "vector_peak_flops": "peak of element-wise work",
     "kernel_floor": "launch of a kernel on the GPU",
-    "product_set_up": "set-up of a product",
+    "product_set_up": "start of a matrix-product kernel",
     "dispatch_time": "launch of a kernel by the host",
     "iteration_overhead": "overhead of an iteration",
     "tdp": "rated power",
@@ -36,7 +36,7 @@ WORDS = {
     "tcp_ceiling": "limit of the kernel's TCP",
     "server_fraction": "share of TCP's limit that servers reach",
 }
-"""Words for inputs whose names say little."""
+"""Words for inputs whose names say little; those of a kernel's time name what a better kernel lowers."""
 
 
 def words_of(name: str) -> str:
@@ -50,6 +50,16 @@ def words_of(name: str) -> str:
             if option.name == name.replace("_", "-"):
                 return option.label.partition(" [")[0]
     return WORDS.get(name, name.replace("_", " "))
+
+
+def short_label(name: str) -> str:
+    """Return the label of an input within a line: no remark in brackets, small where it is no abbreviation.
+
+    >>> short_label("local_batch_size"), short_label("nics"), short_label("tcp_ceiling")
+    ('batch per GPU', 'network adapters per machine', "limit of the kernel's TCP")
+    """
+    label = words_of(name).partition(" (")[0]
+    return label if label[1:2].isupper() else f"{label[:1].lower()}{label[1:]}"
 
 
 def value_words(value: float, unit: str) -> str:

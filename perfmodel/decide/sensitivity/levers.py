@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.core.units import per_cent, three_digits
-from perfmodel.decide.sensitivity.input_words import words_of
+from perfmodel.decide.sensitivity.input_words import short_label
 from perfmodel.decide.sensitivity.inputs import INPUTS
 from perfmodel.decide.sensitivity.per_sample import STEP, Effect
 
 LEVERS = {"hardware": "hardware: to buy", "job": "the job: to set", "software": "software: to improve"}
 """Lever of an input -> its label."""
+SUBJECTS = {"hardware": "hardware you can buy", "job": "a change of the job", "software": "better software"}
+"""Lever of an input -> what it is in a sentence."""
 LEAST = 1e-3
 """Least share of the time per sample that is worth a word."""
 NO_INTERVAL = (
-    "savings have no 80 % interval: errors are learned by accelerator, machine and batch, not by one number "
-    "of them; Compare has the interval of such a change"
+    "savings have no 80 % interval: whole machines were measured, not one number changed by itself; Compare "
+    "gives the interval between two real choices"
 )
 """Why savings are said without a range."""
 _OF = {each.name: each.lever for each in INPUTS}
@@ -33,32 +35,36 @@ def best(effects: Sequence[Effect], lever: str) -> Effect | None:
 
 
 def decision(effects: Sequence[Effect]) -> str:
-    """Return what of the hardware, of the job and of the software saves most, in one or two sentences.
+    """Return what the best change of each lever saves of the time, the largest saving first.
 
     >>> slow = Effect({"name": "memory_bandwidth"}, -0.6, 0.214, -0.125)
     >>> batch = Effect({"name": "local_batch_size"}, -0.2, 0.06, -0.041)
-    >>> for clause in decision([slow, batch]).split("; "):
+    >>> for clause in decision([batch, slow]).split("; "):
     ...     print(clause)
-    Of the hardware, memory bandwidth helps most (25 % more saves 12.5 % of the time)
-    of the job, batch per GPU (25 % more saves 4.1 %).
+    Hardware you can buy saves most, 12.5 % with 25 % more memory bandwidth
+    then a change of the job, 4.1 % with 25 % more batch per GPU.
+    >>> decision([])
+    'No faster hardware saves time.'
     """
-    hardware, job, software = (best(effects, lever) for lever in LEVERS)
-    words = "No faster hardware saves time"
-    if hardware is not None:
-        words = f"Of the hardware, {name_of(hardware)} helps most ({_saving(hardware)} of the time)"
-    if job is not None:
-        words += f"; of the job, {name_of(job)} ({_saving(job)})"
-    return (
-        f"{words}."
-        if software is None
-        else f"{words}. Of the software, {name_of(software)} ({_saving(software)})."
-    )
+    ranked = ranking(effects)
+    words = [
+        f"{'then ' if place else ''}{SUBJECTS[lever]}{'' if place else ' saves most'}, {saved(one)} with "
+        f"{step_words(one)} {name_of(one)}"
+        for place, (lever, one) in enumerate(ranked)
+    ]
+    text = "; ".join([*words, *(["no faster hardware saves time"] if "hardware" not in dict(ranked) else [])])
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def ranking(effects: Sequence[Effect]) -> list[tuple[str, Effect]]:
+    """Return the levers that save time, each with its best input, the largest saving first."""
+    known = [(lever, one) for lever in LEVERS if (one := best(effects, lever)) is not None]
+    return sorted(known, key=lambda each: -each[1].saving[0])
 
 
 def name_of(effect: Effect) -> str:
     """Return the name of an input within a sentence."""
-    name = words_of(effect.row["name"]).partition(" (")[0]
-    return name if name[1:2].isupper() else f"{name[:1].lower()}{name[1:]}"
+    return short_label(effect.row["name"])
 
 
 def step_words(effect: Effect) -> str:
@@ -69,7 +75,3 @@ def step_words(effect: Effect) -> str:
 def saved(effect: Effect) -> str:
     """Return the share of the time per sample that the change saves."""
     return f"{three_digits(100 * effect.saving[0])} %"
-
-
-def _saving(effect: Effect) -> str:
-    return f"{step_words(effect)} saves {saved(effect)}"

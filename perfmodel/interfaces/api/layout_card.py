@@ -49,24 +49,26 @@ def _advice(ties: Ties, first: LayoutRow) -> str:
     row, start = ties.preferred, "Take"
     if row.memory["fits_probability"] < CERTAIN:
         start = f"It {verdict(row.memory['fits_probability'])}; if it does, take"
-    time = show(row.iteration_time, "s")
-    words = f"{start} {in_full(row.layout)}: {time} a step, at an MFU of {per_cent(row.mfu)}."
+    low, high = row.interval["low_80"], row.interval["high_80"]
+    step = f"{show(row.iteration_time, 's')} a step (80 %: {show(low, 's')} to {show(high, 's')})"
+    least, most = (per_cent(row.mfu * row.iteration_time / end) for end in (high, low))
+    words = (
+        f"{start} {in_full(row.layout)}: {step}, at an MFU of {per_cent(row.mfu)} (80 %: {least} to {most})."
+    )
     if row.slower_than_first is None:
         return words
     slower = row.time_ratio["value"] - 1
     less = "as long" if slower < SAME_TIME else f"{per_cent(slower / (1 + slower))} less"
-    return (
-        f"{words} The fastest, with {difference(row.layout, first.layout)}, takes "
-        f"{show(first.iteration_time, 's')}, {less}: {_why_not_first(ties, first)}."
-    )
-
-
-def _why_not_first(ties: Ties, first: LayoutRow) -> str:
-    """Return why another layout than the first is to be taken."""
     fits = first.memory["fits_probability"]
     if fits < ties.confidence:
-        return f"it fits with only {percent(fits)}, not {percent(ties.confidence)}"
-    return f"of layouts within {percent(NEARLY - 1)} the one with the fewest splits is taken"
+        why = f": it fits with only {percent(fits)}, not {percent(ties.confidence)}"
+    else:
+        near = "its error" if row.ties_with_first else percent(NEARLY - 1)
+        why = f"; this one is within {near}, and simpler"
+    return (
+        f"{words} The fastest, with {difference(row.layout, first.layout)}, takes "
+        f"{show(first.iteration_time, 's')}, {less}{why}."
+    )
 
 
 def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
@@ -74,7 +76,7 @@ def _chance(ties: Ties, fitting: int, next_slower: float | None) -> str:
     row = ties.preferred
     if row.slower_than_first is not None:
         likely = percent(1 - row.slower_than_first)
-        faster = f"{likely} that it is faster than the first of the list"
+        faster = f"{likely} that it is faster than the layout predicted fastest"
     elif next_slower is not None:
         faster = f"{percent(next_slower)} that it is faster than the next"
     else:

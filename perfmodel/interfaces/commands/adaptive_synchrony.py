@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from perfmodel.core.choices import Count
 from perfmodel.core.records.options import Described, OptionInfo
 from perfmodel.core.records.record import Within
+from perfmodel.core.updates import EXAMPLE_LAW
 from perfmodel.interfaces.command import Command, Context
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Workers(Described):
     workers: Annotated[Count, OptionInfo(old="gpus")] = 16
     distribution: Annotated[
         str, OptionInfo(law=True, also="perfmodel.equations.distribution:Distribution")
-    ] = "shifted-exponential"
+    ] = EXAMPLE_LAW
     params: Mapping[str, float | str] | None = None
     communication_time: Annotated[_FromZero, OptionInfo(unit="s", bare=True)] = 0.0
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 SMALL = 0.005
 """Elasticity below which an input is only named."""
-HALF_BAR = 22
+HALF_BAR = 15
 """Half the width of the tornado chart, in characters."""
+LABEL = 32
+"""Width of the names of inputs left of it."""
 MOST_BARS = 12
 """Inputs of the tornado chart."""
 _COLUMNS = {
@@ -140,6 +142,8 @@ def text(answer: "SensitivityReport | Enough", request: object) -> None:
 def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
     """Return the inputs, limits and crossovers as Markdown."""
     from perfmodel.core.files.tables import markdown_table
+    from perfmodel.decide.sensitivity.levers import decision
+    from perfmodel.decide.sensitivity.per_sample import effects
     from perfmodel.decide.sensitivity.sensitivity_tables import SensitivityReport
 
     if not isinstance(answer, SensitivityReport):
@@ -149,6 +153,7 @@ def _markdown(answer: "SensitivityReport | Enough", request: object) -> str:
     parts = [
         f"## {answer.title}\n",
         *([f"**The job {answer.unfit}.**\n"] if answer.unfit else []),
+        f"{decision(effects(answer.inputs, answer.iteration_time))}\n",
         f"Iteration time {answer.iteration_time:.6g} s.  Elasticities: percent for each percent.\n",
         *([f"Price {answer.price_words}.\n"] if answer.price_words else []),
         markdown_table(answer.records(), columns),
@@ -165,12 +170,15 @@ def _show(answer: "SensitivityReport") -> None:
     from rich.text import Text
 
     from perfmodel.core.units import show
+    from perfmodel.decide.sensitivity.levers import decision
+    from perfmodel.decide.sensitivity.per_sample import effects
     from perfmodel.interfaces.cli.render import console
 
     out = console()
     out.print(Text(answer.title), style="bold")
     if answer.unfit:
         out.print(Text(f"the job {answer.unfit}"), style="bold")
+    out.print(Text(decision(effects(answer.inputs, answer.iteration_time))))
     line = f"iteration time {show(answer.iteration_time, 's')}"
     cost = answer.cost_per_1000_samples
     if cost is not None:
@@ -196,6 +204,7 @@ def _show_inputs(out: "Console", answer: "SensitivityReport") -> None:
     from rich.text import Text
 
     from perfmodel.core.units import show
+    from perfmodel.decide.sensitivity.input_words import short_label
     from perfmodel.decide.sensitivity.sensitivity_tables import sides_words
     from perfmodel.interfaces.cli.render import table
 
@@ -208,16 +217,16 @@ def _show_inputs(out: "Console", answer: "SensitivityReport") -> None:
         known = [abs(side) for side in sides if side is not None]
         largest = max(known, default=SMALL)  # where it jumps it has none, and counts
         if largest < SMALL:
-            (small if largest > 1e-9 else none).append(each["name"])
+            (small if largest > 1e-9 else none).append(short_label(each["name"]))
             continue
         value = show(each["value"], each["unit"]) if each["unit"] != "1" else f"{each['value']:.4g}"
         cells = [sides_words(each["time"]), *([sides_words(each["cost"])] if priced else [])]
-        rows.add_row(each["name"], value, *cells)
+        rows.add_row(short_label(each["name"]), value, *cells)
     if answer.counts:
         rows.add_section()
     for count in answer.counts:
         cells = [sides_words(count["time"]), *([sides_words(count["cost"])] if priced else [])]
-        rows.add_row(f"{count['name']} (halved, doubled)", str(count["value"]), *cells)
+        rows.add_row(f"{short_label(count['name'])} (halved, doubled)", str(count["value"]), *cells)
     out.print(rows)
     if small:
         out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))
@@ -249,9 +258,12 @@ def _show_tornado(out: "Console", answer: "SensitivityReport") -> None:
     """Print bars from the time with an input 25 % smaller to that with it 25 % larger."""
     from rich.text import Text
 
+    from perfmodel.decide.sensitivity.input_words import short_label
+
     whole = answer.iteration_time
     swings = [
-        (each["name"], each["at_-25%"] / whole - 1, each["at_+25%"] / whole - 1) for each in answer.inputs
+        (short_label(each["name"]), each["at_-25%"] / whole - 1, each["at_+25%"] / whole - 1)
+        for each in answer.inputs
     ]
     swings.sort(key=lambda swing: -abs(swing[1] - swing[2]))
     swings = [swing for swing in swings if max(abs(swing[1]), abs(swing[2])) >= SMALL / 4][:MOST_BARS]
@@ -261,14 +273,14 @@ def _show_tornado(out: "Console", answer: "SensitivityReport") -> None:
     out.print(Text("iteration time with an input at -25 % (-) and at +25 % (+)"), style="bold")
     for name, low, high in swings:
         ends = "".join(f"{per_cent(change, signed=True):>8}" for change in (low, high))
-        out.print(Text(f"{name[:25]:<25}{_bar(low, high, widest)}{ends}".rstrip()))
+        out.print(Text(f"{name[:LABEL]:<{LABEL}}{_bar(low, high, widest)}{ends}".rstrip()))
     out.print()
 
 
 def _bar(low: float, high: float, widest: float) -> str:
     """Return a bar of the tornado chart."""
-    cells = [" "] * (2 * HALF_BAR - 4)
-    middle = len(cells) // 2
+    cells = [" "] * (2 * HALF_BAR)
+    middle = HALF_BAR
     for side, mark in ((low, "-"), (high, "+")):
         length = round(abs(side) / widest * middle)
         for i in range(length):

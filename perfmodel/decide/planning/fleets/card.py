@@ -28,14 +28,14 @@ def card_of_fleets(answer: Fleets, catalogue: Catalogue) -> Card:
     answer : without its card
     catalogue : hardware, for the name of the link between machines
     """
-    best = _best(answer)
+    best = best_of(answer)
     one = best or answer.have
     kinds = " + ".join(kind.words for kind in one.kinds)
     network = f", {one.nics} x {link_name(one.network, catalogue)}" if one.network else ""
     return Card.model_construct(
-        advice=" ".join([_head(answer, best), *words_of(answer)]),
+        advice=" ".join([_head(answer, best), *words_of(answer, best)]),
         machines=f"{kinds}: {one.gpus:,} GPUs{network}",
-        run=_run(one),
+        run=_run(one, answer.have),
         time=_iteration(one),
         cost=_cost(one),
         chance=_chance(one.ratio),
@@ -59,7 +59,7 @@ def _chance(ratio: Ratio | None) -> str:
     return f"{ratio.order} than {ratio.to}: {ratio.speed()}"
 
 
-def _best(answer: Fleets) -> FleetOption | None:
+def best_of(answer: Fleets) -> FleetOption | None:
     """Return the option that meets the deadline at least cost, else pays back first, else is the fastest.
 
     None where what there is meets the deadline and nothing pays back, or no option is worth adding.
@@ -82,19 +82,33 @@ def _head(answer: Fleets, best: FleetOption | None) -> str:
     if best is None:
         late = answer.deadline is not None and answer.have.meets_deadline is False
         return "Add nothing for this deadline." if late else "Keep what you have."
+    figures = [name_of(best), *([best.ratio.speed()] if best.ratio is not None else [])]
+    if best.run_time is not None and answer.have.run_time is not None:
+        figures.append(f"{duration(best.run_time)} instead of {duration(answer.have.run_time)}")
+    words = ", ".join(figures)
     if best.payback is None and not best.meets_deadline:
-        return f"For speed add {name_of(best)} ({payback_words(best)})."
-    return f"Add {name_of(best)}."
+        return f"For speed add {words} ({payback_words(best)})."
+    return f"Add {words}." if best.payback is None else f"Add {words}, which {payback_words(best)}."
 
 
-def _run(one: FleetOption) -> str:
-    """Return the time of a run with its interval; empty where its length is not given."""
+def _run(one: FleetOption, have: FleetOption) -> str:
+    """Return the time of a run with its interval; empty where its length is not given.
+
+    An option that is surely faster may have an interval that reaches over the time of what there is: the
+    clause says why.
+    """
     if one.run_time is None:
         return ""
     if one.run_time_low_80 is None or one.run_time_high_80 is None:
         return duration(one.run_time)
     ends = f"{duration(one.run_time_low_80)} to {duration(one.run_time_high_80)}"
-    return f"{duration(one.run_time)} (80 %: {ends})"
+    words = f"{duration(one.run_time)} (80 %: {ends})"
+    if one.ratio is None or have.run_time is None:
+        return words
+    is_surely_faster = one.ratio.low_80 is not None and one.ratio.low_80 > 1
+    if not is_surely_faster or one.run_time_high_80 < have.run_time:
+        return words
+    return f"{words}; what you have takes {duration(have.run_time)}, and both times share most of their error"
 
 
 def _iteration(one: FleetOption) -> str:

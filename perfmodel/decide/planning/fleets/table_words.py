@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from perfmodel.core.units import duration, rate, thousands
+from perfmodel.core.units import duration, rate, thousands, three_digits
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets, Purchase
 from perfmodel.decide.planning.fleets.verdict import name_of
+
+SPEED = "x as fast (80 %)"
+"""Heading of the speed as a multiple of the present fleet's."""
 
 
 def columns_of(answer: Fleets) -> tuple[str, ...]:
     """Return the headings: the time of a run where its length is known, else the speed."""
     speed = "samples/s" if answer.samples is None else "run"
-    return ("option", "GPUs", speed, "x as fast", "USD", "pays back")
+    return ("option", "GPUs", speed, SPEED, "USD", "pays back")
 
 
 def rows_of(answer: Fleets) -> list[tuple[str, ...]]:
@@ -32,9 +35,10 @@ def _times(one: FleetOption) -> str:
     """Return the speed as a multiple of the present fleet's, with its interval."""
     if one.ratio is None:
         return ""
+    value = three_digits(one.ratio.value)
     if one.ratio.low_80 is None or one.ratio.high_80 is None:
-        return f"{one.ratio.value:.3g}"
-    return f"{one.ratio.value:.2f} ({one.ratio.low_80:.2f} to {one.ratio.high_80:.2f})"
+        return value
+    return f"{value} ({three_digits(one.ratio.low_80)} to {three_digits(one.ratio.high_80)})"
 
 
 def _dollars(purchase: Purchase | None) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
-from perfmodel.core.units import dollars, duration, per_cent, rate, three_digits
+from perfmodel.core.units import dollars, duration, per_cent, plural, rate, three_digits
 from perfmodel.decide.planning.fleets.market import Market
 from perfmodel.decide.planning.fleets.result import FleetOption, Fleets
 from perfmodel.decide.price_kinds import HOUR
 from perfmodel.decide.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.model.prediction.names import node_name
 
 LEAST = 1.01
 """Speed over that of the present fleet below which an option adds nothing worth mentioning."""
@@ -69,8 +71,14 @@ def in_time(answer: Fleets) -> FleetOption | None:
     return min((one for one in startable(answer) if one.meets_deadline), key=_least, default=None)
 
 
-def words_of(answer: Fleets) -> list[str]:
-    """Return sentences on the fastest option, the first to pay back, and those that meet the deadline."""
+def words_of(answer: Fleets, best: FleetOption | None = None) -> list[str]:
+    """Return sentences on the fastest option, the first to pay back, and those that meet the deadline.
+
+    Parameters
+    ----------
+    answer : without its words
+    best : option whose figures stand before these sentences, which do not repeat them
+    """
     options = startable(answer)
     fastest, first = fastest_of(options), first_to_pay(answer)
     if first is not None and LEAST * first.samples_per_second > fastest.samples_per_second:
@@ -78,16 +86,24 @@ def words_of(answer: Fleets) -> list[str]:
     ratio, shared = fastest.ratio, _with_shares(answer, fastest)
     most = "Fastest with equal shares" if shared else "Fastest"
     lines = []
+    is_said = fastest is best and first in (None, best)
     if ratio is not None and ratio.value < LEAST:
-        best = f"{name_of(fastest)}, {ratio.words}"
-        lines.append(f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {best}.")
+        most_words = f"{name_of(fastest)}, {ratio.words}"
+        lines.append(
+            f"No option is {per_cent(LEAST - 1, 0)} faster than what you have; the most is {most_words}."
+        )
+    elif ratio is not None and is_said:
+        pays = " and first to pay back" if first is not None else ""
+        lines.append(f"It is {most[:1].lower()}{most[1:]}{pays}.")
     elif ratio is not None:
         lines.append(f"{most}: {name_of(fastest)}, {ratio.words}.")
     paying = [one for one in options if one.payback is not None and one.payback.time is not None]
-    if first is fastest and ratio is not None and ratio.value >= LEAST:
+    if first is fastest and ratio is not None and ratio.value >= LEAST and not is_said:
         lines = [
             f"{most} and first to pay back: {name_of(fastest)}, {ratio.words}, which {payback_words(first)}."
         ]
+    elif first is not None and first is best:
+        lines += [] if is_said else [f"First to pay back: {name_of(first)}."]
     elif first is not None:
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
     elif paying:
@@ -142,8 +158,24 @@ def _with_shares(answer: Fleets, fastest: FleetOption) -> list[str]:
     pays = f", and {payback_words(best)}" if best.payback is not None else ""
     return [
         f"With more samples for faster GPUs, {best.words}: {best.ratio.words}{pays}; "
-        "stock data parallelism does not do that, as it averages gradients by replicas."
+        "stock data parallelism does not do that, as it averages gradients by replicas.",
+        *_no_more(best, [one for one in as_fast_as_the_fastest(divided) if one is not best]),
     ]
+
+
+def _no_more(best: FleetOption, others: Sequence[FleetOption]) -> list[str]:
+    """Return why other machines add no more than the best: those one has take as long with fewer samples."""
+    lines = []
+    for one in others:
+        for kind, same in product(best.kinds, one.kinds):
+            fewer, more = sorted((kind.samples_per_gpu, same.samples_per_gpu))
+            long = max(kind.alone_time, same.alone_time) < LEAST * min(kind.alone_time, same.alone_time)
+            if kind.name == same.name and fewer < more and long:
+                lines.append(
+                    f"{one.words} adds no more: a step of {node_name(kind.node)} takes as long with "
+                    f"{fewer:g} {plural('sample', fewer)} a GPU as with {more:g}."
+                )
+    return lines
 
 
 def _enough(answer: Fleets) -> str:
@@ -205,8 +237,10 @@ def worth_words(one: FleetOption) -> str:
     if not one.worth:
         return "pays at no price"
     count = _MACHINES.fullmatch(one.option)
-    each = f", {dollars(one.worth / int(count[1]))} each" if count and int(count[1]) > 1 else ""
-    return f"pays if it costs less than {dollars(one.worth)}{each}"
+    words = "pays back before it is written off if it costs less than"
+    if count and int(count[1]) > 1:
+        return f"{words} {dollars(one.worth / int(count[1]))} each, {dollars(one.worth)} in all"
+    return f"{words} {dollars(one.worth)}"
 
 
 def _loss(one: FleetOption) -> str:

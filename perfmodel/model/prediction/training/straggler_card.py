@@ -6,10 +6,11 @@ from math import isfinite
 from typing import NamedTuple
 
 from perfmodel.core.units import counted, percent, show, three_digits
+from perfmodel.core.updates import EXAMPLE_LAW
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.model.prediction.answer_card import Card
-from perfmodel.model.prediction.training.stragglers import Stragglers
+from perfmodel.model.prediction.training.stragglers import Stragglers, law_from
 
 LEAST = 1.01
 """Gradients over those of waiting for all workers from which a strategy gains something."""
@@ -125,6 +126,8 @@ def _advice(answer: Stragglers) -> str:
     order, cost = _order(taken.row, workers)
     gain = f"{times_words(taken.gain)} as many gradients in the same time"
     lost = f"Waiting for the slowest costs {workers} workers {percent(waiting_share(answer))} of their time"
+    if str(answer.distribution) == str(law_from(EXAMPLE_LAW)):
+        lost += ", by the example distribution of a worker's times"
     return f"{lost}. {order}: {gain}; {cost}."
 
 
