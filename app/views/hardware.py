@@ -174,7 +174,7 @@ def page(request: PageRequest) -> None:
     card = Card(advice=sentence(hardware_numbers.in_short(result)))
     with request.top:
         st.subheader(plain(f"What is known of the {result.name}?"), anchor=False)
-        answer_card.draw(card, hardware_numbers.figures(result))  # the choice comes next, then all numbers
+        answer_card.show(card, hardware_numbers.figures(result))
     with st.expander("Hardware of your own"):
         add()
     picture(kind, id, escape(result.name))

@@ -198,6 +198,7 @@ def page(request: PageRequest) -> None:
         answer_card.show(card, figures(every), ("memory",))
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
+    sharing.here()
     for note in report.notes:
         st.caption(plain(labelled(sentence(note))))
     turns = [each["words"] for each in report.crossovers]

@@ -13,6 +13,7 @@ from app import (
     own_uploads,
     samples,
     session_hardware,
+    sharing,
     trace_chart,
     traced_job,
     uploads,
@@ -167,6 +168,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest) -> None:
             card = card_of(first, traced, result["recommendations"])
             answer_card.show(card, figures(first, result["recommendations"]))
             trace_chart.draw_step(devices)
+            sharing.here()
         else:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(files.timings)} file(s) of timings: calibrate on them below.**")
@@ -239,6 +241,7 @@ def without_a_trace(request: PageRequest) -> None:
             "sidebar describes its job, not the sample's."
         )
         trace_chart.draw_step(result["devices"])
+        sharing.here()
         with st.container(horizontal=True):
             if st.button("Use the sample as your trace"):
                 try_sample()

@@ -78,6 +78,7 @@ def page(request: PageRequest) -> None:
         "Of two numbers the first counts every source once, the second every run. Where new: accelerator or "
         "software had not been measured before."
     )
+    sharing.here()
     with fold("The largest misses, and why") as is_open:
         if is_open:
             st.markdown(measured_runs.families_listed(filter(counted, predicted), FAMILIES))
