@@ -45,8 +45,8 @@ class Gain(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Text that says what would be how many times as fast."""
-        return f"{self.change.words} would be {self.ratio.words}"
+        """Text that says what would be how many times as fast as the case."""
+        return f"{self.change.words} would be {self.ratio.sentence}"
 
 
 def gains(case: Case, network: bool) -> list[Gain]:
