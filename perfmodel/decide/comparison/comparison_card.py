@@ -347,5 +347,6 @@ def _what_would(best: Best) -> str:
     """Return what would gain more than the compared cases, in a sentence."""
     network = differ_in_network(best.first, best.case)
     base = best.case if network_order(best.case.prediction, best.first.prediction) > 0 else best.first
-    known = [gain.sentence for gain in gains(base if network else best.case, network)]
-    return f"{capitalised('; '.join(known))}." if known else ""
+    known = gains(base if network else best.case, network)
+    words = "; ".join([*(gain.sentence for gain in known[:1]), *(gain.words for gain in known[1:])])
+    return f"{capitalised(words)}." if known else ""
