@@ -10,7 +10,6 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from app import interval_bar, sharing
 from app.looks import labelled
 from app.plain import plain, unbroken
 from app.session_hardware import without_folder
@@ -64,6 +63,18 @@ def cut(text: str) -> Shown | None:
     return None if large is None else Shown(large[0].strip(), text[large.end() :].lstrip(" ;,:"))
 
 
+def with_unit(quantity: str) -> Shown:
+    """Return the figure that a quantity begins with, and its unit with what follows.
+
+    >>> with_unit("38,451 images/s (80 %: 18,926 to 57,291)")
+    Shown(value='38,451', rest='images/s (80 %: 18,926 to 57,291)')
+    >>> with_unit("90 % of linear scaling")
+    Shown(value='90 %', rest='of linear scaling')
+    """
+    value, _, rest = quantity.partition(" ")
+    return Shown(f"{value} %", rest[2:]) if rest.startswith("% ") else Shown(value, rest)
+
+
 def decision(advice: str) -> Shown:
     """Return what an advice says to do, and the reasons behind its first colon or full stop.
 
@@ -96,12 +107,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def show(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = ()) -> None:
-    """Draw an answer card as ``draw`` does, and make the place of the buttons under it."""
-    draw(card, more, without)
-    sharing.here()
-
-
-def draw(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = ()) -> None:
     """Draw an answer card: the advice, up to four figures, rows, and the whole card in a fold.
 
     Parameters
@@ -113,15 +118,14 @@ def draw(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
     large = [each for each in (LARGE[0] if card.run else WITHOUT_RUN, *LARGE[1:]) if each not in without]
     figures = {name: shown for name in large if (shown := cut(getattr(card, name)))}
     short = [name for name in large if name not in figures and len(getattr(card, name)) <= LINE]
-    rows = [name for name in LABELS if name in (*short, *ROWS) and getattr(card, name)]
+    in_rows = {*short, *ROWS}.difference(without)
+    rows = [name for name in LABELS if name in in_rows and getattr(card, name)]
     with st.container(border=True, key="answer-card"):
         advice = labelled(card.advice)
         first, rest = decision(advice) if len(advice) > LONG else Shown(advice, "")
         st.markdown(with_reasons(first, rest))
-        drawn = [_figure(label, shown, f"{shown.value} {shown.rest}") for label, shown in more.items()]
-        drawn += [_figure(LABELS[name], shown, getattr(card, name)) for name, shown in figures.items()]
-        if drawn:
-            st.html(f'<div class="answer-figures">{"".join(drawn)}</div>')
+        if drawn := [*more.items(), *((LABELS[name], shown) for name, shown in figures.items())]:
+            st.html(f'<div class="answer-figures">{"".join(_figure(*each) for each in drawn)}</div>')
         if rows:
             st.html(_rows((LABELS[name], getattr(card, name)) for name in rows))
         if card.rows:
@@ -129,12 +133,12 @@ def draw(card: Card, more: Mapping[str, Shown] = {}, without: Collection[str] = 
                 st.html(_rows(card.rows))
 
 
-def _figure(label: str, shown: Shown, text: str) -> str:
-    """Return a large figure as HTML: label, value, bar of the interval, and what else its text says."""
+def _figure(label: str, shown: Shown) -> str:
+    """Return a large figure as HTML: label, value, and what else its text says."""
     size = "answer-value" if len(shown.value) <= SHORT else "answer-words"
     return (
         f'<div><div class="answer-label">{label}</div><div class="{size}">{_html(shown.value)}</div>'
-        f'{interval_bar.drawn(text)}<div class="answer-rest">{_html(shown.rest)}</div></div>'
+        f'<div class="answer-rest">{_html(shown.rest)}</div></div>'
     )
 
 

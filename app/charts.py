@@ -34,7 +34,7 @@ HALF = 22
 """Letters of a legend's entry that two abreast have room for on a phone."""
 LEFT = 0.4
 """Lower end of an interval, over the longest iteration, from which there is room for its text before it."""
-SMALL = 0.02
+SMALL = 0.04
 """Share of an iteration below which terms of jobs that are compared are drawn as one, ``colours.REST``."""
 WIDEST = 2.5
 """Largest upper end of an interval, over the iteration time, that is drawn whole."""

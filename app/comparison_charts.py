@@ -19,6 +19,8 @@ WIDEST_LABEL = 44
 """Characters in a line of a row's label: a phone is 390 pixels wide."""
 SHORTEST, LOGARITHMIC = 0.05, 10
 """Least length of the axis of speeds, and ratio of its ends from which it is logarithmic."""
+BELOW = 58
+"""Space below the chart of speeds, for its axis [px]."""
 FIGURES = 0.76
 """Share of the width of the chart of speeds from which on the figures stand."""
 
@@ -31,15 +33,14 @@ def label(name: str) -> str:
 
 
 def best(result: Comparison, answers: Mapping[str, Prediction]) -> str | None:
-    """Return the case that the advice takes, else the fastest that fits; None where the work differs."""
-    taken = [name for name in result.names if f"Take {name}" in result.card.advice]
+    """Return the case to take, else the fastest that fits; None where the work differs."""
+    if result.taken is not None:
+        return result.taken
     speeds = {
         case.name: case.ratio.value for case in result.cases if case.ratio and answers[case.name].memory.fits
     }
     fastest = max(speeds, key=lambda name: speeds[name], default=None)
-    if fastest is not None and speeds[fastest] <= 1:
-        fastest = result.names[0]
-    return max(taken, key=len, default=fastest)
+    return result.names[0] if fastest is not None and speeds[fastest] <= 1 else fastest
 
 
 def figures(result: Comparison, answers: Mapping[str, Prediction]) -> dict[str, answer_card.Shown]:
@@ -76,8 +77,9 @@ def draw(result: Comparison, answers: Mapping[str, Prediction]) -> None:
         said = [f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio]
         if said:
             chart = speeds(result, marked)
-            chart.update_layout(margin=bars.layout["margin"])
-            charts.draw(chart, "speed-ratios", f"Speeds: {'; '.join(said)}", height=height)
+            legend = bars.layout["margin"]["b"] - BELOW  # rows of both charts are equally high
+            chart.update_layout(margin={**bars.layout["margin"], "b": BELOW})
+            charts.draw(chart, "speed-ratios", f"Speeds: {'; '.join(said)}", height=height - legend)
         charts.draw(bars, "compare", f"Times of an iteration. {result.card.advice}", height=height)
 
 
@@ -134,7 +136,7 @@ def speeds(result: Comparison, marked: str) -> Figure:
     ticks = axes.round_ticks(min(ends), max(ends), "1", is_logarithmic)
     room = 0.08 * max(high - low, SHORTEST)
     base, of_marked = (name.partition(" ")[0] for name in (result.names[0], marked))
-    why = "to take" if f"Take {marked}" in result.card.advice else "the fastest"
+    why = "to take" if marked == result.taken else "the fastest"
     says = f"times as fast as {base}; line: 80 % interval<br>dotted: as fast as {base}"
     figure.update_xaxes(
         title={"text": says + f"; blue: {of_marked}, {why}" * (marked != ""), "standoff": 8},

@@ -318,10 +318,10 @@ def copy_buttons(
     with sharing.place(), st.container(horizontal=True, width="content"):
         if card is not None:
             first = f"{lines[0]}  # {needed}" if needed else lines[0]
-            copying.popover("Copy the answer", answer_card.as_text(card, first))
-        copying.popover("Copy as command", "\n".join(lines), "shell", needed)
+            copying.popover("Copy answer", answer_card.as_text(card, first))
+        copying.popover("Copy command", "\n".join(lines), "shell", needed)
         code = python or as_python(picked, session_hardware.own_names(), session_hardware.catalogue_words())
-        copying.popover("Copy as Python", code, "python")
+        copying.popover("Copy Python", code, "python")
 
 
 def download_buttons(

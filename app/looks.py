@@ -60,10 +60,6 @@ label:has(:focus-visible) {
 .answer-value { font-size: 2rem; line-height: 1.25; }
 .answer-words { font-size: 1.25rem; line-height: 1.3; text-wrap: balance; }
 .answer-rest { font-size: 0.875rem; line-height: 1.4; margin-top: 0.25rem; opacity: 0.82; }
-.answer-bar { position: relative; height: 6px; margin: 6px 0; border-radius: 3px; }
-.answer-bar { background: color-mix(in srgb, currentColor 15%, transparent); }
-.answer-bar i { position: absolute; height: 6px; min-width: 2px; border-radius: 3px; background: #3A8FC7; }
-.answer-bar b { position: absolute; top: -3px; height: 12px; width: 2px; background: currentColor; }
 .answer-rows { display: grid; grid-template-columns: 5.5rem 1fr; gap: 0.25rem 0.75rem; }
 .answer-rows, .answer-rows :is(dt, dd) { margin: 0 !important; padding: 0 !important; }
 [data-testid=stPopoverBody] [data-testid=stCode] > :has(button) {
@@ -78,17 +74,14 @@ label:has(:focus-visible) {
 [class*=st-key-ratios] table td:is(*, :not(:first-child)) { white-space: normal; }
 [class*=st-key-ratios] table td:first-child { overflow-wrap: anywhere; }
 .st-key-compared-charts > * { flex: 1 1 20rem !important; min-width: min(20rem, 100%); }
-.st-key-compared-charts > :first-child:not(:last-child) { margin-bottom: -2.5rem; }
 [class*=st-key-sources] [data-testid=stMarkdownContainer] > table td:last-child { white-space: normal; }
 [class*=st-key-wrapped] [data-testid=stMarkdownContainer] > table td { white-space: normal !important; }
 [class*=st-key-wrapped] td:first-child { min-width: 7rem; }
 .st-key-machine-prices button:is([data-testid$=StepUp], [data-testid$=StepDown]) { display: none; }
 .st-key-wrapped-changes td:first-child span { display: block; opacity: 0.8; }
-@media (max-width: 900px) {
-  .st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.5rem !important; }
-  .st-key-sharing button { padding: 0.25rem 0.5rem; min-height: 2rem; }
-  .st-key-sharing button p { font-size: 0.8125rem; }
-}
+.st-key-sharing, .st-key-sharing [data-testid=stHorizontalBlock] { gap: 0.375rem !important; }
+.st-key-sharing button { padding: 0.125rem 0.5rem; min-height: 2rem; }
+.st-key-sharing button p { font-size: 0.8125rem; }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
   :is([class*=st-key-ratios], [class*=st-key-sources], [class*=st-key-wrapped]) table {
@@ -193,6 +186,7 @@ def labelled(note: str) -> str:
     >>> labelled("give --price, or: perfmodel plan --price 3")
     'give “Price of a machine”, or: perfmodel plan --price 3'
     """
+    note = note.replace("perfmodel plan --have says", "the page “Add machines” says")
     typed = None if "`" in note else _COMMAND.search(note)
     if typed:
         return labelled(note[: typed.start()]) + typed[0]

@@ -11,6 +11,7 @@ from perfmodel.evidence.accuracy.scenarios import measured_time
 from perfmodel.model.prediction import Prediction
 from perfmodel.model.prediction.card import throughput_range
 from perfmodel.model.prediction.scaling_card import efficiency_range, gpus
+from perfmodel.model.prediction.speed_words import SAME
 
 MOST_TICKS = 12
 """Most ticks, one for each count."""
@@ -72,6 +73,17 @@ def band_words(result: dict[str, list[Prediction]], y: str) -> list[str]:
         return []
     others = ", of the other curves as bars beside the points" if len(drawn) > 1 else ""
     return [f"shaded: the 80 % interval{of}{others}"]
+
+
+def covered_words(drawn: dict[str, list[float | None]]) -> list[str]:
+    """Return which curves the first one covers, as at most one note."""
+    (name, first), *others = drawn.items()
+    same = [
+        other
+        for other, line in others
+        if all(a and b and abs(a / b - 1) < SAME for a, b in zip(line, first, strict=True))
+    ]
+    return [f"the curve of {name} lies on that of {' and '.join(same)}"] if same else []
 
 
 def _ticks(counts: list[int]) -> list[int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 import streamlit as st
@@ -17,14 +17,16 @@ _PLACE = "sharing"
 
 
 def here() -> None:
-    """Make the place of the buttons: directly under the answer, which is drawn before they are."""
+    """Make the place of the buttons: under the answer's chart and table, which are drawn before they are."""
     st.session_state.places[_PLACE] = st.container(horizontal=True, key="sharing")
 
 
 def place() -> AbstractContextManager[Any]:
-    """Return the place of the buttons; of a page that made none, where it draws them."""
-    made: AbstractContextManager[Any] | None = st.session_state.get("places", {}).get(_PLACE)
-    return made or nullcontext()
+    """Return the place of the buttons; a page that made none has it where it draws them."""
+    if _PLACE not in st.session_state.places:
+        here()
+    made: AbstractContextManager[Any] = st.session_state.places[_PLACE]
+    return made
 
 
 def csv_of(name: str, answer: Any) -> Callable[[], str]:

@@ -273,7 +273,6 @@ def test_what_cannot_be_is_told_where_the_answer_would_stand():
         "titles",
         "assumed",
         "answer_card",
-        "interval_bar",
     ],
 )
 def test_worked_examples(module):

@@ -14,13 +14,14 @@ from app.answer_card import decision, with_reasons
 from app.diagnosis_charts import over_sizes
 from app.hardware import ordinal
 from app.menu import PAGES
-from perfmodel.core.units import per_cent
+from perfmodel.core.units import per_cent, three_digits
 from perfmodel.decide.quote import check_quote, read_quote
 from perfmodel.evidence.accuracy.ledger.ledger import lines
 from perfmodel.evidence.accuracy.report.error_statistics import counted, statistics
 from perfmodel.evidence.accuracy.report.out_of_sample_file import shipped_rows
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.ledger_scales import KNOWN, NEW
+from perfmodel.model.prediction.card import throughput_range
 from perfmodel.model.prediction.intervals.ratio import ratio_between
 from perfmodel.model.prediction.scaling_card import card_of_scaling
 from perfmodel.model.prediction.speed_words import about_as_fast
@@ -172,24 +173,29 @@ def test_a_scaling_begins_with_its_answer_and_what_other_networks_give():
     )
     last = tcp.rows[-1]
     answer = tcp.card.advice
-    assert answer.startswith("It pays up to 64 GPUs, the most tried: ")
-    assert f": {last.samples_per_second:,.0f} images/s (80 %: " in answer
-    assert answer.endswith(f"), {per_cent(last.scaling_efficiency, 0)} of linear scaling.")
+    ratio = last.ratio
+    ends = (last.scaling_efficiency / ratio.value * end for end in (ratio.low_80, ratio.high_80))
+    linear = f"{per_cent(last.scaling_efficiency, 0)} of linear scaling (80 %: "
+    linear += f"{' to '.join(per_cent(end, 0) for end in ends)})"
+    speed = f"{last.samples_per_second:,.0f} images/s (80 %: "
+    assert answer.startswith(f"It scales up to 64 GPUs, the most tried, at {linear}: {speed}")
+    assert answer.endswith("). Give more --gpus to look further.")
     others = {"100 a": same.predictions, "b": rdma.predictions}
     several = card_of_scaling(tcp.predictions, others, "own").advice
-    own = answer.partition(": ")[2]
     lines = [
         f"{name}: {each.rows[-1].samples_per_second:,.0f} images/s (80 %: "
-        for name, each in (("b", rdma), ("100 a", same))
+        for name, each in (("own", tcp), ("b", rdma), ("100 a", same))
     ]
     first, *said = with_reasons(*decision(several)).replace("\\", "").replace("\xa0", " ").split("\n- ")
-    linear = f"at {per_cent(last.scaling_efficiency, 0)} of linear scaling"
-    assert (
-        first == f"**It pays up to 64 GPUs, the most tried, {linear}; none of the others is surely faster.**"
-    )
-    assert said.pop(0) == f"own: {own}"
-    assert [line.startswith(begin) for line, begin in zip(said, lines, strict=True)] == [True, True]
-    for line, name in zip(said, ("b", "100 a"), strict=True):
+    head = f"It scales up to 64 GPUs, the most tried, at {linear}"
+    assert first == f"**{head}; no other network is surely faster.**"
+    top = three_digits(throughput_range(tcp.predictions[-1])[1])
+    assert said[-2:] == [
+        f"The intervals end at {top}, where communication would cost nothing.",
+        "Give more --gpus to look further.",
+    ]
+    assert [line.startswith(begin) for line, begin in zip(said, lines, strict=False)] == [True] * 3
+    for line, name in zip(said[1:], ("b", "100 a"), strict=False):
         ratio = ratio_between(others[name][-1], tcp.predictions[-1], "the chosen")
         assert line.endswith(f"), {about_as_fast(ratio)}.")
 
@@ -200,7 +206,8 @@ def test_a_scaling_begins_with_the_network_that_is_surely_faster_and_says_how_fa
         for link in ("ethernet-10g-tcp", "ib-edr-100g")
     )
     first, line, own, *_ = card_of_scaling(slow[1:], {"fast": fast}, "slow").advice.split(". ")
-    assert first == "On 64 GPUs fast is faster"
+    assert first.startswith("On 64 GPUs, at ")
+    assert first.endswith(" of linear scaling; fast is faster")
     assert line.startswith("fast: ")
     assert own.startswith("slow: ")
-    assert card_of_scaling(slow, {"fast": fast}, "slow").advice.endswith("; it pays up to 64 GPUs.")
+    assert "; it scales up to 64 GPUs. " in card_of_scaling(slow, {"fast": fast}, "slow").advice

@@ -11,6 +11,7 @@ import pytest
 from perfmodel import compare
 from perfmodel.core.units import show
 from perfmodel.decide.comparison import case_of
+from perfmodel.decide.comparison.comparison_verdict import ENDS
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.prediction import predict
@@ -27,12 +28,12 @@ HARDLY |= {"framework": "megatron-core@2024"}
 DECISIONS = {
     "two networks of one limit": (
         (SLOW_TCP, FAST_TCP),
-        "Take A: B is about as fast (80 %: 1 to 1.17 x as fast), because both networks are ",
+        "Take A: B is about as fast (80 %: 1 to 1.17 x), because both networks are ",
         "RDMA on the same ports would be 1.0",
     ),
     "the lesser of two networks": (
         (FAST_TCP, SLOW_TCP),
-        "Take B: A is about as fast (80 %: 1 to 1.17 x as fast), because both networks are limited by",
+        "Take B: A is about as fast (80 %: 1 to 1.17 x), because both networks are limited by",
         "would be 1.0",
     ),
     "a network that is not crossed": (
@@ -42,13 +43,13 @@ DECISIONS = {
     ),
     "a hidden network": (
         ({"gpus": 32, "inter_link": "ib-edr-100g"}, {"gpus": 32, "inter_link": "ib-hdr-200g"}),
-        "Take A: B is about as fast (80 %: 1 to 1.08 x as fast), because it is limited by computing, ",
+        "Take A: B is about as fast (80 %: 1 to 1.08 x), because it is limited by computing, ",
         "all that a network could save",
     ),
     "a network that may gain nothing": (
         (SLOW_TCP, {**SLOW_TCP, "inter_link": "ethernet-100g-rdma"}),
-        "Take whichever costs you less: B is 1.04 x as fast as A (80 %: 1 to ",
-        "), but may gain nothing.",
+        "The network hardly matters here: B is 1.04 x as fast as A (80 %: 1 to ",
+        "), and may gain nothing. Take whichever costs you less: perfmodel plan --have says what ",
     ),
     "a network that gains": (
         ({**SLOW_TCP, "workload": "vgg16"}, {**SLOW_TCP, "workload": "vgg16", "inter_link": "ib-edr-100g"}),
@@ -140,16 +141,46 @@ def test_a_decision_in_words(name):
     assert part in advice
 
 
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("two networks of one limit", "A"),
+        ("the lesser of two networks", "B"),
+        ("a network that may gain nothing", None),
+        ("a network that gains", "B"),
+        ("slower, but cheaper", "A"),
+        ("one that costs less", "B"),
+        ("a batch", None),
+        ("different work", None),
+        ("one that fits", "B"),
+        ("none that fits", None),
+    ],
+)
+def test_the_record_names_the_case_to_take(name, taken):
+    assert compare(*DECISIONS[name][0]).taken == taken
+
+
+def test_where_intervals_begin_is_said_once():
+    answer = compare(SLOW_TCP, FAST_TCP)
+    low = answer.cases[1].ratio.low_80
+    (note,) = [line for line in answer.notes if line.startswith(ENDS)]
+    assert low == 1
+    assert note.startswith(f"{ENDS}times begin at 71.5 ms, the fast end of what one accelerator alone takes")
+    assert note.endswith("; speeds do not cross 1 x, as a better network is never slower")
+    alone = compare({"gpus": 1}, {"gpus": 1, "precision": "fp32"})
+    assert not any(line.startswith(ENDS) for line in alone.notes)
+
+
 def test_of_several_the_best_is_taken_and_what_gains_nothing_is_explained():
     job = {**SLOW_TCP, "workload": "vgg16"}
     jobs = [{**job, "inter_link": f"ethernet-{name}"} for name in ("25g-tcp", "100g-tcp", "100g-rdma")]
     answer = compare(*jobs)
     card = answer.card
     assert card.advice.startswith("Take C for speed: it is ")
-    assert card.limit.startswith("with C communication adds ")
-    assert len(card.limit) < 100
-    said = [card.advice, card.limit, *answer.notes]
-    reason = r"B is about as fast as A \(80 %: 1 to [\d.]+ x as fast\), because both .* kernel's TCP\. No"
+    assert ", over 99 % likely to be faster. With C communication adds " in card.advice
+    assert not card.limit  # a difference is none
+    said = [card.advice, *answer.notes]
+    reason = r"B is about as fast as A \(80 %: 1 to [\d.]+ x\), because both .* kernel's TCP\. No"
     assert [bool(re.search(reason, one)) for one in said] == [True, *(False for _ in said[1:])]
     assert "that your TCP is as fast as in runs of 2017 to 2021: measure it with iperf3." in card.advice
     assert sum("GB/s an adapter" in one for one in said) == 1  # the network's limit, once
@@ -180,8 +211,8 @@ def test_the_difference_is_that_of_the_terms():
         for each in (slow, fast)
     ]
     answer = compare(DGX, {**DGX, "node": "dgx-a100-80gb"})
-    limit = answer.card.limit
-    alone = re.search(r"computing takes ([\d.]+) ms instead of ([\d.]+) ms", limit)
+    advice = answer.card.advice
+    alone = re.search(r"computing takes ([\d.]+) ms instead of ([\d.]+) ms", advice)
     assert alone is not None
     passes = [float(time.removesuffix(" ms")) for time in times]
     assert float(alone[2]) == pytest.approx(passes[0], rel=0.02)  # and what is slower than alone
@@ -193,14 +224,14 @@ def test_the_difference_is_that_of_the_terms():
 
 
 def test_other_sizes_are_compared_by_as_many_samples_on_a_gpu():
-    limit = compare({"gpus": 8}, {"gpus": 8, "local_batch_size": 128}).card.limit
+    advice = compare({"gpus": 8}, {"gpus": 8, "local_batch_size": 128}).card.advice
     two = predict(gpus=8, local_batch_size=128)
     host = show(two.terms["launch_overhead_time"] / 2, "s")
     assert (
         f"for each 64 samples on a GPU the host, which starts the GPUs' work, takes {host} instead of"
-        in limit
+        in advice
     )
-    assert compare({"gpus": 8}, {"gpus": 16}).card.limit.startswith("2 x the GPUs, each 0.994 x as fast")
+    assert compare({"gpus": 8}, {"gpus": 16}).card.advice.endswith(". 2 x the GPUs, each 0.994 x as fast.")
 
 
 @pytest.mark.parametrize("workload", ["resnet50", "vgg16"])
@@ -358,7 +389,7 @@ def test_what_would_gain_over_a_network_that_is_not_taken_names_that_network():
     job = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
     advice = compare(job, {**job, "inter_link": "ethernet-100g-tcp"}).card.advice
     assert advice.startswith("Take A: ")
-    assert " Against B, RDMA on the same ports would be " in advice
+    assert re.search(r" RDMA on the same ports would be 1\.0\d x as fast as B \(80 %: 1 to ", advice)
 
 
 def test_a_comparison_of_own_networks_names_the_command_that_says_what_they_may_cost(invoke):

@@ -298,7 +298,7 @@ def test_a_comparison_at_spot_prices_counts_the_work_that_is_kept():
     assert small.rate == pytest.approx(samples / one)
     assert speed_over(large, small).value == pytest.approx(one / two)
     assert rows["run_cost"] == pytest.approx([case.cost * samples for case in (small, large) if case.cost])
-    assert "failures and checkpoints take the rest" in answer.card.limit
+    assert "failures and checkpoints take the rest" in answer.card.advice
     assert answer.card.rests_on.count("taken back every 16.4 h, assumed") == 1
     unknown = [case_of(name, {"gpus": 8, "node": "p4d.24xlarge"}, CATALOGUE, RESERVED) for name in "AB"]
     (said,) = [note for note in compare(unknown).notes if note.startswith("no price")]

@@ -143,7 +143,7 @@ def test_it_joins_processors_and_nothing_else(option):
 
 
 def test_ranks_of_a_layout_cross_the_sockets_where_their_group_spans_both():
-    """Tensor parallelism over four cards stays on one processor, its replicas four apart do not; eight cross."""
+    """Tensor parallelism over four cards stays on one processor, its replicas four apart do."""
     job = {"workload": "llama-3-8b", "accelerator": "a100-pcie-40gb", "local_batch_size": 8, "world_size": 8}
 
     def times(parallel):

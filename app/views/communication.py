@@ -139,6 +139,7 @@ def page(request: PageRequest) -> None:
     _measured_curves(name, place, size, y)
     if said := _by_formula(at, wanted):
         st.caption(said)
+    sharing.here()
     with fold(BY_ALGORITHM) as is_open:
         if is_open:
             if marks:

@@ -30,6 +30,7 @@ from app.layout import (
     download_buttons,
     errors_shown,
     scenario_form,
+    sentence,
     shell_command,
 )
 from app.looks import begun, for_planners, show_warnings
@@ -38,6 +39,7 @@ from app.plain import markdown, plain
 from perfmodel.core.errors import InputError
 from perfmodel.core.units import per_cent, show, show_range
 from perfmodel.decide.comparison import Comparison, comparison_words
+from perfmodel.decide.comparison.comparison_verdict import ENDS
 from perfmodel.decide.comparison.network_advice import PAYS
 from perfmodel.decide.comparison.option_words import NAMES
 from perfmodel.decide.comparison.side_by_side import Row
@@ -108,7 +110,7 @@ def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
         if not answer.memory.fits:
             time = f"{memory_chart.of_prediction(answer).words}; {time} if it did"
         cells = {"case": case.name, "speed against A": faster, "an iteration (80 %)": time}
-        rows.append({name: plain(words) for name, words in cells.items()})
+        rows.append({plain(name): plain(words) for name, words in cells.items()})
     return markdown(rows)
 
 
@@ -158,12 +160,11 @@ def _cell(row: Row, index: int) -> str:
     return f"{text} ({per_cent(relative, signed=True)})" if index and relative else text
 
 
-def questions(base: dict[str, Any], notes: Sequence[str] = ()) -> None:
-    """Draw buttons for common questions about the scenario, and for one that a note has the command of."""
+def questions(base: dict[str, Any]) -> None:
+    """Draw buttons for common questions about the scenario."""
     with st.container(horizontal=True):
         for question in cases.QUESTIONS:
             to_compare.question_button(question, base)
-        offer_network(notes)
 
 
 def removals(base: dict[str, Any], variants: list[Variant]) -> None:
@@ -221,14 +222,17 @@ def page(request: PageRequest) -> None:
         shown_card = result.card.model_copy(update={"advice": advice})
         answer_card.show(lettered(shown_card, result.names), comparison_charts.figures(result, answers))
         comparison_charts.draw(result, answers)
-        with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
-            st.markdown(ratios(result, answers))
+        for note in result.notes:
+            if note.startswith(ENDS):
+                st.caption(plain(sentence(note)))
+        sharing.here()
+        offer_network(result.notes)
         show_warnings(case_warnings(answers, [cases.full(base, each.changed) for each in which]))
         details(result, answers)
         st.subheader("Change the cases", anchor=False)
         removals(base | money, which)
     st.subheader("Ask another question", anchor=False)
-    questions(base | money, result.notes)
+    questions(base | money)
     sets = [each.set_argument for each in which[1:] if each.changed]
     more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
@@ -249,6 +253,8 @@ def details(result: Comparison, answers: dict[str, Prediction]) -> None:
     else:
         memory_chart.draw_memory(bars, "memory")
     with st.expander("Each quantity, side by side"):
+        with st.container(key="ratios"):  # a style wraps the lines of its cells on phones
+            st.markdown(ratios(result, answers))
         with st.container(key="ratios-of-quantities"):
             st.markdown(quantities)
         if any(row.quantity == "communication_time" for row in result.rows):
@@ -273,7 +279,7 @@ def explain(result: Comparison) -> None:
     ]
     above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
     for note in [f"What differs: {'; '.join(differ)}"] * bool(differ) + result.notes:
-        if note not in above and not note.startswith((ASSUMED, PAYS)):
+        if note not in above and not note.startswith((ASSUMED, PAYS, ENDS)):
             st.caption(plain(cases.by_letters(for_planners(begun(note)), result.names, said=True)))
 
 

@@ -221,6 +221,7 @@ def page() -> None:
             st.caption("Bar: 80 % of such jobs. Of each cause the time that it would give, and its chance.")
         else:
             charts.draw(diagnosis_charts.over_sizes(answer), "sizes", answer.sentence)
+        sharing.here()
         if in_use("measured"):
             (file,) = session_hardware.files("measured")
             st.caption(plain(labelled(f"Measured: {answer.reading}, in {file.name}")))

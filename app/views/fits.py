@@ -152,7 +152,7 @@ def page() -> None:
     with request.top:
         name, gpus = answer.headline.rpartition(" on ")[0], job_of(None, answer.card).gpus
         st.subheader(plain(f"Does {name} fit on {gpus}?"), anchor=False)
-        hidden = () if answer.fits_probability >= answer.confidence else ("time", "memory")
+        hidden = () if answer.fits_probability >= answer.confidence else ("time", "memory", "limit")
         answer_card.show(answer.card, figures(answer), hidden)
         bars = {
             place.name: memory_chart.MemoryBar(place.rows, answer.capacity, place.fits_probability)
@@ -165,6 +165,7 @@ def page() -> None:
             narrower = f"; if it fitted, a step would take {answer.card.time}{narrower}"
         st.caption(plain(f"{answer.headline}. Largest micro-batch: {largest_words(answer)}{narrower}."))
         changes(answer, request.picked)
+        sharing.here()
         file_marks.examples({question: ("fits", query) for question, query in PRESETS.items()})
     show_warnings(answer.warnings)
     starts(answer)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import answer_card, charts, file_marks, fleet_form, plan_form, plan_length, session_hardware
+from app import answer_card, charts, file_marks, fleet_form, plan_form, plan_length, session_hardware, sharing
 from app.colours import BLUE, GREY, SKY
 from app.command_answer import answer_of
 from app.figure import Figure
@@ -220,6 +220,7 @@ def page(request: PageRequest) -> None:
         st.markdown(markdown(overview(answer)))
     if any(one.policy != "one kind" for one in answer.options):
         st.caption(sentence(SHARES_SAID))
+    sharing.here()
     details(others, [*report.assumptions, *report.notes])
     with st.container(horizontal=True):
         copy_buttons("plan", once, python, more, card=answer.card)

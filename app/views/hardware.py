@@ -171,7 +171,7 @@ def page(request: PageRequest) -> None:
     with request.top:
         st.subheader(plain(f"What is known of the {result.name}?"), anchor=False)
         # the choice comes next, then all numbers
-        answer_card.draw(Card(advice=standing or summary), hardware_numbers.figures(result))
+        answer_card.show(Card(advice=standing or summary), hardware_numbers.figures(result))
     with st.expander("Hardware of your own"):
         add()
     picture(kind, id, escape(result.name))

@@ -59,8 +59,7 @@ def speeds(prediction: Prediction, confidence: float) -> dict[str, answer_card.S
         known = {"Plan with": (sure, f"; {percent(confidence)} of jobs like it are faster"), **known}
     result = {}
     for label, (rate, rest) in known.items():
-        value, _, unit = card.per_second(prediction, rate).partition(" ")
-        result[label] = answer_card.Shown(value, f"{unit}{rest}")
+        result[label] = answer_card.with_unit(f"{card.per_second(prediction, rate)}{rest}")
     return result
 
 
@@ -166,6 +165,7 @@ def page(request: PageRequest) -> None:
         charts.draw(charts.waterfall(prediction), "iteration", alt)
         st.caption(labelled(sentence(prediction.verdict)))
         figures(prediction)
+        sharing.here()
     to_target(reached, prediction)
     show_warnings([*notes_of(prediction), *no_effect.without_effect(prediction, request.picked)])
     sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"

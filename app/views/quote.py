@@ -246,6 +246,7 @@ def page(request: PageRequest) -> None:
         st.caption(plain(quote.note))
     indices = drawn(checked)
     quote_chart.draw_claims({index + 1: checked[index] for index in indices})
+    sharing.here()
     for index in indices:
         in_full(checked[index], index)
     answer = QuoteAnswer.of(quote, checked)

@@ -17,6 +17,7 @@ from app import (
     runs_work,
     samples,
     session_hardware,
+    sharing,
 )
 from app.figure import Figure
 from app.file_marks import Mark, in_use
@@ -246,6 +247,7 @@ def with_runs(request: PageRequest, file: Path, mark: Mark) -> None:
     meaning = "; ".join(f"{head}: {MEANING[field]}" for field, head in fields(answer).items())
     st.caption(plain(sentence(f"{meaning}; {SIGN}.")))
     st.dataframe(table(answer), hide_index=True)
+    sharing.here()
     for line in answer.warnings:
         if line not in answer.worth.advice:
             st.warning(plain(sentence(f"{line}.")))

@@ -32,7 +32,7 @@ from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.core.errors import InputError
-from perfmodel.core.units import per_cent, show, show_range
+from perfmodel.core.units import show, show_range
 from perfmodel.decide.comparison.option_words import option_words, words_of_values
 from perfmodel.hardware.machine_words import kind_words
 from perfmodel.model.options.scenario import Scenario
@@ -42,7 +42,7 @@ from perfmodel.model.prediction.names import accelerator_name, network_name
 from perfmodel.model.prediction.scaling import COLUMNS, notes_of, scaling_of
 from perfmodel.model.prediction.scaling_card import (
     card_of_scaling,
-    efficiency_range,
+    efficiency_words,
     gpus,
     speed_words,
     up_to,
@@ -174,14 +174,9 @@ def figures(shown: Prediction, first: Prediction) -> dict[str, answer_card.Shown
     """Return throughput and efficiency of the chosen plan, on as many GPUs as pay, as figures of the card."""
     if not shown.memory.fits:
         return {}
-    value, _, unit = speed_words(shown).partition(" ")
-    ends = efficiency_range(shown, first)
-    known = (
-        f" (80 %: {per_cent(ends[0], 0)} to {per_cent(ends[1], 0)})" if ends and shown is not first else ""
-    )
     return {
-        f"On {gpus(shown)}": answer_card.Shown(value, unit),
-        "Efficiency": answer_card.Shown(per_cent(shown.scaling_efficiency, 0), f"of linear scaling{known}"),
+        f"On {gpus(shown)}": answer_card.with_unit(speed_words(shown)),
+        "Efficiency": answer_card.with_unit(efficiency_words(shown, first)),
     }
 
 
@@ -255,22 +250,30 @@ def page(request: PageRequest) -> None:
         remedy = "" if first[-1].memory.fits else layout_options.remedy(at_end)
         shown = card_of(result, remedy)
         answer_card.show(shown, figures(up_to(first), first[0]))
-    if y == "cost" and not any(value for line in drawn.values() for value in line):
-        st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
-    show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
-    scaling_chart.draw(result, drawn, y)
-    notes = [*scaling_chart.band_words(result, y), *captions(result), f"by the {first[-1].model} model"]
-    st.caption(labelled(sentence(last.verdict)))
-    st.caption(plain(" ".join(labelled(sentence(note)) for note in notes)))
+        if y == "cost" and not any(value for line in drawn.values() for value in line):
+            st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
+        show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
+        scaling_chart.draw(result, drawn, y)
+        notes = [
+            *scaling_chart.band_words(result, y),
+            *scaling_chart.covered_words(drawn),
+            *captions(result),
+            f"by the {first[-1].model} model",
+        ]
+        st.caption(plain(" ".join(labelled(sentence(note)) for note in notes)))
+        with st.expander("What limits it, in full"):
+            st.markdown(
+                "\n".join(f"* {plain(labelled(sentence(each)))}" for each in last.verdict.split("; "))
+            )
+        sharing.here()
+        if len(result) > 1:
+            st.caption("Download CSV and Download JSON have every curve, the report the first.")
     rows = table(result, drawn, y)
+    command = copies(request, [p.scenario["world_size"] for p in first], shown)
+    report = report_pages.of_scaling(first, command)
+    csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
+    download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)
     to_compare.offer(points_to_compare(request, result))
-    with st.container(horizontal=True):
-        command = copies(request, [p.scenario["world_size"] for p in first], shown)
-        report = report_pages.of_scaling(first, command)
-        csv = rows if len(result) > 1 else sharing.csv_of("scale", scaling_of(tuple(first)))
-        download_buttons("scale", csv, lambda: answer_of(result, drawn, y), report)
-    if len(result) > 1:
-        st.caption("Download CSV and Download JSON have every curve, the report the first.")
     with fold("As a table") as is_open:
         if is_open:
             st.dataframe(

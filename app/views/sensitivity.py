@@ -197,6 +197,7 @@ def page(request: PageRequest) -> None:
         answer_card.show(card, figures(every), ("memory",))
     if rows:
         charts.draw(savings(rows), "savings", advice, height=110 + 42 * len(rows))
+    sharing.here()
     st.caption(plain(sentence(levers.NO_INTERVAL)))
     turns = [each["words"] for each in report.crossovers]
     if turns:

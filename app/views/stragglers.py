@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import answer_card, charts, line_charts, own_uploads, session_hardware
+from app import answer_card, charts, line_charts, own_uploads, session_hardware, sharing
 from app.answer_card import Shown
 from app.axes import linear_ticks
 from app.backend import backend
@@ -258,6 +258,7 @@ def page(request: PageRequest) -> None:
             "Times are exact for this distribution of one worker's time, so they have no interval"
             + ("; with a grey line, they are proven to lie between its ends." if bounds else ".")
         )
+        sharing.here()
     rows = [asdict(row) for row in result]
     command = {
         k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")

@@ -14,6 +14,7 @@ from app import (
     own_uploads,
     samples,
     session_hardware,
+    sharing,
     trace_chart,
     traced_job,
     uploads,
@@ -195,6 +196,7 @@ def uploaded(files: uploads.TraceFiles, request: PageRequest, places: Places) ->
     with places.chart:
         if devices:
             trace_chart.draw_step(devices)
+            sharing.here()
     notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
     if notes:
         st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
@@ -262,6 +264,7 @@ def without_a_trace(request: PageRequest, places: Places) -> None:
     with places.chart:
         st.caption("The sidebar describes the job of your trace, not the sample's.")
         trace_chart.draw_step(result["devices"])
+        sharing.here()
         with st.container(horizontal=True):
             if st.button("Use the sample as your trace"):
                 try_sample()

@@ -298,6 +298,7 @@ def page(request: PageRequest) -> None:
     with place:
         the_map(answer, chosen)
     the_list(answer, distinct, chosen)
+    sharing.here()
     shown = prediction if chosen == taken else predicted(request.picked, chosen, path)
     layout_detail.show_layout(request, chosen, answer, shown, file_name)
     with fold("Which layouts tie, and which of them is taken") as is_open:

@@ -81,6 +81,7 @@ def page(request: PageRequest) -> None:
         "Every source counts once. Known: accelerator and software had both been measured before; new: one "
         "of them had not."
     )
+    sharing.here()
     with fold("The largest misses, and why") as is_open:
         if is_open:
             st.markdown(measured_runs.families_listed(filter(counted, predicted), FAMILIES))

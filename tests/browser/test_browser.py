@@ -95,7 +95,7 @@ def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
 def test_one_click_copies_the_answer(window, address):
     page = window.open("predict?gpus=8")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
-    page.get_by_role("button", name="Copy the answer").click()
+    page.get_by_role("button", name="Copy answer").click()
     page.get_by_text("Copied.").wait_for()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(page.get_by_test_id("stCode").first.inner_text()[:80])

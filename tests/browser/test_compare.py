@@ -75,6 +75,7 @@ def test_interval_and_confidence_are_seen_on_every_screen(window: Window) -> Non
         "compare?gpus=64&workload=vgg16&node=dgx-1v&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-rdma"
         f"&c-local-batch-size=4096&d-gpus=128&d-name={name}"
     )
+    page.get_by_text("Each quantity, side by side").click()
     for width in (390, 820, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         window.drawn()

@@ -38,3 +38,16 @@ def test_a_wide_table_scrolls_within_a_phone_and_the_keyboard_reaches_it(window)
     window.settled()
     assert table.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("path", ["scale?gpus=8,16", "compare", "predict", "plan", "fits", "fleets", "trace"])
+def test_the_chart_comes_before_the_ways_out_which_are_one_row(window, path):
+    page = window.open(path)
+    window.drawn()
+    out = page.locator(".st-key-sharing")
+    assert out.count() == 1
+    chart, place = page.locator(".js-plotly-plot").first.bounding_box(), out.bounding_box()
+    assert page.locator(".st-key-answer-card").bounding_box()["y"] < chart["y"]
+    assert chart["y"] + chart["height"] <= place["y"]
+    tops = {box.bounding_box()["y"] for box in out.get_by_role("button").all()}
+    assert len(tops) == 1

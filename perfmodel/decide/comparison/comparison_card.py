@@ -11,12 +11,14 @@ from perfmodel.decide.chance import run_factors
 from perfmodel.decide.commitments import of_commitment
 from perfmodel.decide.comparison import price_advice
 from perfmodel.decide.comparison.case import Case, cost_words
+from perfmodel.decide.comparison.choice import LITTLE, cheapest, lesser, network_hardly_matters
 from perfmodel.decide.comparison.gains import gains
 from perfmodel.decide.comparison.network_advice import (
     as_fast_because,
     is_as_fast,
     on_networks,
     others_named,
+    whether_it_pays,
 )
 from perfmodel.decide.comparison.price_advice import SAME_COST
 from perfmodel.decide.comparison.reasons import (
@@ -37,8 +39,8 @@ from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.names import accelerator_name, link_name
 from perfmodel.model.prediction.speed_words import SAME, range_words
 
-LITTLE = 1.05
-"""Speed ratio below which the answer also says what would gain more."""
+SAYS_COST = "perfmodel plan --have says what a faster one may cost"
+"""What the advice says where no price of a network is known."""
 MOST = 4
 """Cases that the card names; all of them are in the tables."""
 PER_MILLION = 1e6
@@ -174,7 +176,7 @@ def _chance(named: Sequence[Case], standing: Standing) -> str:
         if case not in others:
             continue
         ratio = standing.speed(case, first)
-        if ratio.sure is not None and ratio.direction and not ratio.may_be_nothing:
+        if ratio.sure is not None and ratio.direction:
             lines.append(f"{percent(ratio.sure)} that {case.name} is {ratio.direction} than {first.name}")
     return "; ".join(lines)
 
@@ -187,14 +189,14 @@ def _memory(named: Sequence[Case], cases: Sequence[Case]) -> str:
 
 
 def _limit(named: Sequence[Case], cases: Sequence[Case], best: Best | None) -> str:
-    """Return the first reason why the speeds differ; what limits each, where they do not."""
+    """Return what limits each case; empty where the advice says why their speeds differ."""
     if best is None or best.gains_nothing:
         return _each(named, cases, lambda case: [limit_of(case.prediction)])
-    return why(best.first, best.case)[0]
+    return ""
 
 
 def further_reasons(standing: Standing) -> list[str]:
-    """Return why the speeds of cases differ as they do, beyond the reason that the card names."""
+    """Return why the speeds of cases differ as they do, beyond the reason that the advice names."""
     cases, best = standing.cases, standing.best
     if best is None or best.gains_nothing:
         return []
@@ -234,7 +236,7 @@ def _advice(standing: Standing) -> str:
     lines += [f"Of too little memory for {percent(standing.confidence)}: {chances}."] if risky else []
     if standing.differ_in_price:
         return " ".join([*lines, price_advice.advice(able, standing.price_to_take, standing.confidence)])
-    lines += [_which(standing, best), *on_networks(standing, best)]
+    lines += [_which(standing, best), *_why(best), *on_networks(standing, best)]
     if LITTLE > best.ratio.value > 1 - SAME:
         lines.append(_what_would(best))
     return " ".join(line for line in lines if line)
@@ -254,7 +256,7 @@ def _which(standing: Standing, best: Best) -> str:
         both = f"{pair[0].name} and {pair[1].name}"
         return f"{both} are the fastest, one job at two prices: {_cheaper(pair, sure)}."
     if best.gains_nothing:
-        less, more = (best.case, best.first) if _is_less(best.case, best.first) else (best.first, best.case)
+        less, more = lesser(best)
         whole = more.name if best.others == 1 or less is best.case else "none of the others"
         within = range_words(standing.speed(more, less))
         verb = "is about as fast" if within else "gains nothing over it"
@@ -267,16 +269,25 @@ def _which(standing: Standing, best: Best) -> str:
     if ratio.may_be_nothing:
         change = "gain" if ratio.value > 1 else "lose"
         place = "the fastest, " if best.others > 1 and ratio.value > 1 else ""
-        speed = f"{other} is {place}{ratio.without_order}"
-        return f"{capitalised(_cheaper(able, sure))}: {speed}, but may {change} nothing."
+        speed = f"{other} is {place}{ratio.sentence}"
+        choice = f"{capitalised(_cheaper(able, sure))}"
+        if not network_hardly_matters(standing):
+            return f"{choice}: {speed}, but may {change} nothing."
+        known = f": {SAYS_COST}" if whether_it_pays(standing.cases) else ""
+        return f"The network hardly matters here: {speed}, and may {change} nothing. {choice}{known}."
     most, fastest = "fastest" if best.others > 1 else "faster", best.case if ratio.value > 1 else best.first
     is_faster = f"{'it' if fastest is best.case else other} is {ratio.sentence}"
-    if _cheapest(able) is fastest:
+    if cheapest(able) is fastest:
         return f"Take {_taken(fastest, sure)}, which is cheaper and seems the {most}: {is_faster}."
     return (
         f"{capitalised(_instead(able, best, sure))}, or measure: {_taken(fastest, sure)} seems the {most}, "
         f"too little to decide by{_asked(sure)}: {is_faster}."
     )
+
+
+def _why(best: Best) -> list[str]:
+    """Return the first reason why two speeds differ, in at most one sentence."""
+    return [] if best.gains_nothing else [f"{capitalised(why(best.first, best.case)[0])}."]
 
 
 def _asked(confidence: float) -> str:
@@ -293,16 +304,6 @@ def _instead(able: Sequence[Case], best: Best, confidence: float) -> str:
         surer = best.first if chances[0] > chances[1] else best.case
         return f"take {surer.name}, which {surer.prediction.memory.verdict}"
     return "take the simpler"
-
-
-def _is_less(case: Case, other: Case) -> bool:
-    """Return whether a case is the lesser of two equally fast ones: cheaper, else fewer or slower parts."""
-    cost, another = case.owed, other.owed
-    if cost is not None and another is not None and abs(cost / another - 1) > SAME_COST:
-        return cost < another
-    if differing(case, other) == {"world_size"}:
-        return bool(case.prediction.scenario["world_size"] < other.prediction.scenario["world_size"])
-    return network_order(case.prediction, other.prediction, case.catalogue) < 0
 
 
 def _at_cost(best: Best, confidence: float) -> str:
@@ -324,14 +325,6 @@ def _at_cost(best: Best, confidence: float) -> str:
     return f"{choice}: {words}{at_cost}"
 
 
-def _cheapest(able: Sequence[Case]) -> Case | None:
-    """Return the case that costs least; None where a price is unknown or all cost the same."""
-    costs = [case.owed for case in able if case.owed is not None]
-    if len(costs) < len(able) or max(costs) / min(costs) - 1 < SAME_COST:
-        return None
-    return able[costs.index(min(costs))]
-
-
 def _cheaper(able: Sequence[Case], confidence: float) -> str:
     """Return that the cheaper case is to be taken, and which that is; to ask for prices that nobody knows."""
     lacking = [case for case in able if case.owed is None]
@@ -340,12 +333,8 @@ def _cheaper(able: Sequence[Case], confidence: float) -> str:
         return price_advice.prices_to_ask(
             lacking, min(known, key=lambda case: case.owed or 0.0, default=None)
         )
-    cheapest = _cheapest(able)
-    return (
-        "take the cheaper"
-        if cheapest is None
-        else f"take the cheaper, which is {_taken(cheapest, confidence)}"
-    )
+    least = cheapest(able)
+    return "take the cheaper" if least is None else f"take the cheaper, which is {_taken(least, confidence)}"
 
 
 def _taken(case: Case, confidence: float) -> str:
@@ -359,9 +348,5 @@ def _what_would(best: Best) -> str:
     network = differ_in_network(best.first, best.case)
     base = best.case if network_order(best.case.prediction, best.first.prediction) > 0 else best.first
     known = gains(base if network else best.case, network)
-    if not known:
-        return ""
-    (whole, *rest) = (gain.sentence for gain in known)
-    is_left = network and base is not best.first and best.gains_nothing
-    start = f"against {base.name}, {whole}" if is_left else whole
-    return f"{capitalised(start)}{''.join(f'; {each}' for each in rest)}."
+    words = "; ".join([*(gain.sentence for gain in known[:1]), *(gain.words for gain in known[1:])])
+    return f"{capitalised(words)}." if known else ""

@@ -14,11 +14,14 @@ from perfmodel.decide.comparison.reasons import NETWORK
 from perfmodel.decide.comparison.software import software_notes
 from perfmodel.decide.comparison.standing import Standing
 from perfmodel.decide.prices import Price, price_words
+from perfmodel.model.prediction.intervals.bound import clipped_words
 from perfmodel.workloads import workload
 from perfmodel.workloads.recipes.epochs_to_target import outside_published
 
 NO_PRICE = "no price"
 """How the lines of ``economics`` on a price of a kind that is not known begin."""
+ENDS = "80 % intervals: "
+"""Beginning of the note on where they begin or end."""
 SAME = 5e-4
 """Relative difference below which two predictions are called equal."""
 
@@ -90,6 +93,7 @@ def notes(standing: Standing) -> list[str]:
     lines += further_reasons(standing)
     lines += _limits(cases)
     lines += software_notes(cases)
+    lines += _ends(standing)
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
         whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
@@ -107,6 +111,17 @@ def notes(standing: Standing) -> list[str]:
     if len(cases) > 2:
         lines = [*_ratios(standing), *lines]
     return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
+
+
+def _ends(standing: Standing) -> list[str]:
+    """Return why intervals of times and speeds begin or end where they do, as at most one note."""
+    spreads = [case.prediction.interval for case in standing.cases]
+    cut = {clipped_words(each) for each in spreads if each and each.is_cut}
+    lines = [f"times begin at {words}" for words in cut] if len(cut) == 1 else []
+    ratios = map(standing.to_first, standing.cases)
+    if any(ratio is not None and ratio.may_be_nothing for ratio in ratios):
+        lines.append("speeds do not cross 1 x, as a better network is never slower")
+    return [f"{ENDS}{'; '.join(lines)}"] if lines else []
 
 
 def _trained(reached: Mapping[str, Any]) -> str:

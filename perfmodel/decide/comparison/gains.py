@@ -44,9 +44,14 @@ class Gain(NamedTuple):
     """Speed with the change over that without."""
 
     @property
-    def sentence(self) -> str:
-        """Text that says what would be how many times as fast."""
+    def words(self) -> str:
+        """``sentence`` without the name of the case."""
         return f"{self.change.words} would be {self.ratio.words}"
+
+    @property
+    def sentence(self) -> str:
+        """Text that says what would be how many times as fast as the case."""
+        return f"{self.change.words} would be {self.ratio.sentence}"
 
 
 def gains(case: Case, network: bool) -> list[Gain]:
@@ -100,7 +105,7 @@ def _changes(setting: Setting, catalogue: Catalogue) -> Iterator[Change]:
         if setting.scaling == "weak":
             batch = 2 * int(setting.local_batch_size)
             yield Change(
-                f"a batch of {batch:,} on each GPU (perhaps over more epochs)", {"local_batch_size": batch}
+                f"a batch of {batch:,} on each GPU (perhaps more epochs)", {"local_batch_size": batch}
             )
     else:
         yield from _layouts(setting)

@@ -41,7 +41,7 @@ def on_networks(standing: Standing, best: Best) -> Iterator[str]:
             yield f"{as_fast_because(standing, case, best.first)}."
         else:
             ratio = standing.speed(case, best.first)
-            yield f"{case.name} is {ratio.without_order if ratio.may_be_nothing else ratio.sentence}."
+            yield f"{case.name} is {ratio.sentence}."
     if runs := runs_of_tcp(best.first, best.case):
         yield f"This assumes that your TCP is as fast as in {runs}: measure it with iperf3."
     yield from _with_other_adapters(standing, best)

@@ -12,6 +12,7 @@ from perfmodel.core.errors import refusal
 from perfmodel.core.files.tables import Cell, Record, Table, aligned
 from perfmodel.core.units import UNITS, show, without_rounding
 from perfmodel.decide.comparison.case import Case
+from perfmodel.decide.comparison.choice import case_to_take
 from perfmodel.decide.comparison.comparison_card import card_of_comparison
 from perfmodel.decide.comparison.comparison_verdict import notes, verdict
 from perfmodel.decide.comparison.standing import Standing
@@ -86,6 +87,8 @@ class Comparison(BaseModel, Table):
     """Names of the cases, in order."""
     card: Card
     """The answer in short: what to take, how much faster it is, how sure that is, and why."""
+    taken: str | None
+    """Name of the case to take; null where a price or a measurement has to decide."""
     inputs: list[Input]
     """Options that differ between the cases."""
     rows: list[Row]
@@ -168,6 +171,7 @@ def compare(cases: Sequence[Case], confidence: float = USUAL_CONFIDENCE) -> Comp
     return Comparison(
         names=names,
         card=card_of_comparison(standing),
+        taken=None if (taken := case_to_take(standing)) is None else taken.name,
         inputs=_inputs(cases),
         rows=_rows(cases),
         cases=[

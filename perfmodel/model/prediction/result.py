@@ -131,6 +131,11 @@ class Interval(_Result):
     """Factor on its width, in log time, over that by development rows, due to the errors on new rows and to
     options left to their defaults.  Ratios of two predictions do not contain it, since both share it."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the lower end of the 80 % interval was raised to ``clipped_at``."""
+        return self.clipped_at is not None and self.low_80 <= self.clipped_at
+
 
 class Ratio(_Result):
     """The speed of one job over that of another, in samples per second."""
@@ -189,32 +194,23 @@ class Ratio(_Result):
         return self._of(f" as {self.to}")
 
     @property
-    def without_order(self) -> str:
-        """``sentence`` without the order and its probability."""
-        return self.speed(f" as {self.to}")
-
-    @property
     def order(self) -> str:
         """Which job is faster, with which probability, as text; empty where that is not known.
 
-        Where only the networks differ and one is nowhere worse, an interval that ends at 1 says that it may
-        gain nothing.
+        Empty too where only the networks differ and one is nowhere worse: the interval, which ends at 1, says
+        so.
 
         >>> Ratio(to="A", value=1.04, low_80=1.0, high_80=1.2, sure=1.0).order
-        'no slower'
+        ''
         """
         direction = self.direction
-        if self.sure is None or not direction or self.may_be_nothing:
-            return direction
-        return likely_to_be(direction, self.sure)
+        return likely_to_be(direction, self.sure) if direction and self.sure is not None else ""
 
     @property
     def direction(self) -> str:
         """``order`` without the probability."""
-        if self.sure is None or three_digits(self.value) == "1":
+        if self.sure is None or self.may_be_nothing or three_digits(self.value) == "1":
             return ""
-        if self.may_be_nothing:
-            return "no slower" if self.value > 1 else "no faster"
         return "faster" if self.value > 1 else "slower"
 
     @property

@@ -152,7 +152,7 @@ def _cut(predictions: Sequence[Prediction]) -> list[str]:
     counts: dict[str, list[str]] = {}
     for each in predictions:
         cut = each.interval
-        if cut is not None and cut.clipped_at is not None and cut.low_80 <= cut.clipped_at:
+        if cut is not None and cut.is_cut:
             counts.setdefault(cut.clipped_by or "peaks and links", []).append(
                 str(each.scenario["world_size"])
             )

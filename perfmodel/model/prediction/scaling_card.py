@@ -1,4 +1,4 @@
-"""The answer card of a scaling table: up to how many accelerators it pays, how fast, how sure."""
+"""The answer card of a scaling table: up to how many accelerators it scales, how fast, how sure."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from perfmodel.model.prediction.speed_words import about_as_fast
 
 PAYS = 0.5
 """Least throughput that a further accelerator adds, as a share of that of one alone, at which it pays."""
+FASTEST = {
+    "one accelerator": "where communication would cost nothing",
+    "peaks and links": "the most that peaks and links allow",
+}
+"""Reason for which an interval is cut -> what the throughput at its upper end is."""
 NOTHING = 0.005
 """Such a share that counts as nothing."""
 
@@ -33,7 +38,7 @@ def card_of_scaling(
     --------
     >>> from perfmodel import predict
     >>> card_of_scaling([predict(gpus=gpus) for gpus in (8, 16)]).advice.partition(":")[0]
-    'It pays up to 16 GPUs, the most tried'
+    'It scales up to 16 GPUs, the most tried, at 96 % of linear scaling (80 %'
     """
     first, most = predictions[0], up_to(predictions)
     of_most = prediction_card.card_of(most)
@@ -104,21 +109,55 @@ def _advice(
     if not most.memory.fits:
         return f"On {gpus(most)} it {most.memory.verdict}."
     beyond = predictions[[each is most for each in predictions].index(True) + 1 :]
-    asked = "" if beyond else ", the most tried"
-    start = f"On {gpus(most)}" if len(predictions) == 1 else f"It pays up to {gpus(most)}{asked}"
-    own = f"{speed_words(most)}, {per_cent(most.scaling_efficiency, 0)} of linear scaling."
+    is_last = not beyond and len(predictions) > 1
+    start = f"On {gpus(most)}" if len(predictions) == 1 else f"It scales up to {gpus(most)}"
+    start += f"{', the most tried' if is_last else ''}, at {efficiency_words(most, predictions[0])}"
     further = [_further(most, beyond[0])] if beyond else []
     faster, rest = _by_certainty(others, most)
     if faster or rest:
-        best = f"{next(iter(faster))} is faster" if faster else "none of the others is surely faster"
-        linear = f" at {per_cent(most.scaling_efficiency, 0)} of linear scaling"
-        first = f"{start} {best}." if len(predictions) == 1 else f"{start},{linear}; {best}."
-        lines = [first, *faster.values(), f"{name}: {own}", *further, *rest.values()]
+        none = f"no other {_differing(others, most)} is surely faster"
+        lines = [f"{start}; {f'{next(iter(faster))} is faster' if faster else none}.", *faster.values()]
+        lines += [f"{name}: {speed_words(most)}.", *further, *rest.values(), *_common_end(others, most)]
     else:
-        lines = [f"{start}: {own}", *further]
+        lines = [f"{start}: {speed_words(most)}.", *further]
+    if is_last:
+        lines.append("Give more --gpus to look further.")
     if is_too_wide(most):
         lines.append("This is too wide to plan with: measure first.")
     return " ".join(lines)
+
+
+def efficiency_words(prediction: Prediction, first: Prediction) -> str:
+    """Return the scaling efficiency as text, with its 80 % interval unless it is that of the first row."""
+    words = f"{per_cent(prediction.scaling_efficiency, 0)} of linear scaling"
+    ends = None if prediction is first else efficiency_range(prediction, first)
+    return words if ends is None else f"{words} (80 %: {' to '.join(per_cent(end, 0) for end in ends)})"
+
+
+def _differing(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> str:
+    """Return what the other jobs are another of: network, strategy, or job where they differ in more."""
+    chosen = own.scenario
+    each = [rows[-1].scenario for rows in others.values()]
+    if all(one["strategy"] == chosen["strategy"] for one in each):
+        return "network"
+    return "strategy" if all(one["inter_link"] == chosen["inter_link"] for one in each) else "job"
+
+
+def _common_end(others: Mapping[str, Sequence[Prediction]], own: Prediction) -> list[str]:
+    """Return the throughput at which the intervals of all jobs end, and why, if they end at the same one."""
+    at_same = [
+        each
+        for rows in others.values()
+        for each in rows
+        if each.scenario["world_size"] == own.scenario["world_size"] and each.memory.fits
+    ]
+    cut, rates = own.interval, throughput_range(own)
+    if cut is None or rates is None or not cut.is_cut:
+        return []
+    end = three_digits(rates[1])
+    if any(three_digits((throughput_range(each) or rates)[1]) != end for each in at_same):
+        return []
+    return [f"The intervals end at {end}, {FASTEST[cut.clipped_by or 'peaks and links']}."]
 
 
 def _by_certainty(
@@ -141,9 +180,9 @@ def _by_certainty(
             rest[name] = f"{name}: {each.memory.verdict}."
             continue
         ratio, most = ratio_between(each, own, "the chosen"), up_to(rows)
-        pays = "" if most is each else f"; it pays up to {gpus(most)}"
+        ends = "" if most is each else f"; it scales up to {gpus(most)}"
         is_faster = ratio.low_80 is not None and ratio.low_80 > 1
-        (faster if is_faster else rest)[name] = f"{name}: {speed_words(each)}, {about_as_fast(ratio)}{pays}."
+        (faster if is_faster else rest)[name] = f"{name}: {speed_words(each)}, {about_as_fast(ratio)}{ends}."
     return faster, rest
 
 
@@ -152,7 +191,7 @@ def _further(most: Prediction, after: Prediction) -> str:
     if not after.memory.fits:
         return f"On {gpus(after)} it {after.memory.verdict}."
     share = added_share(most, after)
-    adds = "nothing" if share < NOTHING else f"{percent(share)} of what one alone does"
+    adds = "nothing" if share < NOTHING else f"{percent(share)} of what one alone does, less than half"
     return f"From there to {gpus(after)} each further one adds {adds}."
 
 

@@ -54,7 +54,7 @@ def _chance(ratio: Ratio | None) -> str:
     """
     if ratio is None:
         return ""
-    if ratio.sure is None or not ratio.direction or ratio.may_be_nothing:
+    if not ratio.direction:
         return ratio.sentence
     return f"{ratio.order} than {ratio.to}: {ratio.speed()}"
 
