@@ -12,12 +12,6 @@ from perfmodel.model.prediction.card import unfit_reason, unfit_verdict
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Memory
 
-HOST_WEIGHTS = (
-    "Not modelled: weights in the host's memory too (FSDP's offload_params, DeepSpeed's offload_param), "
-    "{size} for each GPU."
-)
-"""What is said where nothing makes a job fit on its accelerators."""
-
 
 class Change(Record):
     """A change of options by which a job comes to fit."""
@@ -53,8 +47,6 @@ class Job(NamedTuple):
     memory: Memory
     gpus: int
     software: str
-    is_short: bool
-    """Whether nothing that is modelled makes it fit on these as surely as asked."""
 
 
 def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
@@ -87,8 +79,6 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
     else:
         words = f"{name} {verdict}, and no change of options was found that makes it fit.{reason}"
         words += " Take GPUs with more memory."
-    if job.is_short:
-        words += f" {HOST_WEIGHTS.format(size=_gib(memory.rows['weights']))}"
     return words
 
 

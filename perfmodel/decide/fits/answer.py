@@ -7,7 +7,7 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted
-from perfmodel.decide.fits.advice import Change, Job, advice_of, is_sure
+from perfmodel.decide.fits.advice import Change, Job, advice_of
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import is_known
@@ -141,12 +141,10 @@ def fits(
     shown = _first(changes, confidence)
     listed = [_change(one, scenario, setting, spent) for one in shown]
     first = next((one for one in shown if one.memory.probability >= confidence), None)
-    on_as_many = any(is_sure(one, confidence) and not one.more_gpus for one in listed)
-    is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
     card = card_of(prediction)
     if memory.probability < confidence:
         name = training_name(prediction.scenario["workload"], prediction.scenario)
-        job = Job(name, memory, setting.world_size, setting.software_name, is_short)
+        job = Job(name, memory, setting.world_size, setting.software_name)
         card = card.model_copy(update={"advice": advice_of(job, listed, confidence)})
     return Fits.model_construct(
         headline=prediction.headline,

@@ -186,6 +186,8 @@ def unfit_reason(memory: Memory) -> str:
     """Return the memory that a job needs and that is there, as a clause."""
     if memory.states_exceed is not None:
         return memory.states_exceed
+    if memory.lacks_host:
+        return f"it needs {memory.host_words}"
     needed, there = (f"{size / GIB:,.1f}" for size in (memory.bytes, memory.capacity))
     return f"{needed} GiB of memory are needed on each GPU, {there} are there"
 
@@ -206,9 +208,9 @@ def memory_words(prediction: Prediction) -> str:
     """Return whether a job fits, with what it needs and what is there, as text."""
     memory = prediction.memory
     words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
-    if memory.low_80 is None or memory.high_80 is None:
-        return words
-    return f"{words} (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
+    if memory.low_80 is not None and memory.high_80 is not None:
+        words += f" (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
+    return f"{words}; {memory.host_words}" if memory.host_bytes else words
 
 
 def limit_of(prediction: Prediction) -> str:

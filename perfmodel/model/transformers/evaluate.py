@@ -45,6 +45,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         else Racks(scenario.rack_nodes, scenario.oversubscription, scenario.placement),
         setting.connections,
         lone_bandwidth(setting.inter_link, setting.node, setting.nics, scenario.network_cap),
+        min(setting.node.switch_accelerators or 1, ops.plain(setting.accelerators_per_node)),
     )
 
 
