@@ -13,7 +13,7 @@ _AMOUNT = r"(\$?[\d.,]*\d[kMBT]?)(?: ([A-Za-zµ]+))?"
 _VALUE = re.compile(rf"(?:(?:under|over|at most) )?{_AMOUNT}(?![\d.,]* %)")
 _ENDS = re.compile(rf"80 %: {_AMOUNT}(?:-| to ){_AMOUNT}")
 _MOST = re.compile(rf"at most {_AMOUNT} with \d+ %")
-_OF = re.compile(r"([\d.,]+) of ([\d.,]+) GiB")
+_OF = re.compile(r"([\d.,]+)(?: GiB)? of ([\d.,]+) GiB")
 
 
 class Span(NamedTuple):

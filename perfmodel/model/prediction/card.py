@@ -215,8 +215,13 @@ def memory_words(prediction: Prediction) -> str:
 
 def limit_of(prediction: Prediction) -> str:
     """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
-    times = by_bound(prediction.terms)
-    shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
+    return limit_words(prediction.terms)
+
+
+def limit_words(terms: Mapping[str, float]) -> str:
+    """Return the same of the terms of an iteration [s]."""
+    times, whole = by_bound(terms), sum(terms.values())
+    shares = {bound: time / whole for bound, time in times.items()}
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
     words = f"{bound_words(first)}, {shares[first] * 100:.0f} % of the time"
     if shares[second] < WORTH_SAYING:

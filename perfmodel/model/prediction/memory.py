@@ -73,7 +73,7 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
         fits=bool(need.fits),
         known_bytes=known,
         host_bytes=float(host_bytes),
-        host_capacity=host_capacity,
+        host_capacity=host_capacity if host_bytes else None,
         **odds._asdict(),
         not_stated=unknown,
         largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),

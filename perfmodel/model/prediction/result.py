@@ -58,7 +58,7 @@ class Memory(_Result):
     host_bytes: float = 0.0
     """Of the memory of each machine's host, which ``--offload`` uses [B]."""
     host_capacity: float | None = None
-    """Memory of a machine's host [B]; None where it is not known."""
+    """Memory of a machine's host [B]; None where it is not known, or none of it is used."""
     not_stated: list[str] = fresh(list)
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_local_batch_size: int = late()
@@ -89,7 +89,7 @@ class Memory(_Result):
 
     @property
     def host_words(self) -> str:
-        """The memory that a job needs on each host, with what is there, as text; empty where it needs none."""
+        """The memory that a job needs on each host, and what is there, as text; empty where it needs none."""
         if not self.host_bytes:
             return ""
         there = "" if self.host_capacity is None else f" of {self.host_capacity / 2**30:,.0f}"

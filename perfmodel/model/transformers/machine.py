@@ -19,8 +19,8 @@ from perfmodel.hardware.software import BLACKWELL, HOPPER
 from perfmodel.model.collectives.model import curve, fitted, kernel_bandwidth
 from perfmodel.model.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.model.collectives.racks import Racks
-from perfmodel.model.options.layout import Layout
 from perfmodel.model.fitted.calibration import calibration
+from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
 from perfmodel.model.step.ports import bulk_bandwidth
 
