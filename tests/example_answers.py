@@ -13,7 +13,7 @@ from perfmodel.interfaces.service.batches import BATCHES
 from perfmodel.interfaces.service.commands import COMMANDS, answer
 from perfmodel.interfaces.service.example_answers import FILE
 
-LONGEST = 5_000
+LONGEST = 5_500
 """Bytes of an answer that is shown whole."""
 KEPT = 2
 """Entries of each list of a longer one, and rows of each table."""

@@ -193,8 +193,8 @@ QLORA: dict[str, Any] = {
 
 
 def test_what_the_software_does_is_advised_before_what_it_is_not_known_to_do() -> None:
-    """Axolotl documents no tensor parallelism over 4-bit weights: what it is known to do stands first."""
-    answer = fits(**QLORA)
+    """Of tensor parallelism over 4-bit weights nothing is documented: what is known to work stands first."""
+    answer = fits(**{**QLORA, "framework": "levanter"}, confidence=0.9)
     known, unknown, near = answer.changes
     assert known is answer.fitting
     assert known.options == {"world_size": 4, "global_batch_size": 4}
@@ -206,8 +206,9 @@ def test_what_the_software_does_is_advised_before_what_it_is_not_known_to_do() -
     assert f"take {change_words(known.options)}: it then fits with over 99 %" in advice
     assert f"Or else {change_words(unknown.options)}: {percent(unknown.fits_probability)}, " in advice
     assert f"known to do, 2 GPUs fit it with {percent(near.fits_probability)} at most." in advice
-    weights = max(answer.places, key=lambda place: place.bytes).rows["weights"] / 2**30
-    assert f"offload_param), {weights:.1f} GiB for each GPU" in advice
+    assert " GPU time (a step of 4 samples takes " in advice  # of more GPUs, where it comes from
+    assert known.limit.startswith("communication, ")
+    assert f": {known.limit})" in advice
     assert "perfmodel fits" in predict(**QLORA).card.advice
 
 
@@ -223,7 +224,7 @@ def test_4_bit_weights_are_trained_by_software_that_does_and_the_card_says_which
 
 
 def test_longer_sequences_fit_on_twice_the_gpus_with_one_more_change() -> None:
-    answer = fits(**{**QLORA, "sequence_length": 4096}, confidence=0.9)
+    answer = fits(**{**QLORA, "framework": "megatron-core", "sequence_length": 4096}, confidence=0.9)
     assert answer.fitting is not None
     assert answer.fitting.options["world_size"] == 4
 
@@ -255,7 +256,13 @@ def test_a_network_without_layouts_takes_smaller_passes() -> None:
             ({"tensor_parallel"}, {"sharding", "global_batch_size"}),
         ),
         (
-            {**QLORA, "workload": "llama-65b", "accelerator": "a100-sxm4-40gb", "gpus": 1},
+            {
+                **QLORA,
+                "framework": "megatron-core",
+                "workload": "llama-65b",
+                "accelerator": "a100-sxm4-40gb",
+                "gpus": 1,
+            },
             ({"tensor_parallel"},),
         ),
     ],

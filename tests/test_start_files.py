@@ -66,7 +66,7 @@ def of_accelerate(lines: list[str]) -> dict[str, Any]:
         "global_batch_size": micro * passes * gpus,
         "sharding": "zero3",
         "precision": file["mixed_precision"],
-        "offload": "parameters" if fsdp["fsdp_offload_params"] else None,
+        "offload": "weights" if fsdp["fsdp_offload_params"] else None,
         "recompute": "full" if fsdp["fsdp_activation_checkpointing"] else "none",
         **of_comments(left),
     }

@@ -26,7 +26,6 @@ from perfmodel.decide.fits.listing import changes_title, largest_words, shown_pl
 from perfmodel.decide.fits.ways import unknown_of
 from perfmodel.decide.fits.words import change_words, cost_words
 from perfmodel.model.options.scenario import SHORT
-from perfmodel.model.prediction.memory_odds import short_verdict
 
 GIB = 2**30
 START = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8}
@@ -102,7 +101,7 @@ def change_rows(answer: Fits) -> list[dict[str, str]]:
                 if against
                 else plain(change_words(change.options)),
                 "memory": f"{gib(change.bytes)} GiB",
-                "fits": short_verdict(change.fits_probability),
+                "fits": percent(change.fits_probability),
                 "GPU time": cost_words(change.slowdown),
             }
         )
@@ -115,16 +114,30 @@ def figures(answer: Fits) -> dict[str, answer_card.Shown]:
     if answer.fits_probability >= answer.confidence:
         words = largest_words(answer)
         return {"Largest micro-batch": answer_card.cut(words) or answer_card.Shown(words, "")}
-    memory = answer_card.cut(answer.card.memory)
-    as_it_is = {"memory": memory} if memory else {}
+    ends = f" (80 %: {gib(answer.low_80)} to {gib(answer.high_80)})"
+    as_it_is = {"memory": _needed(answer.bytes, answer.capacity, ends, answer.fits_probability)}
     if fitting is None:
         return as_it_is
-    need = f"to fit: {gib(fitting.bytes)} of {gib(answer.capacity)} GiB"
     time = f"for as many tokens; {show(fitting.iteration_time, 's')} a step"
     return as_it_is | {
-        "With the change": answer_card.Shown(percent(fitting.fits_probability), need),
+        "With the change": _needed(
+            fitting.bytes, answer.capacity, "", fitting.fits_probability, fitting.host_memory
+        ),
         "GPU time then": answer_card.Shown(cost_words(fitting.slowdown), time),
     }
+
+
+def _needed(size: float, capacity: float, ends: str, chance: float, host: str = "") -> answer_card.Shown:
+    """Return the memory of a GPU that is needed as a figure, with the capacity and the odds of fitting.
+
+    Parameters
+    ----------
+    size, capacity, ends : needed and there [B], and the interval as text
+    chance : probability of fitting
+    host : memory of the host as text
+    """
+    words = f"of {gib(capacity)} GiB{ends}; fits with {percent(chance)}"
+    return answer_card.Shown(f"{gib(size)} GiB", f"{words}; {host}" if host else words)
 
 
 def starts(answer: Fits) -> None:

@@ -61,8 +61,9 @@ AttentionKernel = Literal["unfused", "flash1", "flash2", "flash3", "sdpa"]
 """Kernel of attention: one for each operation; FlashAttention 1 to 3; PyTorch's fused one."""
 Loss = Literal["plain", "chunked", "fused"]
 """How logits become a loss: from copies in fp32; a part of the tokens at a time; without storing logits."""
-Offload = Literal["optimizer", "activations", "both"]
-"""What lies in the host's memory."""
+Offload = Literal["optimizer", "activations", "both", "weights", "all"]
+"""What lies in the host's memory: ``weights`` with their gradients and optimizer states, ``all`` these and
+activations."""
 GradientPrecision = Literal["bf16", "fp32"]
 Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]

@@ -222,6 +222,8 @@ class Release(Spec):
     """Products that have adapters by default."""
     splits_quantized: bool = False
     """Tensor-parallel ranks can each hold a part of frozen weights of 4 bits (nf4)."""
+    offloads_weights: bool = False
+    """Sharded weights (ZeRO 3) may lie in the host's memory, with their gradients and optimizer states."""
     recomputes: Literal["none", "needed", "full"] = "needed"
     """Layers recomputed by default: none, as many as memory needs, or all."""
 

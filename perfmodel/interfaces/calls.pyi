@@ -707,7 +707,7 @@ def fleets(
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
@@ -777,7 +777,7 @@ def fleets(
     recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
-    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     optimizer : Optimizer.  [default: the usual one of the workload]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -856,7 +856,7 @@ def layouts(
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
@@ -902,7 +902,7 @@ def layouts(
     recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
-    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     optimizer : Optimizer.  [default: the usual one of the workload]
     mtp_layers : [1] Modules after a decoder's last layer that predict a further token each (DeepSeek-V3).  [default: 0, and a note where the network was published with some]
     schedule : Order of passes in pipelines.  [default: 1f1b, and interleaved]
@@ -1052,7 +1052,7 @@ def plan(
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
@@ -1136,7 +1136,7 @@ def plan(
     recompute_modules : Modules that selective recomputation computes again: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe; several separated by commas.  [default: core_attn]
     loss : How logits become a loss: with copies in fp32, a part of the tokens at a time, or without storing them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
-    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both.  [default: nothing]
+    offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     optimizer : Optimizer.  [default: the usual one of the workload]
     framework : Software, optionally with its year, e.g. tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.  [default: synthetic]
@@ -1229,7 +1229,7 @@ def plan(
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
@@ -1923,7 +1923,7 @@ class Calls:
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         mtp_layers: int | None = ...,
         schedule: Literal['1f1b', 'interleaved', 'zb-h1', 'zb-h2', 'zb-v', 'v-half', 'v-min', 'dualpipe'] | None = ...,
@@ -2017,7 +2017,7 @@ class Calls:
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,
@@ -2098,7 +2098,7 @@ class Calls:
         recompute_modules: str | None = ...,
         loss: Literal['plain', 'chunked', 'fused'] | None = ...,
         gradient_precision: Literal['bf16', 'fp32'] | None = ...,
-        offload: Literal['optimizer', 'activations', 'both'] | None = ...,
+        offload: Literal['optimizer', 'activations', 'both', 'weights', 'all'] | None = ...,
         optimizer: Literal['none', 'sgd', 'adam', 'lamb', 'lars', 'adam-8bit', 'adam-bf16', 'adam-in-backward', 'adafactor', 'muon'] | None = ...,
         framework: str | None = ...,
         input: Literal['synthetic', 'real'] = ...,

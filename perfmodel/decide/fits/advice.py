@@ -4,19 +4,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.core.records.record import Record
-from perfmodel.core.units import counted, percent
+from perfmodel.core.units import counted, percent, show
 from perfmodel.decide.fits.changes import DEAR
 from perfmodel.decide.fits.ways import is_known, unknown_of
 from perfmodel.decide.fits.words import change_words, cost_words, other_training
 from perfmodel.model.prediction.card import unfit_reason, unfit_verdict
 from perfmodel.model.prediction.memory_odds import CERTAIN
 from perfmodel.model.prediction.result import Memory
-
-HOST_WEIGHTS = (
-    "Not modelled: weights in the host's memory too (FSDP's offload_params, DeepSpeed's offload_param), "
-    "{size} for each GPU."
-)
-"""What is said where nothing makes a job fit on its accelerators."""
 
 
 class Change(Record):
@@ -37,6 +31,12 @@ class Change(Record):
     """Memory that training then needs [B]."""
     fits_probability: float
     """Probability that it then fits [1]."""
+    host_bytes: float
+    """Of each machine's host memory that it then needs [B]."""
+    host_memory: str
+    """The same in words, with what is there; empty where it needs none."""
+    limit: str
+    """What then takes most of a step, and what comes second, with their shares."""
     same_training: bool
     """Whether optimizer, trained weights and samples stay as they are."""
     more_gpus: bool
@@ -52,9 +52,9 @@ class Job(NamedTuple):
     """Of the network, with what is trained of it."""
     memory: Memory
     gpus: int
+    iteration_time: float
+    """Of a step, if it fitted [s]."""
     software: str
-    is_short: bool
-    """Whether nothing that is modelled makes it fit on these as surely as asked."""
 
 
 def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
@@ -72,7 +72,7 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
     fitting = [change for change in changes if change.fits_probability >= confidence]
     nearest = [change for change in changes if change not in fitting]
     if fitting:
-        words = f"{name} {verdict}{_taken(fitting, memory, reason)}"
+        words = f"{name} {verdict}{_taken(fitting, job, reason)}"
         known = [change for change in nearest if is_known(change) and not change.more_gpus]
         if known:
             most = percent(known[0].fits_probability)
@@ -87,24 +87,23 @@ def advice_of(job: Job, changes: Sequence[Change], confidence: float) -> str:
     else:
         words = f"{name} {verdict}, and no change of options was found that makes it fit.{reason}"
         words += " Take GPUs with more memory."
-    if job.is_short:
-        words += f" {HOST_WEIGHTS.format(size=_gib(memory.rows['weights']))}"
     return words
 
 
-def _taken(fitting: Sequence[Change], memory: Memory, reason: str) -> str:
+def _taken(fitting: Sequence[Change], job: Job, reason: str) -> str:
     """Return the first change that makes a job fit, and where something speaks against it another.
 
     Parameters
     ----------
     fitting : the changes by which it fits
-    memory : of the job
+    job : as it is
     reason : why it does not fit as it is, a sentence
     """
     change = fitting[0]
+    aim = "be surer" if job.memory.fits else "make it fit"
     words = (
-        f"; to {'be surer' if memory.fits else 'make it fit'}, take {change_words(change.options)}: it then "
-        f"fits with {percent(change.fits_probability)}, {_at_cost(change)}.{reason}"
+        f"; to {aim}, take {change_words(change.options)}: it then "
+        f"fits with {percent(change.fits_probability)}, {_at_cost(change, job)}.{reason}"
     )
     is_dear = change.slowdown >= DEAR
     others = [each for each in fitting if _but(each) != _but(change)] if _but(change) else []
@@ -114,13 +113,24 @@ def _taken(fitting: Sequence[Change], memory: Memory, reason: str) -> str:
     other = min(others, key=lambda each: (bool(_but(each)), not is_known(each)))
     return (
         f"{words} Or else {change_words(other.options)}: {percent(other.fits_probability)}, "
-        f"{_at_cost(other)}."
+        f"{_at_cost(other, job)}."
     )
 
 
-def _at_cost(change: Change) -> str:
-    """Return the accelerator time with a change, and what speaks against it, as the end of a sentence."""
-    return f"at {cost_words(change.slowdown)} GPU time{_but(change)}"
+def _at_cost(change: Change, job: Job) -> str:
+    """Return what a change costs, and what speaks against it, as the end of a sentence.
+
+    That is accelerator time, of more accelerators with the steps that it comes from, and memory of the hosts.
+    """
+    words = f"at {cost_words(change.slowdown)} GPU time"
+    if change.more_gpus:
+        gpus, batch = change.options["world_size"], change.options.get("global_batch_size")
+        samples = "" if batch is None else f" of {counted(batch, 'sample')}"
+        words += f" (a step{samples} takes {show(change.iteration_time, 's')} on {gpus}, "
+        words += f"{show(job.iteration_time, 's')} on {job.gpus}: {change.limit})"
+    if change.host_memory:
+        words += f" and {change.host_memory}"
+    return words + _but(change)
 
 
 def _odds(change: Change) -> str:

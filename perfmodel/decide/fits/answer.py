@@ -7,7 +7,7 @@ from perfmodel.core.files.tables import Record as Row
 from perfmodel.core.files.tables import Table, flat
 from perfmodel.core.records.record import Record
 from perfmodel.core.units import counted
-from perfmodel.decide.fits.advice import Change, Job, advice_of, is_sure
+from perfmodel.decide.fits.advice import Change, Job, advice_of
 from perfmodel.decide.fits.changes import Changed, batch_of, changes_of
 from perfmodel.decide.fits.starts import starts_of
 from perfmodel.decide.fits.ways import is_known
@@ -16,7 +16,7 @@ from perfmodel.model.fitted.calibration import Calibration, constants_of
 from perfmodel.model.options.scenario import Scenario
 from perfmodel.model.prediction.answer_card import Card
 from perfmodel.model.prediction.assemble import prediction_of_setting, settled
-from perfmodel.model.prediction.card import card_of
+from perfmodel.model.prediction.card import card_of, limit_words
 from perfmodel.model.prediction.memory_odds import CERTAIN, odds_of
 from perfmodel.model.prediction.names import training_name
 from perfmodel.model.prediction.result import Memory
@@ -67,6 +67,10 @@ class Fits(Record, Table):
     """Of it weights, gradients and optimizer states, at least, by what is stated: no need is below [B]."""
     capacity: float
     """Memory that a program can use [B]."""
+    host_bytes: float
+    """Of each machine's host memory that it needs [B]."""
+    host_capacity: float | None
+    """Memory of a machine's host [B]; null where it is not known, or none of it is used."""
     not_stated: list[str]
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_batch: int
@@ -141,13 +145,12 @@ def fits(
     shown = _first(changes, confidence)
     listed = [_change(one, scenario, setting, spent) for one in shown]
     first = next((one for one in shown if one.memory.probability >= confidence), None)
-    on_as_many = any(is_sure(one, confidence) and not one.more_gpus for one in listed)
-    is_short = setting.layout is not None and memory.probability < confidence and not on_as_many
     card = card_of(prediction)
     if memory.probability < confidence:
         name = training_name(prediction.scenario["workload"], prediction.scenario)
-        job = Job(name, memory, setting.world_size, setting.software_name, is_short)
-        card = card.model_copy(update={"advice": advice_of(job, listed, confidence)})
+        job = Job(name, memory, setting.world_size, prediction.iteration_time, setting.software_name)
+        limit = card.limit if memory.fits else f"memory; if it fitted, {card.limit}"
+        card = card.model_copy(update={"advice": advice_of(job, listed, confidence), "limit": limit})
     return Fits.model_construct(
         headline=prediction.headline,
         card=card,
@@ -158,6 +161,8 @@ def fits(
         high_80=memory.high_80,
         known_bytes=memory.known_bytes or 0.0,
         capacity=memory.capacity,
+        host_bytes=memory.host_bytes,
+        host_capacity=memory.host_capacity,
         not_stated=memory.not_stated,
         largest_batch=memory.largest_local_batch_size,
         largest_sure_batch=memory.largest_sure_batch_size or 0,
@@ -216,6 +221,9 @@ def _change(changed: Changed, scenario: Scenario, setting: Setting, spent: float
         slowdown=changed.spent / spent - 1,
         bytes=changed.memory.bytes,
         fits_probability=changed.memory.probability,
+        host_bytes=changed.memory.host_bytes,
+        host_memory=changed.memory.host_words,
+        limit=limit_words(changed.terms),
         same_training=changed.same_training,
         more_gpus="world_size" in changed.options,
         warnings=list(changed.warnings),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -11,10 +11,11 @@ from perfmodel.decide.fits.ways import Options, Way, is_known, more_gpus, sharin
 from perfmodel.hardware.catalogue.store import Catalogue
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.options.scenario import Scenario
-from perfmodel.model.prediction.assemble import settled, time_of
+from perfmodel.model.prediction.assemble import settled
 from perfmodel.model.prediction.memory import memory_needed
 from perfmodel.model.prediction.result import Memory
 from perfmodel.model.setting.resolve import Setting
+from perfmodel.model.step.evaluate import outcome
 
 DEAR = 0.5
 """Slowdown from which one below it is looked for and named too: half as much accelerator time again [1]."""
@@ -30,15 +31,20 @@ class Changed(NamedTuple):
     setting: Setting
     """Of the changed job."""
     memory: Memory
-    iteration_time: float
-    """Of a step of the same batch, or of as many tokens in shorter sequences [s]; of more samples where more
-    accelerators need them."""
+    terms: Mapping[str, float]
+    """Exposed times of a step of the same batch, or of as many tokens in shorter sequences [s]; of more
+    samples where more accelerators need them."""
     same_training: bool
     """Whether optimizer, trained weights and samples are those of the job."""
     warnings: tuple[str, ...]
     """What is possible and poor of it, or not known of the software, that is not said of the job itself."""
     times_tokens: float = 1.0
     """Tokens of its step over those of the job's."""
+
+    @property
+    def iteration_time(self) -> float:
+        """Sum of the terms [s]."""
+        return sum(self.terms.values())
 
     @property
     def spent(self) -> float:
@@ -354,13 +360,13 @@ def _changed(job: _Job, ways: tuple[Way, ...], confidence: float) -> Changed | N
         return None
     setting = changed.setting
     try:
-        time = time_of(setting, changed.constants)
+        terms = outcome(setting, changed.constants).terms
     except (InputError, FloatingPointError, OverflowError):
         return None
     same = not any(way.changes_training for way in ways)
     new = tuple(line for line in setting.warnings if line not in job.setting.warnings)
     times = _tokens(setting) / _tokens(job.setting)
-    return Changed(_options(ways), setting, changed.memory, time, same, new, times)
+    return Changed(_options(ways), setting, changed.memory, terms, same, new, times)
 
 
 def _tokens(setting: Setting) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.model.options.adapters import targets_of
+from perfmodel.model.options.kept import OFFLOADED
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3, Layout
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.evaluate import network_of
@@ -13,7 +14,6 @@ _OPTIMIZERS = {"adam": "adamw_torch", "adam-8bit": "adamw_bnb_8bit", "adafactor"
 """Optimizers by their names in transformers and Axolotl."""
 _UNSTATED = (
     "attention_kernel", "recompute_modules", "loss", "gradient_precision", "schedule", "shard_group",
-    "offload",
 )  # fmt: skip
 """Options that the file of Axolotl has no setting for here."""
 _TARGETS = {name: f"{name}_proj" for name in ("q", "k", "v", "o", "gate", "up", "down")}
@@ -27,7 +27,7 @@ def starts_of(setting: Setting) -> dict[str, list[str]]:
     setting : the job; of a network without a layout the answer is empty
     """
     layout = setting.layout
-    if layout is None or setting.scenario.offload in ("activations", "both"):
+    if layout is None or OFFLOADED[setting.scenario.offload].activations:
         return {}
     model, length = network_of(setting.workload)
     result = {}
@@ -48,7 +48,10 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
     optimizer = _OPTIMIZERS.get(setting.scenario.optimizer or "adam")
     if layout.sharding == ZERO_3 and setting.world_size > 1 and optimizer == _OPTIMIZERS["adam-8bit"]:
         optimizer = "adamw_torch_8bit"  # FSDP2 refuses that of bitsandbytes
-    if optimizer is None or layout.recompute == SELECTIVE or layout.sharding not in (0, ZERO_3):
+    host = OFFLOADED[scenario.offload]
+    # what is updated on the host moves with the weights alone, and not the 8-bit optimizers, which need a GPU
+    able = host.weights and scenario.optimizer != "adam-8bit" if host.optimizer else True
+    if optimizer is None or layout.recompute == SELECTIVE or layout.sharding not in (0, ZERO_3) or not able:
         return []
     lines = [
         f"sequence_len: {length}",
@@ -66,8 +69,9 @@ def _axolotl(setting: Setting, layout: Layout, length: int) -> list[str]:
         lines += [f"adapter: {'qlora' if four else 'lora'}", f"lora_r: {scenario.lora}"]
         lines += ["load_in_4bit: true"] if four else []
         lines += ["lora_target_modules:", *(f"  - {_TARGETS[name]}" for name in _adapted(setting))]
-    if layout.sharding == ZERO_3 and setting.world_size > 1:
+    if layout.sharding == ZERO_3 and (setting.world_size > 1 or host.weights):
         lines += ["fsdp_version: 2", "fsdp_config:", "  reshard_after_forward: true"]
+        lines += ["  offload_params: true"] if host.weights else []
     return lines
 
 

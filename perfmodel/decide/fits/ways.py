@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 from perfmodel.core.choices import ONE_PROCESS
 from perfmodel.hardware.software import default_for_layouts, parts
-from perfmodel.model.options.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.model.options.kept import OFFLOADED
+from perfmodel.model.options.layout import RECOMPUTE, SHARDING, ZERO_3, Layout
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.setting.sharing import has_layouts
 from perfmodel.model.transformers.evaluate import network_of
@@ -22,9 +23,11 @@ GPUS = "gpus"
 NARROWER = {"16-bit": ("nf4", "nf4-double"), "nf4": ("nf4-double",)}
 """Storage of frozen weights -> those that take less."""
 MORE_OFFLOADED = {
-    "none": ("optimizer", "activations", "both"),
-    "optimizer": ("both",),
-    "activations": ("both",),
+    "none": ("optimizer", "activations", "both", "weights", "all"),
+    "optimizer": ("both", "weights", "all"),
+    "activations": ("both", "all"),
+    "both": ("all",),
+    "weights": ("all",),
 }
 """What lies in the host's memory -> what else could."""
 _UNKNOWN = "is not known to"
@@ -95,14 +98,23 @@ def ways_of(setting: Setting, sure_batch: int) -> Iterator[Way]:
     else:
         narrower = NARROWER.get(scenario.frozen_weights or "16-bit", ())
         yield from (Way("lora", {"frozen_weights": stored, **software}) for stored in narrower)
-    kept_there = scenario.offload or "none"
-    yield from (Way("offload", {"offload": what}) for what in MORE_OFFLOADED.get(kept_there, ()))
+    yield from _offloads(setting)
     if setting.optimizer in ("adam", "adam-bf16"):
         names = ("adam-bf16", "adam-8bit")[setting.optimizer == "adam-bf16" :]
         yield from (Way("optimizer", {"optimizer": name}) for name in names)
     if setting.accelerator.year >= FLASH_YEAR:
         yield Way("attention", {"attention_kernel": "flash2"})
     yield from sharing_ways(setting, setting.world_size)
+
+
+def _offloads(setting: Setting) -> Iterator[Way]:
+    """Yield what more may lie in the host's memory; weights where the software is known to move them."""
+    for what in MORE_OFFLOADED.get(setting.scenario.offload or "none", ()):
+        if not OFFLOADED[what].weights:
+            yield Way("offload", {"offload": what})
+        elif setting.framework.offloads_weights:
+            shards = setting.layout is not None and setting.layout.sharding == ZERO_3
+            yield Way("offload", {"offload": what} if shards else {"offload": what, "sharding": "zero3"})
 
 
 def sharing_ways(setting: Setting, world_size: int) -> Iterator[Way]:

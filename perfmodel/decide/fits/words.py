@@ -11,6 +11,8 @@ WORDS: dict[tuple[str, Any], str] = {
     ("offload", "optimizer"): f"optimizer {IN_HOST}",
     ("offload", "activations"): f"activations {IN_HOST}",
     ("offload", "both"): f"optimizer and activations {IN_HOST}",
+    ("offload", "weights"): f"weights and optimizer {IN_HOST} (offload_params)",
+    ("offload", "all"): f"weights, optimizer (offload_params) and activations {IN_HOST}",
     ("frozen_weights", "nf4"): "NF4 weights",
     ("frozen_weights", "nf4-double"): "double-quantized NF4 weights",
     ("recompute", "selective"): "selective recomputation",

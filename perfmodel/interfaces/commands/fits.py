@@ -136,10 +136,9 @@ def _print_changes(answer: "Fits") -> None:
     """Print what would make the job fit."""
     from rich.text import Text
 
-    from perfmodel.core.units import show
+    from perfmodel.core.units import percent, show
     from perfmodel.decide.fits.listing import changes_title
     from perfmodel.interfaces.cli.render import console, lines_to, table
-    from perfmodel.model.prediction.memory_odds import short_verdict
 
     out = console()
     if not answer.changes:
@@ -154,7 +153,7 @@ def _print_changes(answer: "Fits") -> None:
             show(change.iteration_time, "s"),
             per_cent(change.slowdown, signed=True),
             f"{_gib(change.bytes)} GiB",
-            short_verdict(change.fits_probability),
+            percent(change.fits_probability),
         )
     out.print(shown)
     lines_to(out, "cost: accelerator-seconds for as many tokens, over those of the job if it fitted")
@@ -174,10 +173,12 @@ def _page(answer: "Fits", request: FitsRequest, context: Context) -> "Page":
 COMMAND = Command(
     name="fits",
     summary="Whether a job fits into memory, how sure that is, and what would make it fit.",
+    about="The exit code is 1 where the job as it is fits with a smaller probability than --confidence.",
     request=FitsRequest,
     answers=("perfmodel.decide.fits.answer:Fits",),
     run=run,
     constants=True,
+    status=lambda answer: int(answer.fits_probability < answer.confidence),
     text=text,
     forms=forms_of(markdown=card_and_table),
     writes={"report": report(_page)},

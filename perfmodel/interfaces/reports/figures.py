@@ -200,6 +200,8 @@ def memory_lines(prediction: Prediction) -> list[tuple[str, str]]:
         ends = f"{memory.low_80 / 2**30:.1f} to {memory.high_80 / 2**30:.1f} GiB with 80 % confidence"
         wider = ", ".join(f"--{name}" for name in memory.not_stated)
         report.append(("", f"{ends}; less wide with {wider}" if wider else ends))
+    if memory.host_bytes:
+        report.append(("", memory.host_words))
     if memory.states_exceed is not None:
         report.append(("", memory.states_exceed))
     if uses := listed(memory.rows):

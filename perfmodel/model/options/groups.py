@@ -222,7 +222,8 @@ class Kept(Described, heading="Kernels and memory of a transformer"):
         them.  [default: the framework's]
     gradient_precision : Precision of gradients that are summed and sent.  [default: the framework's]
     offload : What lies in the host's memory: optimizer states, which the host then updates, activations, or
-        both.  [default: nothing]
+        both; weights with their gradients and optimizer states, which replicas shard by zero3 (FSDP's
+        offload_params, DeepSpeed's offload_param), or all of these.  [default: nothing]
     """
 
     attention_kernel: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.core.errors import refusal
+from perfmodel.model.options.layout import ZERO_3
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,25 @@ class Modules(NamedTuple):
     moe: bool = False
 
 
+class Offloaded(NamedTuple):
+    """What lies in the host's memory."""
+
+    optimizer: bool = False
+    """Optimizer states, which the host then updates."""
+    activations: bool = False
+    weights: bool = False
+    """Shards of weights, with their gradients."""
+
+
+OFFLOADED: dict[str | None, Offloaded] = {
+    None: Offloaded(),
+    "optimizer": Offloaded(optimizer=True),
+    "activations": Offloaded(activations=True),
+    "both": Offloaded(optimizer=True, activations=True),
+    "weights": Offloaded(optimizer=True, weights=True),
+    "all": Offloaded(optimizer=True, activations=True, weights=True),
+}
+"""Values of ``--offload`` -> what they move; FSDP and DeepSpeed move weights with all that is updated."""
 OF_EXPERTS = ("moe_act", "moe")
 HOPPER = 9.0
 """CUDA compute capability that FlashAttention 3 needs."""
@@ -68,15 +88,16 @@ def recompute_of(scenario: Scenario, facts: Release) -> str:
 
 def options_of_software(scenario: Scenario, optimizer: str = "adam") -> dict[str, Any]:
     """Return the options of a job's software that a scenario states, by their names there."""
-    offload = scenario.offload
+    host = OFFLOADED[scenario.offload]
     return {
         "attention_kernel": scenario.attention_kernel or "",
         "sequence_parallel": scenario.sequence_parallel,
         "modules": modules_of(scenario.recompute_modules),
         "loss": scenario.loss or "",
         "gradient_bytes": {"bf16": 2, "fp32": 4}.get(scenario.gradient_precision or ""),
-        "host_update": offload in ("optimizer", "both"),
-        "host_activations": offload in ("activations", "both"),
+        "host_update": host.optimizer,
+        "host_activations": host.activations,
+        "host_weights": host.weights,
         "optimizer": optimizer,
     }
 
@@ -100,7 +121,8 @@ def check_kept(
     Raises
     ------
     InputError : a kernel that the accelerator lacks, modules that the network or the software lacks, or
-        updates in the backward pass of gradients that are summed
+        updates in the backward pass of gradients that are summed, or weights in the host's memory that
+        replicas do not shard
     """
     name, facts = software
     capability = accelerator.compute_capability or 0.0
@@ -124,5 +146,13 @@ def check_kept(
         raise refusal("kept.in_backward", "optimizer", optimizer=scenario.optimizer, passes=passes)
     if scenario.optimizer == "muon":
         remark("--optimizer muon: its products of gradients (Newton-Schulz) are left out of the time")
-    if scenario.offload in ("activations", "both"):
-        remark(f"--offload {scenario.offload}: copies to the host are taken as hidden by computation")
+    host = OFFLOADED[scenario.offload]
+    if host.activations:
+        of_them = " of activations" if host.weights else ""
+        remark(
+            f"--offload {scenario.offload}: copies{of_them} to the host are taken as hidden by computation"
+        )
+    if host.weights and layout.sharding != ZERO_3:
+        raise refusal("kept.host_weights", "offload", "sharding", offload=scenario.offload)
+    if host.weights and not facts.offloads_weights:
+        remark(f"{name} is not known to keep weights in the host's memory")

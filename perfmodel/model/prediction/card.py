@@ -186,6 +186,8 @@ def unfit_reason(memory: Memory) -> str:
     """Return the memory that a job needs and that is there, as a clause."""
     if memory.states_exceed is not None:
         return memory.states_exceed
+    if memory.lacks_host:
+        return f"it needs {memory.host_words}"
     needed, there = (f"{size / GIB:,.1f}" for size in (memory.bytes, memory.capacity))
     return f"{needed} GiB of memory are needed on each GPU, {there} are there"
 
@@ -206,15 +208,20 @@ def memory_words(prediction: Prediction) -> str:
     """Return whether a job fits, with what it needs and what is there, as text."""
     memory = prediction.memory
     words = f"{memory.verdict}: {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB"
-    if memory.low_80 is None or memory.high_80 is None:
-        return words
-    return f"{words} (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
+    if memory.low_80 is not None and memory.high_80 is not None:
+        words += f" (80 %: {memory.low_80 / GIB:.1f} to {memory.high_80 / GIB:.1f})"
+    return f"{words}; {memory.host_words}" if memory.host_bytes else words
 
 
 def limit_of(prediction: Prediction) -> str:
     """Return the two largest limits of an iteration (computation, network, ...) as text with their shares."""
-    times = by_bound(prediction.terms)
-    shares = {bound: time / prediction.iteration_time for bound, time in times.items()}
+    return limit_words(prediction.terms)
+
+
+def limit_words(terms: Mapping[str, float]) -> str:
+    """Return the same of the terms of an iteration [s]."""
+    times, whole = by_bound(terms), sum(terms.values())
+    shares = {bound: time / whole for bound, time in times.items()}
     first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
     words = f"{bound_words(first)}, {shares[first] * 100:.0f} % of the time"
     if shares[second] < WORTH_SAYING:

@@ -34,14 +34,21 @@ def need_of(setting: Setting, constants: Calibration, job: Job | None = None) ->
         return memory_of(setting, constants)
     from perfmodel.model.transformers.evaluate import case_of_setting
     from perfmodel.model.transformers.job import job_of
-    from perfmodel.model.transformers.memory import known_of
+    from perfmodel.model.transformers.memory import host_bytes_of, known_of
     from perfmodel.model.transformers.memory import memory_of as memory_of_job
 
     job = job_of(case_of_setting(setting)) if job is None else job
     memory, capacity = memory_of_job(job), setting.accelerator.memory_capacity
     within = partial(largest_micro_batch, job)
     return Need(
-        memory._asdict(), memory.total, capacity, partial(within, capacity), within, partial(known_of, job)
+        memory._asdict(),
+        memory.total,
+        capacity,
+        partial(within, capacity),
+        within,
+        partial(known_of, job),
+        host_bytes_of(job) * setting.accelerators_per_node,
+        setting.node.host_memory_bytes.value if setting.node.host_memory_bytes else None,
     )
 
 
@@ -54,15 +61,20 @@ def memory_needed(setting: Setting, constants: Calibration, need: Need | None = 
     need : result of ``need_of``, if already computed
     """
     need = need_of(setting, constants) if need is None else need
-    of_rows, needed, capacity, largest, largest_within, known_of = need
+    of_rows, needed, capacity, largest, largest_within, known_of, host_bytes, host_capacity = need
     rows, unknown = {name: float(size) for name, size in of_rows.items()}, not_stated(setting)
     known = float(known_of(unknown))
+    odds = odds_of(float(needed), known, capacity, unknown)
+    if need.lacks_host:
+        odds = odds._replace(fits_probability=0.0)
     return Memory.model_construct(
         bytes=float(needed),
         capacity=capacity,
-        fits=bool(needed <= capacity),
+        fits=bool(need.fits),
         known_bytes=known,
-        **odds_of(float(needed), known, capacity, unknown)._asdict(),
+        host_bytes=float(host_bytes),
+        host_capacity=host_capacity if host_bytes else None,
+        **odds._asdict(),
         not_stated=unknown,
         largest_local_batch_size=partial(checked, _whole, largest) if callable(largest) else int(largest),
         largest_sure_batch_size=partial(
@@ -97,6 +109,8 @@ def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
 
 def does_not_fit(setting: Setting, memory: Memory) -> str:
     """Return a warning with the memory needed, the memory available, and the largest batch that fits."""
+    if memory.lacks_host:
+        return f"{memory.verdict}: {memory.host_words}"
     gib, batch = 2**30, "batch" if setting.layout is None else "micro-batch"
     needed = f"{memory.verdict}: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.states_exceed is not None:

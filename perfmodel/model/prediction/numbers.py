@@ -62,7 +62,7 @@ def numbers(job: Evaluated, constants: Calibration) -> dict[str, Any]:
         "memory_bytes": job.need.bytes,
         "memory_known": partial(job.need.known, ()),
         "memory_capacity": job.need.capacity,
-        "fits": job.need.bytes <= job.need.capacity,
+        "fits": job.need.fits,
         "largest_local_batch_size": job.need.largest_local_batch_size,
         **job.ends,
         "startup_time": partial(startup_time, job.setting, constants, job.copies, job.link_bandwidth),

@@ -55,6 +55,10 @@ class Memory(_Result):
     known_bytes: float | None = None
     """Weights, gradients and optimizer states, at least, by what is stated: no need is below [B]; None in
     answers saved by older versions."""
+    host_bytes: float = 0.0
+    """Of the memory of each machine's host, which ``--offload`` uses [B]."""
+    host_capacity: float | None = None
+    """Memory of a machine's host [B]; None where it is not known, or none of it is used."""
     not_stated: list[str] = fresh(list)
     """Options that affect the memory and are left to their defaults, which widens the interval."""
     largest_local_batch_size: int = late()
@@ -77,6 +81,20 @@ class Memory(_Result):
     def states_exceed(self) -> str | None:
         """Text with what is known of the need, where that alone exceeds the capacity; else None."""
         return states_exceed(self.known_bytes or 0.0, self.capacity)
+
+    @property
+    def lacks_host(self) -> bool:
+        """Whether a machine's host is known to have less memory than is needed."""
+        return self.host_capacity is not None and self.host_bytes > self.host_capacity
+
+    @property
+    def host_words(self) -> str:
+        """The memory that a job needs on each host, and what is there, as text; empty where it needs none."""
+        if not self.host_bytes:
+            return ""
+        there = "" if self.host_capacity is None else f" of {self.host_capacity / 2**30:,.0f}"
+        unknown = " (how much it has is not known)" if self.host_capacity is None else ""
+        return f"{self.host_bytes / 2**30:,.1f}{there} GiB of each machine's host memory{unknown}"
 
     @property
     def probability(self) -> float:

@@ -167,7 +167,7 @@ def layout_setting(
             remark(words)
         return None
     from perfmodel.model.options.adapters import check_tuning, targets_of
-    from perfmodel.model.options.kept import check_kept, recompute_of
+    from perfmodel.model.options.kept import OFFLOADED, check_kept, recompute_of
     from perfmodel.model.options.layout import caveats, check, end_slots, layout_of, scheduled
 
     id, year = parts(software_id(name, catalogue))
@@ -175,6 +175,7 @@ def layout_setting(
     facts = release(software, catalogue)
     refuse_unsupported(scenario, software)
     all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
+    all_or_nothing |= OFFLOADED[scenario.offload].weights
     usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
     sharding = scenario.sharding or usual
     if scenario.strategy == "fsdp":

@@ -151,6 +151,20 @@ class Need(NamedTuple):
     """Returns the largest batch that needs no more than so many bytes."""
     known: Callable[[Collection[str]], Any]
     """Returns the bytes of states that options imply, given the names of those left to their defaults."""
+    host_bytes: Any = 0.0
+    """Of the memory of each machine's host, which ``--offload`` uses [B]."""
+    host_capacity: float | None = None
+    """Of the host of a machine [B]; None: not known."""
+
+    @property
+    def lacks_host(self) -> Any:
+        """Whether the host has less memory than is needed, as far as that is known."""
+        return False if self.host_capacity is None else self.host_bytes > self.host_capacity
+
+    @property
+    def fits(self) -> Any:
+        """Whether the need is at most the capacity, of the accelerator and of its host."""
+        return ops.where(self.lacks_host, False, self.bytes <= self.capacity)
 
 
 def known_bytes(rows: Mapping[str, Any]) -> Any:

@@ -11,10 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from perfmodel.core.choices import ONE_PROCESS
-from perfmodel.equations.iteration import (
-    iteration_time,
-    launch_overhead_time,
-)
+from perfmodel.equations.iteration import iteration_time, launch_overhead_time
 from perfmodel.model.fitted.calibration import Calibration
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.step.computation import Computation
@@ -189,6 +186,7 @@ BOUNDS = {
     "straggler-bound": "waiting for the slowest GPU",
     "input-bound": "waiting for samples",
     "pipeline-bound": "idle pipeline stages",
+    "copy-bound": "copying weights from the host's memory",
 }
 """The activity behind each verdict, as text; for other verdicts the labels of their terms."""
 
@@ -203,9 +201,9 @@ def _communication(name: str, label: str, place: Place, *jobs: Job) -> Term:
     return Term(name, label, "network", COMMUNICATION, place, None, jobs, travels=True)
 
 
-def _waits_for_stages(name: str, label: str, place: Place) -> Term:
-    """Return a term of idle stages of a pipeline."""
-    return Term(name, label, "wait", "pipeline-bound", place, None, ("layout",), spreads=False)
+def _waits(name: str, label: str, place: Place, bound: str = "pipeline-bound") -> Term:
+    """Return a term of idle accelerators of a layout, by default of stages of a pipeline."""
+    return Term(name, label, "wait", bound, place, None, ("layout",), spreads=False)
 
 
 def _of_one_process(name: str, label: str, place: Place, time: Any, kind: Kind = "host") -> Term:
@@ -238,9 +236,10 @@ TERMS: dict[str, Term] = {
         _communication("context_parallel_time", "context-parallel exchange", "passes", "layout"),
         _communication("expert_parallel_time", "expert-parallel exchange", "passes", "layout"),
         _communication("stage_transfer_time", "between stages", "passes", "layout"),
-        _waits_for_stages("unequal_stages_time", "unequal stages", "passes"),
-        _waits_for_stages("bubble_time", "pipeline bubble", "after"),
+        _waits("unequal_stages_time", "unequal stages", "passes"),
+        _waits("bubble_time", "pipeline bubble", "after"),
         _communication("exposed_communication_time", "exposed communication", "after", *EVERY),
+        _waits("host_copy_time", "copies from the host's memory", "after", "copy-bound"),
         Term("contention_time", "slowdown while communicating", "busy", COMMUNICATION, "passes"),
         Term(
             "shared_slowdown_time",

@@ -49,6 +49,7 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         setting.connections,
         lone_bandwidth(setting.inter_link, setting.node, setting.nics, scenario.network_cap),
         sockets_of(setting.node, setting.socket_link, before_fit()) if over_pcie else None,
+        min(setting.node.switch_accelerators or 1, ops.plain(setting.accelerators_per_node)),
     )
 
 

@@ -74,6 +74,14 @@ def with_chosen(lines: list[str], layout: Layout, scenario: Scenario) -> list[st
     if all(value is None or value == "adam" for value in chosen.values()):
         return lines
     is_megatron = "--bf16" in lines or "--fp16" in lines
+    others = (value for name, value in chosen.items() if name != "offload")
+    if (
+        lines
+        and not is_megatron
+        and chosen["offload"] == "weights"
+        and all(x in (None, "adam") for x in others)
+    ):
+        return [*lines, "--training.enable_cpu_offload"]
     if not is_megatron or any(chosen[name] not in known for name, known in _KNOWN.items()):
         return []
     if chosen["sequence_parallel"] is False:

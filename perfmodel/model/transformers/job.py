@@ -31,6 +31,8 @@ class Job(NamedTuple):
     """Nominal bandwidth of one accelerator to its peers [B/s]."""
     dispatch_bandwidth: Any
     """Nominal bandwidth of one accelerator's share of its node's adapters, for tokens to experts [B/s]."""
+    host_bandwidth: Any = 1.0
+    """Of copies between the host's memory and one accelerator [B/s]."""
 
     @property
     def tokens(self) -> Any:
@@ -100,6 +102,7 @@ def bare_job(case: Case, groups: Any = None) -> Job:
         ops.number(case.fabric.domain),
         case.fabric.link.bandwidth.value,
         case.fabric.dispatch_bandwidth(case.layout),
+        case.fabric.host_bandwidth if any_of(case.stack.host_weights) else 1.0,
     )
 
 

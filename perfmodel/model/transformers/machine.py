@@ -20,8 +20,10 @@ from perfmodel.hardware.software import BLACKWELL, HOPPER
 from perfmodel.model.collectives.model import curve, fitted, kernel_bandwidth
 from perfmodel.model.collectives.place import USUAL_YEAR, Point, Sockets, place_of
 from perfmodel.model.collectives.racks import Racks
+from perfmodel.model.fitted.calibration import calibration
 from perfmodel.model.options.layout import Layout
 from perfmodel.model.setting.link_caveats import NCCL_CONNECTIONS
+from perfmodel.model.step.ports import bulk_bandwidth
 
 BORROWED_SHARE = 0.80
 """Share of its peak that the best product of an unmeasured accelerator reaches (assumed: those measured in 16
@@ -172,6 +174,14 @@ class Fabric(NamedTuple):
     """Bandwidth of one adapter while the others of its machine are idle [B/s]; None: of ``inter_link``."""
     sockets: Sockets | None = None
     """Link between the processors of a node; None if ranks do not exchange over it, or unknown."""
+    below_switch: int = 1
+    """Accelerators of the job below one PCIe switch, which share its link to the host's memory."""
+
+    @property
+    def host_bandwidth(self) -> Any:
+        """Bandwidth of copies between the host's memory and one accelerator, as all copy at once [B/s]."""
+        link = self.host_link or self.link
+        return bulk_bandwidth(link, calibration()) / self.below_switch
 
     @property
     def place(self) -> tuple[object, ...]:

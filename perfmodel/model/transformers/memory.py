@@ -28,7 +28,12 @@ from perfmodel.model.transformers.held import (
 )
 from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.layer_memory import layer_bytes
-from perfmodel.model.transformers.states import known_bytes, states_of, weights_of_each_shape
+from perfmodel.model.transformers.states import (
+    host_states_bytes,
+    known_bytes,
+    states_of,
+    weights_of_each_shape,
+)
 from perfmodel.model.transformers.tower import tower_job, tower_parameters, trains_tower
 
 CONTEXT_BYTES = 1.5e9
@@ -114,6 +119,25 @@ def memory_of_stages(job: Job) -> tuple[Memory, ...]:
     count as layers: then it may be fuller than the first.
     """
     return tuple(memory_of_stage(stage) for stage in _stages(job))
+
+
+def host_bytes_of(job: Job) -> Any:
+    """Return the bytes of the host's memory that the rank with most there has [B]: states and activations."""
+    if not any_of(job.stack.host_update | job.stack.host_activations | job.stack.host_weights):
+        return 0.0
+    first, *others = map(_host_bytes, _stages(job))
+    for each in others:
+        first = ops.maximum(first, each)
+    return first
+
+
+def _host_bytes(stage: Stage) -> Any:
+    """Return the bytes of the host's memory that a rank of a stage has [B]."""
+    job, where = stage.job, ops.where
+    held = held_parameters(job, stage.layers, stage.towers, stage.tables)
+    states = host_states_bytes(job, held, stage.layers, stage.towers)
+    kept, _ = layer_bytes(job._replace(stack=job.stack._replace(host_activations=False)))
+    return states + where(job.stack.host_activations, kept * stage.layers * stage.micro_batches, 0.0)
 
 
 def known_of(job: Job, opened: Collection[str] = ()) -> Any:
@@ -244,10 +268,11 @@ def memory_of_stage(stage: Stage) -> Memory:
 
 
 def _gathers(job: Job) -> Any:
-    """Return whether layers have copies of sharded parameters: gathered, or cast from fp32 in one replica."""
+    """Return whether layers have copies of sharded parameters: gathered, or in one replica cast from fp32 or
+    copied from the host."""
     software, layout = job.stack, job.layout
     casts = (software.weight_bytes > 2) & ops.where(software.adapts, False, True)
-    return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts)
+    return (layout.sharding == ZERO_3) & ((layout.replicas > 1) | casts | software.host_weights)
 
 
 def _gathered(stage: Stage, held: Held) -> Any:

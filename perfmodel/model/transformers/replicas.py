@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel.core import ops
+from perfmodel.equations.host_copies import host_copy_time
 from perfmodel.equations.hybrid_sharding import group_sum_bytes, grouped_traffic_time
 from perfmodel.equations.transformer_exchange import beyond_window_time
 from perfmodel.equations.transformer_pipeline import sharded_traffic_time, time_of_parts
 from perfmodel.model.options.layout import ZERO_2, ZERO_3
-from perfmodel.model.transformers.held import gathered_bytes, held_parameters, trained_parameters
+from perfmodel.model.transformers.held import Held, gathered_bytes, held_parameters, trained_parameters
 from perfmodel.model.transformers.job import Job, any_of
 from perfmodel.model.transformers.machine import travel_time
 from perfmodel.model.transformers.parameters import Values
+from perfmodel.model.transformers.states import all_states
 
 
-def replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any, Any]:
-    """Return exposed and hidden communication of replicas [s], and the parameters that a rank updates.
+class ReplicaTimes(NamedTuple):
+    """Communication of replicas in a step [s]."""
 
-    Communication hides behind both passes of a layer, or only behind its backward pass.
+    exposed: Any
+    hidden: Any
+    host_copies: Any
+    """What copies of shards from the host's memory and back add to the exposed communication."""
+    own: Any
+    """Parameters that a rank updates [1]."""
+
+
+def replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) -> ReplicaTimes:
+    """Return exposed and hidden communication of replicas, and copies from the host's memory.
+
+    Communication hides behind both passes of a layer, or only behind its backward pass.  Copies from the host
+    come before the gather of each layer, and all hide behind the same passes.
     """
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
@@ -42,8 +56,27 @@ def replica_communication(job: Job, p: Values, layer_time: Any, backward: Any) -
     passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
     passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes, 0.0)
-    exposed = beyond_window_time(traffic, window, ops.minimum(_last_gradient_time(job, p), traffic))
-    return exposed, traffic - exposed, own
+    last = ops.minimum(_last_gradient_time(job, p), traffic)
+    exposed, copies = beyond_window_time(traffic, window, last), 0.0 * traffic
+    if any_of(software.host_weights):
+        both = time_of_parts(traffic=traffic, copies=_host_copies(job, held))
+        with_copies = beyond_window_time(both, window, last)
+        copies = where(software.host_weights, with_copies - exposed, copies)
+    return ReplicaTimes(exposed, traffic - exposed, copies, own)
+
+
+def _host_copies(job: Job, held: Held) -> Any:
+    """Return the time of all copies of a rank's shards from the host's memory and back, hidden or not [s]."""
+    software, where = job.stack, ops.where
+    passes = where(software.keeps_gathered, 1, job.layout.accumulation_steps)
+    states = all_states(job, held)
+    return host_copy_time(
+        2 * passes,
+        states.weights,
+        where(software.scatters_once, 1, passes),
+        states.gradients,
+        job.host_bandwidth,
+    )
 
 
 def _last_gradient_time(job: Job, p: Values) -> Any:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.core.candidates import tries
 from perfmodel.model.options.layout import (
     SELECTIVE,
+    ZERO_3,
     Layout,
 )
 from perfmodel.model.setting.resolve import Setting
 from perfmodel.model.transformers.enumeration import enumerated
 from perfmodel.model.transformers.evaluate import case_of_setting
 from perfmodel.model.transformers.grid import TOO_LARGE, Cell, grid_of
-from perfmodel.model.transformers.job import Case, bare_job, rows
+from perfmodel.model.transformers.job import Case, Job, bare_job, rows
 from perfmodel.model.transformers.many import job_of_many, layers_of_many, step_of_many
-from perfmodel.model.transformers.memory import memory_of
+from perfmodel.model.transformers.memory import host_bytes_of, memory_of
 from perfmodel.model.transformers.parameters import fitted
 from perfmodel.model.transformers.remedies import remedies_of
 from perfmodel.model.transformers.step import interleaved, step_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ALIKE_DIGITS = 9
 """Digits of log time that must agree for layouts to take as long; the one of least memory then comes first,
 then the one with the smallest product of degrees, then the one of least context degree."""
+HOST_TOO_SMALL = "need more memory of the hosts than there is"
 GUESSED = 4
 """Layouts that are timed first: the fastest of all is at least as fast as the fastest of these."""
 ROUNDING = 1e-6
@@ -145,10 +147,23 @@ def untimed(setting: Setting, global_batch_size: int) -> Untimed:
     has_effect = (not software.flash) | software.checkpoints_operations | any(software.modules)
     changes = (case.layout.recompute != SELECTIVE) | has_effect
     passes = case.layout.pipeline_parallel * case.layout.accumulation_steps
-    case = chosen(case, changes & ((not software.in_backward) | (passes == 1)))
+    able = (case.layout.sharding == ZERO_3) | (not software.host_weights)
+    case = chosen(case, changes & able & ((not software.in_backward) | (passes == 1)))
+    rejected = Counter(enumeration.rejected)
+    lacking = np.broadcast_to(_lacks_hosts(setting, bare_job(case)), case.layout.recompute.shape)
+    if lacking.any():
+        rejected[HOST_TOO_SMALL] = int(lacking.sum())
+        case = chosen(case, ~lacking)
     count = len(case.layout.recompute)
     total = np.broadcast_to(memory_of(bare_job(case)).total, (count,))
-    return Untimed(case, total, Counter(enumeration.rejected), enumeration.refused)
+    return Untimed(case, total, rejected, enumeration.refused)
+
+
+def _lacks_hosts(setting: Setting, job: Job) -> Any:
+    """Return whether the hosts are known to have less memory than each layout of a job needs there."""
+    there = setting.node.host_memory_bytes
+    needed = host_bytes_of(job) * setting.accelerators_per_node
+    return False if there is None else needed > there.value
 
 
 def chosen(case: Case, which: Flags | Places) -> Case:

@@ -158,6 +158,8 @@ class Software(NamedTuple):
     flash_rate: Any
     """Rate of the kernel of attention over that of the release [1]."""
     host_activations: Any
+    host_weights: Any
+    """Whether shards of weights and their gradients lie in the host's memory."""
     keeps_unfused: Any
     """Whether each operation of norms and activation functions is a kernel, whose result is kept."""
     in_backward: Any
@@ -211,6 +213,8 @@ class Options(NamedTuple):
     """Whether each gradient is used and freed in the backward pass."""
     host_activations: bool = False
     """Whether activations lie in the host's memory until the backward pass."""
+    host_weights: bool = False
+    """Whether shards of weights and their gradients lie in the host's memory."""
     tuned: bool = True
 
 
@@ -335,6 +339,7 @@ def software_of(stack: Release, chip: Chip, model: Dimensions, layout: Layout, o
         in_place=fused_loss,
         flash_rate=FIRST_FLASH if kernel == "flash1" else 1.0,
         host_activations=options.host_activations,
+        host_weights=options.host_weights,
         keeps_unfused=stack.unfused_norms and not options.compiled,
         in_backward=options.in_backward or options.optimizer == IN_BACKWARD,
         modules=modules,

@@ -10,14 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from perfmodel.model.options.kept import OFFLOADED
 from perfmodel.model.options.layout import FULL, SELECTIVE, ZERO_3, Layout
 from perfmodel.model.setting.resolve import Setting
 
 Lines = list[str]
 
 _BITS_16 = ("bf16", "fp16")
-_OF_OPTIMIZER = ("optimizer", "both")
-"""Values of ``--offload`` by which its states are in the host's memory."""
 _KERNELS = {"attention_kernel": "the attention", "loss": "the loss"}
 """Options that are choices of the network's own code, with what they say."""
 
@@ -47,8 +46,11 @@ def _deepspeed(setting: Setting, layout: Layout, length: int) -> Lines:
     """Return DeepSpeed's file and the line that starts it."""
     scenario = setting.scenario
     zero: dict[str, Any] = {"stage": int(layout.sharding)}
-    if scenario.offload in _OF_OPTIMIZER:
-        zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    host, pinned = OFFLOADED[scenario.offload], {"device": "cpu", "pin_memory": True}
+    if host.optimizer:
+        zero["offload_optimizer"] = pinned
+    if host.weights:
+        zero["offload_param"] = pinned
     settings: dict[str, Any] = {
         "train_batch_size": int(layout.global_batch_size),
         "train_micro_batch_size_per_gpu": int(layout.micro_batch_size),
@@ -73,10 +75,11 @@ def _deepspeed(setting: Setting, layout: Layout, length: int) -> Lines:
 def _fsdp(setting: Setting, layout: Layout, length: int) -> Lines:
     """Return Accelerate's file for FSDP2 and the line that starts it.
 
-    None for parameters in copies, or for optimizer states in the host's memory: FSDP2 moves these only
+    None for parameters in copies, or for optimizer states alone in the host's memory: FSDP2 moves these only
     together with parameters and gradients.
     """
-    if layout.sharding != ZERO_3 or setting.scenario.offload in _OF_OPTIMIZER:
+    host = OFFLOADED[setting.scenario.offload]
+    if layout.sharding != ZERO_3 or host.optimizer > host.weights:
         return []
     copies = int(layout.shard_copies)
     mixed = "'no'" if setting.precision in ("fp32", "tf32") else "bf16"
@@ -90,7 +93,7 @@ def _fsdp(setting: Setting, layout: Layout, length: int) -> Lines:
         "  fsdp_reshard_after_forward: true",
         "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP",
         f"  fsdp_activation_checkpointing: {_word(layout.recompute == FULL)}",
-        "  fsdp_offload_params: false",
+        f"  fsdp_offload_params: {_word(host.weights)}",
     ]
     if copies > 1:
         lines += [
@@ -129,7 +132,7 @@ def _of_network(setting: Setting) -> Lines:
         for name, words in _KERNELS.items()
         if getattr(setting.scenario, name) is not None
     ]
-    if setting.scenario.offload in ("activations", "both"):
+    if OFFLOADED[setting.scenario.offload].activations:
         stated.append("activations in the host's memory")
     is_usual = setting.precision in (*_BITS_16, "fp32", "tf32")
     return stated if is_usual else [*stated, f"products in {setting.precision}"]

@@ -29,8 +29,31 @@ class States(NamedTuple):
     optimizer: Any
 
 
-def states_of(job: Job, held: Held, layers: Any, towers: Any) -> States:
-    """Return the states of a rank of a stage [B].
+def states_of(job: Job, held: Held, layers: Any = None, towers: Any = None) -> States:
+    """Return the states of a rank of a stage that lie in the accelerator's memory [B].
+
+    Parameters
+    ----------
+    job, held, layers, towers : as for ``all_states``
+    """
+    software, states = job.stack, all_states(job, held, layers, towers)
+    moved = software.host_weights, software.host_weights, software.host_update
+    return States(*(where(there, 0.0, size) for there, size in zip(moved, states, strict=True)))
+
+
+def host_states_bytes(job: Job, held: Held, layers: Any, towers: Any) -> Any:
+    """Return the bytes of a rank's states that lie in the host's memory.
+
+    Parameters
+    ----------
+    job, held, layers, towers : as for ``all_states``
+    """
+    there, here = all_states(job, held, layers, towers), states_of(job, held, layers, towers)
+    return sum(there) - sum(here)
+
+
+def all_states(job: Job, held: Held, layers: Any = None, towers: Any = None) -> States:
+    """Return the states of a rank of a stage, wherever they lie [B].
 
     Parameters
     ----------
@@ -51,7 +74,7 @@ def states_of(job: Job, held: Held, layers: Any, towers: Any) -> States:
     frozen = gathered_bytes(job, held)
     weights = where(software.adapts, states(frozen, 1.0, 3), states(held, software.weight_bytes, 3))
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
-    optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
+    optimizer = states(trained, software.optimizer_bytes, 1)
     gradients = states(trained, software.kept_gradient_bytes, 2)
     if any_of(software.in_backward):
         largest = maximum(job.model.embedding_parameters, weights_of_each_shape(job))

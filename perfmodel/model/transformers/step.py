@@ -61,6 +61,8 @@ class Step(NamedTuple):
     stage_transfer_time: Any
     exposed_communication_time: Any
     """Communication of gradients and sharded parameters not hidden by computation."""
+    host_copy_time: Any
+    """Copies of shards between the memory of the host and the accelerator not hidden by computation."""
     contention_time: Any
     """Slowdown of computation by hidden communication."""
     update_time: Any
@@ -110,7 +112,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None, least: bool = False
     # DualPipe sends while pairs of passes compute (DeepSeek-AI 2024, section 3.2.1)
     shown = where(layout.copies_of_stage > 1, 0.0, p["send_exposed"])
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, shown)
-    exposed, hidden, own = replica_communication(job, p, layer_time, layer.backward)
+    exposed, hidden, copies, own = replica_communication(job, p, layer_time, layer.backward)
     update = update_time(job, p, rates, own)
     overhead = overhead_time(job, p)
     contention = hiding_cost(job, p) * hidden
@@ -118,6 +120,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None, least: bool = False
         passes=pipelined_time(steps, slowest, bubble),
         stage_sends=sends,
         data=exposed,
+        host_copies=copies,
         contention=contention,
         update=update,
         overhead=overhead,
@@ -144,6 +147,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None, least: bool = False
         bubble_time=bubble,
         stage_transfer_time=sends,
         exposed_communication_time=exposed,
+        host_copy_time=copies,
         contention_time=contention,
         update_time=update,
         iteration_overhead_time=overhead,
