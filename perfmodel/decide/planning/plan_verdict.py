@@ -7,12 +7,12 @@ from typing import Any
 from perfmodel.core.units import dollars, duration, many, per_cent, percent
 from perfmodel.decide.cost_words import COMMUNICATING, IDLE
 from perfmodel.decide.failures import USUAL_CHECKPOINT_BANDWIDTH
-from perfmodel.decide.planning.alternatives import SHOWN, alternatives, beyond_the_cap
+from perfmodel.decide.planning.alternatives import SHOWN, alternatives
 from perfmodel.decide.planning.binding import binding, next_best
 from perfmodel.decide.planning.caveats import extrapolated, harder_batches, of_options
 from perfmodel.decide.planning.each_kind import prices_to_ask
 from perfmodel.decide.planning.goal import USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.decide.planning.plan_card import advice, at_most_words, used_words
+from perfmodel.decide.planning.plan_card import advice, at_most_words, compared
 from perfmodel.decide.planning.price_words import paid_words, price_notes, priced_name, prices_compared
 from perfmodel.decide.planning.results import SearchResult
 from perfmodel.decide.planning.within import payment, wanted
@@ -142,33 +142,21 @@ def _surer(result: SearchResult) -> list[str]:
             return [*lines, f"None of the plans tried is sure to {percent(confidence)}."]
         rough = rough_words(result.predicted(plan), confidence)
         lines.append(
-            f"To be sure to {percent(confidence)}, of those tried: {_compared(plan, result)}: "
+            f"To be sure to {percent(confidence)}, of those tried: {compared(plan, result)}: "
             f"{_words(plan)}{rough}."
         )
         seen = plan
     return lines
 
 
-def _compared(plan: Row, result: SearchResult) -> str:
-    """Return the machines of a plan; where they are those chosen, what the plan does differently on them."""
-    chosen = result.chosen
-    if chosen is None or plan["machines"] != chosen["machines"]:
-        return str(plan["machines"])
-    known = used_words(chosen, result.goal).split(", ")
-    changed = [part for part in used_words(plan, result.goal).split(", ") if part not in known]
-    return f"the same machines, {', '.join(changed)}"
-
-
 def _otherwise(result: SearchResult) -> list[str]:
-    """Return a sentence for each other value of a default that helps to meet the limits.
+    """Return a sentence for each other value of a default with which a plan meets the limits.
 
-    Other limits are in the advice.
+    Other lengths and limits are in the advice.
     """
-    said = {*SHOWN, *(["max-gpus"] if beyond_the_cap(result) else [])}
-    helping = [one for one in alternatives(result) if one.option not in said]
+    helping = [one for one in alternatives(result) if one.option not in (*SHOWN, "tokens")]
     lines = [
-        f"{'With' if one.meets else 'Nearer with'} {one.words}: "
-        f"{one.plan['machines']}: {_words(one.plan)}{_risk_words(one.plan)}."
+        f"With {one.words}: {one.plan['machines']}: {_words(one.plan)}{_risk_words(one.plan)}."
         for one in helping
     ]
     if any("batch" in one.option for one in helping):
