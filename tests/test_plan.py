@@ -819,6 +819,9 @@ def test_the_risk_not_to_fit_counts_in_every_probability():
     for deadline, met in ((0.999 * at_the_edge, False), (1.001 * at_the_edge, True)):
         found = by_hand(Goal(epochs=90, deadline=deadline), capacity=capacity)
         assert found.met is met
+    advised = verdict(by_hand(Goal(epochs=90, deadline=1e9), capacity=capacity))[0]
+    assert advised.endswith(" It fits into memory with 90 %; no plan within the limits is sure to.")
+    assert "memory" not in verdict(by_hand(Goal(epochs=90, deadline=1e9)))[0]
     for limit in ({"deadline": 1e9}, {}):  # more surely than it fits nothing can be said of it
         found = by_hand(Goal(epochs=90, confidence=0.95, **limit), capacity=capacity)
         assert found.chosen is None
@@ -1034,7 +1037,7 @@ def test_a_default_that_decides_is_named_with_what_another_value_would_do():
     assert not again.alternatives
     assert one.plan.run_time == pytest.approx(again.chosen.run_time)
     words = " ".join(found.verdict)
-    assert f"With --global-batch-size 2048 (default: 1024): {one.plan.machines}" in words
+    assert f"With --global-batch-size 2048 (default: 1024): {offered(asdict(one.plan))}" in words
     told = {each["option"]: each for each in json.loads(found.to_json())["alternatives"]}
     assert told["global-batch-size"]["plan"]["run_time"] == one.plan.run_time
 

@@ -14,6 +14,7 @@ from perfmodel.decide.planning.price_words import (
     IN_PARENTHESES,
     basis_words,
     offered,
+    offered_at,
     paid_words,
     price_notes,
 )
@@ -78,9 +79,7 @@ def _taken(result: SearchResult, chosen: Row) -> str:
         within += " as predicted: how sure that is, is not known"
     amounts = [duration(chosen["run_time"]), *([] if chosen["cost"] is None else [dollars(payment(chosen))])]
     most = at_most_words(result.goal, chosen)
-    taken = (
-        f"Take {offered(chosen)}{basis_words(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
-    )
+    taken = f"Take {offered_at(chosen)}: {', '.join(amounts)}, {within}{most and f'; {most}'}."
     return " ".join(filter(None, [which_kind(result), taken, _may_not_fit(result, chosen)]))
 
 
@@ -254,15 +253,12 @@ def chance_words(plan: Row, goal: Goal, prediction: Prediction) -> str:
     sure = plan["probability"]
     if sure is None or not goal.limits.words:
         return ""
-    risks = [
-        f"{percent(plan[f'{limit}_risk'])} to miss the {limit}"
-        for limit in ("deadline", "budget")
-        if plan[f"{limit}_risk"] is not None
-    ]
+    risks = {limit: plan[f"{limit}_risk"] for limit in ("deadline", "budget")}
+    risks = {limit: risk for limit, risk in risks.items() if risk is not None}
     fits = plan["memory"]["fits_probability"]
     if fits < CERTAIN:
-        risks.append(f"{percent(1 - fits)} not to fit into memory")
+        risks["memory"] = 1 - fits
     words = f"{percent(sure)} to keep the {goal.limits.words.replace(' and ', ' and the ')}"
     if len(risks) > 1 and sure <= SURE:
-        words += f"; {', '.join(risks)}"
+        words += f"; risks: {', '.join(f'{name} {percent(risk)}' for name, risk in risks.items())}"
     return f"{words}{rough_words(prediction, goal.confidence)}"
